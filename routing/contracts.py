@@ -1,0 +1,115 @@
+"""The shapes that cross the edge of this room: what is asked, what comes back, what a lane is."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from routing.errors import FailureClass
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message of a prompt. A system message, if any, comes first; then user and assistant alternate."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """One question to one lane: a whole prompt that already fits the lane's context window."""
+
+    reference: str
+    """Names the turn in our logs and in the `X-Request-Id` header. Never anything a person wrote."""
+    messages: tuple[Message, ...]
+    max_tokens: int = 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """One place a request can be served from, as the routing file describes it. Times in milliseconds."""
+
+    name: str
+    adapter: Literal["openai", "anthropic"]
+    base_url: str
+    model: str
+    api_key_env: str | None
+    """Name of the environment variable that holds the key, read anew for each attempt; None sends no key."""
+    failure_domain: str
+    region: str
+    context_tokens: int
+    max_in_flight: int
+    connect_ms: int
+    first_word_ms: int
+    idle_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """A reviewed chain: the lanes in the order in which they are tried."""
+
+    name: str
+    chain: tuple[str, ...]
+    marking: Literal["none", "reduced"] = "none"
+    ceiling: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clocks:
+    """The four clocks of one call, in seconds. They run on the event loop's monotonic time."""
+
+    connect_s: float
+    first_word_s: float | None
+    """One deadline for the first visible word; None: bounded by the total alone (the last lane of a chain)."""
+    reasoning_s: float | None
+    """While reasoning arrives the first word may come as late as this; None: as first_word_s."""
+    idle_s: float
+    """Longest silence between two visible words."""
+    total_s: float
+    """What is left of the whole turn's time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Words:
+    """Visible text, in order, mended: no NUL, no lone surrogate, never empty. Not yet cut at grapheme borders."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """A recognised terminal reason was seen after visible text. Always the last event."""
+
+    truncated: bool
+    """True when the provider stopped at its length limit: the words stand, marked short."""
+    model: str
+    bytes_received: int
+
+
+class Adapter(Protocol):
+    """One provider's wire. Implementations hold a client that belongs to one event loop."""
+
+    def stream(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
+        """Yield Words, then Finished. Raises routing.errors.CallFailed for everything else, and nothing but
+        that; cancellation and aclose() close the upstream at once. Use under `contextlib.aclosing`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptReport:
+    """The record of one attempt, failed or not. Times in seconds since the turn's task began."""
+
+    lane: str
+    model: str
+    failure: FailureClass | None
+    """None: the attempt ended with a recognised terminal reason."""
+    status: int | None
+    code: str | None
+    """The provider's own short code, if it is one of letters, digits, `_`, `.`, `-`, at most 64. Never a message."""
+    waited_s: float
+    started_s: float
+    took_s: float
+    bytes_received: int
+    words: int

@@ -1,0 +1,54 @@
+"""How a call can fail.
+
+CallFailed            one attempt on one lane did not produce a whole reply; its `failure` is a FailureClass
+RoutingFileInvalid    the lanes-and-presets file cannot be used; names the line or key, and the mend
+"""
+
+from enum import StrEnum
+
+
+class FailureClass(StrEnum):
+    """The closed list of PROVIDERS.md: what each may do stands in `routing.retry`."""
+
+    NETWORK = "network"
+    NETWORK_REUSED = "network_reused"
+    """A kept connection was closed under us before a byte came back: free to ask again, once."""
+    SERVER_ERROR = "server_error"
+    OVERLOADED = "overloaded"
+    RATE_LIMITED = "rate_limited"
+    QUOTA = "quota"
+    FIRST_WORD_TIMEOUT = "first_word_timeout"
+    IDLE_TIMEOUT = "idle_timeout"
+    INCOMPLETE = "incomplete"
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    MISCONFIGURED = "misconfigured"
+    BAD_REQUEST = "bad_request"
+    REFUSED = "refused"
+    LOCAL_LIMIT = "local_limit"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class CallFailed(Exception):
+    """One attempt failed. The text of the exception is its class alone, so that logging it leaks nothing."""
+
+    def __init__(
+        self,
+        failure: FailureClass,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+        bytes_received: int = 0,
+    ) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+        self.status = status
+        self.code = code
+        self.retry_after_s = retry_after_s
+        self.bytes_received = bytes_received
+
+
+class RoutingFileInvalid(Exception):
+    """The lanes-and-presets file cannot be used. The text names file, key and mend."""
