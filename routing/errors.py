@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class FailureClass(StrEnum):
-    """The closed list of PROVIDERS.md: what each may do stands in `routing.retry`."""
+    """The closed list of ways to fail. What each may do stands as a table in `routing.retry`."""
 
     NETWORK = "network"
     NETWORK_REUSED = "network_reused"
