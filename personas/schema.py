@@ -1,0 +1,83 @@
+"""The shape of a persona file: the character, his boundaries, and every drafted line people may read."""
+
+import hashlib
+import json
+from datetime import date
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+Name = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=40)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class Lines(_Part):
+    """Every drafted line. `break_` is `break` in the file; `instruction_held` is read by the provider alone."""
+
+    # In the character's voice.
+    greeting: Text
+    goodbye: Text
+    queued: Text
+    try_again: Text
+    pause: Text
+    i_am_back: Text
+    reduced: Text
+    stopped: Text
+    shortened: Text
+    declined: Text
+
+    # In the voice of the service, which says it is a computer program where that matters.
+    disclosure: Text
+    unavailable: Text
+    come_back: Text
+    reconnecting: Text
+    signed_out: Text
+    idle_warning: Text
+    break_: Text = Field(alias="break")
+    too_long: Text
+    not_understood: Text
+    not_allowed: Text
+    card_unknown: Text
+    closed: Text
+    no_script: Text
+    safety_told: Text
+    safety_untold: Text
+    person_joins: Text
+    person_leaves: Text
+
+    # Never shown: it stands before the held questions in what the provider is asked.
+    instruction_held: Text
+
+    def shown(self) -> dict[str, str]:
+        """The lines people read, by their key in the file: everything but the instruction."""
+        return self.model_dump(by_alias=True, exclude={"instruction_held"})
+
+
+class Persona(_Part):
+    """One character, read and checked. Two files with the same content have the same `version`."""
+
+    name: Name
+    owner: Text
+    approver: Text
+    review_by: date
+    voice: Text
+    boundaries: tuple[Text, ...] = Field(min_length=1)
+    lines: Lines
+
+    @cached_property
+    def version(self) -> str:
+        """First 16 hex digits of the SHA-256 of the content; comments, order and spacing do not change it."""
+        content = self.model_dump(mode="json", by_alias=True)
+        canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def system_prompt(persona: Persona) -> str:
+    """What the provider is told about the character. Drafted lines are never part of it."""
+    boundaries = "\n".join(f"- {boundary}" for boundary in persona.boundaries)
+    return f"You are {persona.name}.\n\n{persona.voice}\n\nBoundaries you always keep:\n{boundaries}"
