@@ -15,7 +15,7 @@ LARGEST_FILE = 256 * 1024
 
 
 def load(path: Path) -> Persona:
-    """The character in a persona file. Raises PersonaInvalid for anything that is not whole and well worded."""
+    """The character in a persona file. Raises PersonaInvalid unless it is whole and well worded."""
     persona = _checked(path, _parsed(path, _read(path)))
     findings = lint(persona.lines.shown())
     if findings:
@@ -65,7 +65,7 @@ def _checked(path: Path, content: dict[str, Any]) -> Persona:
 
 def _problem(location: tuple[int | str, ...], kind: str) -> Problem:
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location)
-    fault, mend = _FAULTS.get(kind, ("is not of the right kind", "compare it with the persona file that ships"))
+    fault, mend = _FAULTS.get(kind, ("is not of the right kind", "compare it with the file that ships"))
     return Problem(key=key, fault=fault, mend=mend)
 
 

@@ -5,8 +5,8 @@ import re
 
 import pyphen
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_SENTENCE_END = re.compile("(?<=[.!?\u2026])[\"'\u201d\u2019)]*\\s+|\n+")
+_WORD = re.compile("[^\\W_]+(?:['\u2019-][^\\W_]+)*")
 _VOWELS = re.compile(r"[aeiouy]+")
 
 # Read aloud, a placeholder is a short word, not the word between the braces.
@@ -51,7 +51,7 @@ def _vowel_groups(word: str) -> int:
 
 
 def grade(text: str) -> float:
-    """Flesch-Kincaid grade: 0.39 x words a sentence + 11.8 x syllables a word - 15.59 (Kincaid et al., 1975)."""
+    """Flesch-Kincaid school grade (1975): 0.39 x words a sentence + 11.8 x syllables a word - 15.59."""
     heard = words(text)
     per_sentence = len(heard) / max(1, len(sentences(text)))
     return 0.39 * per_sentence + 11.8 * mean_syllables(heard) - 15.59

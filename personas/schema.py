@@ -17,7 +17,7 @@ class _Part(BaseModel):
 
 
 class Lines(_Part):
-    """Every drafted line. `break_` is `break` in the file; `instruction_held` is read by the provider alone."""
+    """Every drafted line. `break_` is `break` in the file; `instruction_held` is for the provider alone."""
 
     # In the character's voice.
     greeting: Text

@@ -1,8 +1,9 @@
-"""PURE. The lint of drafted lines: what a tired or frightened reader must be able to read, and never has to read.
+"""PURE. The lint of drafted lines: what a tired or frightened reader must be able to read, and never has to.
 
 A line is graded as a whole, and every sentence of ten words or more is graded alone too, so that easy
-neighbours cannot carry a hard one. Below ten words the formula swings wildly ("I am a computer program." would
-be grade 5.2), so there the rule is: no word of four syllables or more, and at most 1.6 syllables a word.
+neighbours cannot carry a hard one. Below ten words the formula swings wildly ("I am a computer program."
+would be grade 5.2), so there the rule is: no word of four syllables, and from four words on at most 1.6 syllables a
+word.
 """
 
 import re
@@ -11,11 +12,13 @@ from dataclasses import dataclass
 
 import regex
 
+from personas.never import HOOKS, NUMBERS, PLACES, PROMISES, TECHNICAL, UNKIND
 from personas.reading import grade, mean_syllables, sentences, syllables, words
 
 MOST_WORDS = 13
 HIGHEST_GRADE = 5.0
 FEWEST_WORDS_TO_GRADE = 10
+FEWEST_WORDS_TO_MEAN = 4
 MOST_SYLLABLES_A_WORD = 1.6
 LONGEST_SYLLABLES = 3
 
@@ -26,30 +29,10 @@ REQUIRED_PLACEHOLDER = {
     "person_leaves": "{name}",
 }
 
-_TECHNICAL = (
-    "error errors server servers timeout timeouts time-out failed fail fails failure invalid connection connect "
-    "connected connections disconnected system systems model models policy policies flagged flag violation "
-    "violations maintenance technical offline network provider database user users request"
-).split()
-_UNKIND = (
-    "oops|hang on|bear with us|calm down|you should|you must|high demand|i missed you|i miss you|don't go|do not go|"
-    "because you|you failed|you forgot|you made a mistake|you were wrong"
-).split("|")
-_PROMISES = (
-    "soon|shortly|right away|straight away|any time now|any moment|in a moment|a moment|a minute|in a bit|"
-    "at once|immediately"
-).split("|")
-_PLACES = "next in line|in the queue|in line|ahead of you|before you|position|your turn|number one".split("|")
-_HOOKS = (
-    "miss you|missed you|don't go|stay|wait|before you go|one more|come back soon|see you soon|please come back|"
-    "are you sure|leave me|without you"
-).split("|")
-_NUMBERS = "one two three four five six seven eight nine ten fifteen twenty thirty forty sixty few couple half".split()
-
 # The queued line may say it: the wait ceiling is short, and the line that says "try again" follows.
 _PROMISES_ALLOWED = {"queued": {"in a moment", "a moment"}}
 
-_TIME_SPAN = re.compile(rf"\b(?:{'|'.join(_NUMBERS)}|an?)\s+(?:of\s+)?(?:seconds?|minutes?|mins?|hours?|days?)\b", re.I)
+_TIME_SPAN = re.compile(rf"\b({'|'.join(NUMBERS)}|an?)\s+(of\s+)?(second|minute|min|hour|day)s?\b", re.I)
 _EMOJI = regex.compile(r"\p{Extended_Pictographic}|\p{Regional_Indicator}|\uFE0F|\u20E3")
 _EMOTICON = re.compile(r"(?:^|\s)[:;=][-']?[()DPp|/\\](?:\s|$)|<3")
 _BRACES = re.compile(r"\{[^}]*\}?|\}")
@@ -95,7 +78,8 @@ def _reading_grade(_key: str, line: str) -> Iterator[_Breach]:
         heard = words(text)
         if len(heard) >= FEWEST_WORDS_TO_GRADE:
             if (reached := grade(text)) > HIGHEST_GRADE:
-                yield text, f"school grade {reached:.1f}, at most {HIGHEST_GRADE:g}", "use shorter words and sentences"
+                rule = f"school grade {reached:.1f}, at most {HIGHEST_GRADE:g}"
+                yield text, rule, "use shorter words and sentences"
         elif text == line:
             yield from _short_line(line, heard)
 
@@ -104,27 +88,27 @@ def _short_line(line: str, heard: list[str]) -> Iterator[_Breach]:
     longest = max(heard, key=syllables, default="")
     if longest and syllables(longest) > LONGEST_SYLLABLES:
         yield line, f"the word “{longest}” is hard to read", "use a shorter word"
-    elif mean_syllables(heard) > MOST_SYLLABLES_A_WORD:
+    elif len(heard) >= FEWEST_WORDS_TO_MEAN and mean_syllables(heard) > MOST_SYLLABLES_A_WORD:
         yield line, f"more than {MOST_SYLLABLES_A_WORD} syllables a word in a short line", "use shorter words"
 
 
 def _never(_key: str, line: str) -> Iterator[_Breach]:
     for sentence in sentences(line):
-        for word in _found(_TECHNICAL, sentence):
+        for word in _found(TECHNICAL, sentence):
             yield sentence, f"says “{word}”, which is never said", "say what happened to them, not the cause"
-        for phrase in _found(_UNKIND, sentence):
+        for phrase in _found(UNKIND, sentence):
             yield sentence, f"says “{phrase}”, which is never said", "say it without orders, blame or jokes"
 
 
 def _time_and_place(key: str, line: str) -> Iterator[_Breach]:
     allowed = _PROMISES_ALLOWED.get(key, set())
     for sentence in sentences(line):
-        promised = [phrase for phrase in _found(_PROMISES, sentence) if phrase not in allowed]
+        promised = [phrase for phrase in _found(PROMISES, sentence) if phrase not in allowed]
         if promised or _TIME_SPAN.search(sentence):
-            yield sentence, "promises a time", "leave the time out: a time is said only if a person has set one"
+            yield sentence, "promises a time", "leave it out: a time is said only if a person has set one"
         if re.search(r"\d", sentence):
             yield sentence, "holds a number", "leave numbers out: they read as a time or a place in a queue"
-        if _found(_PLACES, sentence):
+        if _found(PLACES, sentence):
             yield sentence, "names a place in a queue", "leave the place out: it can go backwards"
 
 
@@ -133,7 +117,7 @@ def _goodbye(key: str, line: str) -> Iterator[_Breach]:
         return
     if "?" in line:
         yield line, "asks a question in a goodbye", "let them go: end without a question"
-    for hook in _found(_HOOKS, line):
+    for hook in _found(HOOKS, line):
         yield line, f"holds on to them with “{hook}” in a goodbye", "let them go without a reason to stay"
 
 
@@ -153,7 +137,7 @@ def _placeholders(key: str, line: str) -> Iterator[_Breach]:
             yield line, f"{braces} has no meaning in this line", "write the words themselves"
 
 
-def _found(phrases: list[str], text: str) -> list[str]:
-    """The phrases that stand in the text as whole words, whatever the case and the shape of the apostrophe."""
-    plain = text.lower().replace("’", "'")
+def _found(phrases: tuple[str, ...], text: str) -> list[str]:
+    """The phrases that stand in the text as whole words, whatever their case and apostrophe."""
+    plain = text.lower().replace("\u2019", "'")
     return [phrase for phrase in phrases if re.search(rf"(?<![\w'-]){re.escape(phrase)}(?![\w'-])", plain)]

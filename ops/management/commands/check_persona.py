@@ -1,0 +1,44 @@
+"""Says whether a persona file, and what the pages say by themselves, can be put before a participant."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from ops.page_wording import lint_page
+from personas.errors import PersonaInvalid
+from personas.load import load
+
+TEMPLATES = Path(settings.BASE_DIR) / "templates"
+
+
+class Command(BaseCommand):
+    help = "Checks a persona file and the wording of the participants' pages. Exit 1 says what to mend."
+    # The system check for the persona would stop this command before it could say anything itself.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", nargs="?", type=Path, default=settings.COMPANION_PERSONA)
+
+    def handle(self, *_arguments: Any, path: Path, **_options: Any) -> None:
+        faults = _pages()
+        try:
+            persona = load(path)
+        except PersonaInvalid as refusal:
+            raise CommandError("\n".join([str(refusal), *faults])) from None
+        if faults:
+            raise CommandError("\n".join(faults))
+        self.stdout.write(f"{persona.name}, version {persona.version}: every line is there and reads well.")
+        self.stdout.write(f"Approved by: {persona.approver} Next review: {persona.review_by}.")
+
+
+def _pages() -> list[str]:
+    pages = [TEMPLATES / "unavailable.html", *sorted((TEMPLATES / "companion").glob("*.html"))]
+    return [
+        f"{page}: “{found.sentence}” {found.rule}. To mend it: {found.mend}."
+        for page in pages
+        if page.exists()
+        for found in lint_page(page.name, page.read_text(encoding="utf-8"))
+    ]

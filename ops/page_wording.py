@@ -1,0 +1,50 @@
+"""PURE. The wording rules, held over what our own pages say to participants outside the drafted lines."""
+
+import re
+from html.parser import HTMLParser
+
+from personas.wording import Finding, lint_line
+
+_TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
+_TEMPLATE_VALUE = re.compile(r"\{\{.*?\}\}", re.S)
+_SPOKEN_ATTRIBUTES = {"aria-label", "placeholder", "title", "alt"}
+_UNSEEN = {"script", "style"}
+# These stand inside a sentence; every other tag ends it.
+_INLINE = {"a", "abbr", "b", "bdi", "em", "i", "q", "small", "span", "strong"}
+
+
+def lint_page(name: str, html: str) -> list[Finding]:
+    """Every breach of the wording rules in a page or template; `name` becomes each finding's key."""
+    reader = _Reader()
+    reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", html)))
+    reader.close()
+    return [finding for text in reader.texts() for finding in lint_line(name, text)]
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: list[str] = [""]
+        self._spoken: list[str] = []
+        self._unseen = 0
+
+    def texts(self) -> list[str]:
+        everything = (" ".join(text.split()) for text in [*self._blocks, *self._spoken])
+        return [text for text in everything if text]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._spoken += [value for name, value in attrs if value and name in _SPOKEN_ATTRIBUTES]
+        self._boundary(tag)
+        self._unseen += tag in _UNSEEN
+
+    def handle_endtag(self, tag: str) -> None:
+        self._boundary(tag)
+        self._unseen -= tag in _UNSEEN
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._blocks[-1] += data
+
+    def _boundary(self, tag: str) -> None:
+        if tag not in _INLINE:
+            self._blocks.append("")
