@@ -1,0 +1,38 @@
+"""Why the stack cannot start or go on, in a sentence a person can act on.
+
+CannotStart           the one to catch; its text says what is wrong and what mends it
+  AlreadyRunning      another `up` holds this state folder
+  PortInUse           somebody else answers on a port that was asked for
+  DiskFull            there is no room to write
+  ServerFailed        an embedded server did not come up; carries the end of its log
+"""
+
+import errno
+
+
+class CannotStart(Exception):
+    """The stack cannot run here. The text is meant for the person at the keyboard."""
+
+
+class AlreadyRunning(CannotStart):
+    """Another `up` holds this state folder."""
+
+
+class PortInUse(CannotStart):
+    """Somebody else answers on a port that was asked for."""
+
+
+class DiskFull(CannotStart):
+    """There is no room to write."""
+
+
+class ServerFailed(CannotStart):
+    """An embedded server did not come up."""
+
+
+NO_SPACE = "No space left on device"
+
+
+def out_of_room(error: OSError) -> bool:
+    """Whether an OSError means that the disk, or this account's share of it, is full."""
+    return error.errno in {errno.ENOSPC, errno.EDQUOT}
