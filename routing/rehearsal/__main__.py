@@ -1,0 +1,37 @@
+"""`python -m routing.rehearsal --port 0`: serve until SIGTERM or SIGINT, and say where on the first line."""
+
+import argparse
+import asyncio
+import signal
+
+from routing.rehearsal.play import Pace
+from routing.rehearsal.server import Provider
+
+
+async def serve(options: argparse.Namespace) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    pace = Pace(first_word_s=options.first_word_ms / 1000, word_s=options.pace_ms / 1000)
+    server = await Provider(pace=pace, directives=options.directives).serve(options.host, options.port)
+    host, port = server.sockets[0].getsockname()[:2]
+    print(f"rehearsal: http://{f'[{host}]' if ':' in host else host}:{port}/v1", flush=True)
+    await stop.wait()
+    server.close()
+    # Open streams are not waited for: their tasks end with the loop.
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m routing.rehearsal", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0: any free port")
+    parser.add_argument("--pace-ms", type=float, default=40, help="between words, about (default 40)")
+    parser.add_argument(
+        "--first-word-ms", type=float, default=250, help="before the first word (default 250)"
+    )
+    parser.add_argument("--directives", action="store_true", help="obey [[…]] inside the last user message")
+    asyncio.run(serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""PURE. What the rehearsal companion says: kind, plain, as long as a real reply, the same each time."""
+
+import hashlib
+import itertools
+import random
+import re
+from collections.abc import Iterator
+
+_TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        r"\b(sleep|slept|tired|awake|night|bed|dream)",
+        (
+            "Nights can feel long. It is good that you told me.",
+            "Rest matters, and it does not always come easily.",
+            "A bad night can make the whole day feel heavy.",
+        ),
+    ),
+    (
+        r"\b(mum|mom|dad|mother|father|brother|sister|son|daughter|family|child|kids?)\b",
+        (
+            "The people close to us can fill our thoughts.",
+            "Family can be warm and hard, both on the same day.",
+            "It makes sense that they are on your mind.",
+        ),
+    ),
+    (
+        r"\b(eat|ate|food|cook|lunch|dinner|breakfast|hungry|tea|coffee|soup)",
+        (
+            "A meal is more than food. It gives the day a shape.",
+            "Something warm to eat can be a kind thing to give yourself.",
+            "Small meals count too, even on days when little else gets done.",
+        ),
+    ),
+    (
+        r"\b(worr|scared|afraid|nervous|anxious|panic|stress)",
+        (
+            "Worry can be loud. It helps to say it in plain words, as you did.",
+            "That sounds like a lot to carry at once.",
+            "It is all right to feel uneasy about this.",
+        ),
+    ),
+    (
+        r"\b(sad|cry|cried|lonely|alone|miss|lost|hurt|down)\b",
+        (
+            "That sounds heavy. I am glad you did not keep it to yourself.",
+            "Some days are grey, and that is not your fault.",
+            "It is all right to be sad for a while.",
+        ),
+    ),
+    (
+        r"\b(angry|mad|unfair|annoy|shout|fight|argu)",
+        (
+            "It is fair to feel cross when something matters to you.",
+            "Anger often tells us that something was not right.",
+            "You can be angry and still be kind. You are doing both.",
+        ),
+    ),
+    (
+        r"\b(work|job|money|rent|bills?|course|class|school)\b",
+        (
+            "There is a lot to think about there. One step is enough for now.",
+            "Plans like that are easier when they are cut into small parts.",
+            "You have already done the first part by looking at it.",
+        ),
+    ),
+    (
+        r"\b(walk|garden|bird|rain|sun|weather|outside|park|tree)",
+        (
+            "Going outside can help, even for a few minutes.",
+            "I like that you notice what is around you.",
+            "Fresh air does not fix things, but it can make room.",
+        ),
+    ),
+    (
+        r"\b(thank|thanks|good|great|happy|glad|better|nice)\b",
+        (
+            "I am glad to hear that. Good moments are worth keeping.",
+            "That is good news, and you had a part in it.",
+            "It is nice to hear something warm from you.",
+        ),
+    ),
+)
+_ANYTHING = (
+    "Thank you for telling me that.",
+    "I am glad you wrote to me about this.",
+    "That is worth taking some time over.",
+    "I have read what you wrote, slowly and with care.",
+)
+_MIDDLES = (
+    "We can look at it together, one small piece at a time.",
+    "There is no hurry here, and there is no wrong way to say it.",
+    "Sometimes it helps to write down what is on your mind, just a few words.",
+    "You could start with the part that feels lightest.",
+    "A slow breath or a glass of water can be a good first step.",
+    "You do not have to sort out all of it today.",
+    "It may help to think of one thing that went all right this week.",
+    "Many people find that a short list makes a big thing look smaller.",
+    "You could tell someone who works here about it. They are good at listening.",
+    "If it changes from day to day, that is quite usual.",
+    "Even a small change can be enough to make the evening softer.",
+    "You know yourself well, and you can trust that.",
+    "Some things get clearer when they have been said out loud.",
+    "It is fine to leave it for now and come back to it later.",
+)
+_CLOSINGS = (
+    "Tell me more when you like.",
+    "What part of it would you like to talk about first?",
+    "I am here, and we have time.",
+    "You can stop at any point. That is fine too.",
+    "What would make today a little easier?",
+)
+_NAME = re.compile(r"\b(?:You are|Your name is|named|called)\s+([A-Z][a-z]+)\b")
+_WHO = re.compile(r"\b(who|what) are you\b|\byour name\b|^\s*(hi|hello|hey|good (morning|evening))\b", re.I)
+
+
+def name_in(system: str) -> str | None:
+    """The character's name, if the system message gives one in the usual words."""
+    found = _NAME.search(system)
+    return found[1] if found else None
+
+
+def reply(question: str, *, name: str | None = None, words: int | None = None) -> str:
+    """A reply to a question: 40 to 120 words in paragraphs, or exactly `words`; the same for the same text.
+
+    A question with several parts, one paragraph each, is answered part by part, in order.
+    """
+    chance = random.Random(hashlib.sha256(question.encode("utf-8", "replace")).digest())
+    middles = itertools.cycle(chance.sample(_MIDDLES, len(_MIDDLES)))
+    asked = parts(question)
+    share = max(20, 100 // (len(asked) + 1))
+    paragraphs = [_paragraph(part, middles, name=name, chance=chance, words=share) for part in asked]
+    if len(asked) == 1:
+        paragraphs.append(_fill([], middles, words=chance.randint(12, 45)))
+    text = "\n\n".join(paragraphs) + " " + chance.choice(_CLOSINGS)
+    return text if words is None else _exactly(text, words, middles)
+
+
+def parts(question: str) -> list[str]:
+    """The separate questions in a message: those in a list if there is one, else the whole."""
+    listed = [found[1].strip() for found in re.finditer(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+(.+)$", question)]
+    return listed if len(listed) > 1 else [question]
+
+
+def pieces(text: str) -> list[str]:
+    """A text as a provider would send it: word by word, each with the space before it."""
+    return re.findall(r"\s*\S+(?:\s+$)?", text)
+
+
+def _paragraph(
+    part: str, middles: Iterator[str], *, name: str | None, chance: random.Random, words: int
+) -> str:
+    said = [chance.choice(_openings(part))]
+    if name and _WHO.search(part):
+        said.insert(0, f"Hello. I am {name}, a computer program you can talk to.")
+    return _fill(said, middles, words=chance.randint(words // 2, words - 8))
+
+
+def _openings(part: str) -> tuple[str, ...]:
+    return next((openings for pattern, openings in _TOPICS if re.search(pattern, part, re.I)), _ANYTHING)
+
+
+def _fill(said: list[str], middles: Iterator[str], *, words: int) -> str:
+    """Add sentences until there are at least so many words."""
+    while sum(len(sentence.split()) for sentence in said) < words:
+        said.append(next(middles))
+    return " ".join(said)
+
+
+def _exactly(text: str, words: int, middles: Iterator[str]) -> str:
+    found = pieces(text)
+    while len(found) < words:
+        found += pieces("\n\n" + _fill([], middles, words=min(60, words)))
+    return "".join(found[:words])

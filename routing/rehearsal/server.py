@@ -1,0 +1,145 @@
+"""The rehearsal provider: a scripted model behind the real wire, with faults on command."""
+
+import asyncio
+import itertools
+import json
+import time
+from typing import Any
+
+from pydantic import ValidationError
+
+from routing.rehearsal import wire_openai
+from routing.rehearsal.error_bodies import ERROR_BODIES
+from routing.rehearsal.faults import Fault, Order, directive
+from routing.rehearsal.http import Connection, Request
+from routing.rehearsal.play import Pace, Play, reply_pieces
+from routing.rehearsal.record import Asked, Record
+from routing.rehearsal.script import name_in, reply
+
+WIRES = {wire_openai.PATH: wire_openai.OpenAIWire}
+"""The wires it speaks, by the path they are asked at."""
+MODEL = "rehearsal-1"
+
+
+class Provider:
+    """All state of one rehearsal provider: the standing orders and the record."""
+
+    def __init__(self, *, pace: Pace, directives: bool) -> None:
+        self._pace, self._directives = pace, directives
+        self._orders: list[Order] = []
+        self._references = itertools.count(1)
+        self.record = Record()
+
+    async def serve(self, host: str, port: int) -> asyncio.Server:
+        """Listen; the address is on the returned server's first socket."""
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(lambda: Connection(self.answer), host, port, backlog=2048)
+
+    async def answer(self, request: Request, out: Connection) -> None:
+        if request.path in WIRES and request.method == "POST":
+            await self._complete(request, out)
+        elif request.path == "/v1/models" and request.method == "GET":
+            out.json(
+                200, {"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "rehearsal"}]}
+            )
+        elif request.path in ("/control", "/asked", "/gauge") and request.loopback:
+            self._operate(request, out)
+        else:
+            out.json(
+                404, {"error": {"message": "No such path.", "type": "invalid_request_error", "code": None}}
+            )
+
+    # Answers.
+
+    async def _complete(self, request: Request, out: Connection) -> None:
+        try:
+            body = json.loads(request.body)
+            messages = [(str(m["role"]), _text(m["content"])) for m in body["messages"]]
+            question = [text for role, text in messages if role == "user"][-1]
+        except (ValueError, LookupError, TypeError):
+            out.whole(400, {"Content-Type": "application/json"}, ERROR_BODIES["bad_request"])
+            return
+        asked = self.record.open(
+            request_id=request.headers.get("x-request-id", ""),
+            model=str(body.get("model", MODEL)),
+            messages=body["messages"],
+            streamed=bool(body.get("stream")),
+            key_sent="authorization" in request.headers,
+            headers={k: v for k, v in request.headers.items() if k not in ("authorization", "x-api-key")},
+        )
+        how = "client_closed"
+        try:
+            fault = self._fault_for(asked, question)
+            system = " ".join(text for role, text in messages if role == "system")
+            text = reply(question, name=name_in(system), words=fault.words)
+            how = await self._say(request, out, asked=asked, fault=fault, text=text)
+        finally:
+            self.record.close(asked, how)
+
+    async def _say(self, request: Request, out: Connection, *, asked: Asked, fault: Fault, text: str) -> str:
+        wire = WIRES[request.path](
+            reference=str(next(self._references)), model=asked.model, created=int(time.time())
+        )
+        play = Play(out, wire, fault=fault, asked=asked, pace=self._pace)
+        pieces = list(reply_pieces(fault, text))
+        if asked.streamed or fault.status is not None or fault.disconnect or fault.hang:
+            return await play.perform(pieces)
+        await asyncio.sleep(self._pace.first_word_s if fault.first_word_s is None else fault.first_word_s)
+        out.whole(200, {"Content-Type": "application/json"}, wire.whole("".join(pieces), fault.finish))
+        asked.words_sent, asked.status = len(pieces), 200
+        return "finished"
+
+    def _fault_for(self, asked: Asked, question: str) -> Fault:
+        """The first standing order that matches, used once; then a directive in the message; else none."""
+        for order in self._orders:
+            if order.match is None or order.match in asked.request_id or order.match in question:
+                if order.next is not None:
+                    order.next -= 1
+                    if order.next == 0:
+                        self._orders.remove(order)
+                return order.fault
+        return (directive(question) if self._directives else None) or Fault()
+
+    # Operation, from this machine only.
+
+    def _operate(self, request: Request, out: Connection) -> None:
+        match request.method, request.path:
+            case "GET", "/asked":
+                out.json(200, self.record.asked())
+            case "DELETE", "/asked":
+                self.record.forget()
+                out.json(200, {})
+            case "GET", "/gauge":
+                out.json(200, self.record.gauge())
+            case "DELETE", "/gauge":
+                self.record.reset_gauge()
+                out.json(200, self.record.gauge())
+            case "GET", "/control":
+                out.json(200, [order.model_dump(mode="json") for order in self._orders])
+            case "DELETE", "/control":
+                self._orders.clear()
+                out.json(200, {})
+            case "POST", "/control":
+                self._order(request.body, out)
+            case _:
+                out.json(405, {"error": "method"})
+
+    def _order(self, body: bytes, out: Connection) -> None:
+        try:
+            order = Order.model_validate(json.loads(body))
+            if order.fault.error is not None and order.fault.error not in ERROR_BODIES:
+                raise ValueError(f"error: unknown shape; one of {', '.join(ERROR_BODIES)}")
+        except ValidationError as wrong:
+            out.json(400, {"error": [{"at": list(e["loc"]), "is": e["msg"]} for e in wrong.errors()]})
+        except ValueError as wrong:
+            out.json(400, {"error": str(wrong)})
+        else:
+            self._orders.append(order)
+            out.json(200, {"orders": len(self._orders)})
+
+
+def _text(content: Any) -> str:
+    """A message's text, whether it is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if part.get("type") == "text")
