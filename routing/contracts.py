@@ -44,6 +44,8 @@ class Lane:
     connect_ms: int
     first_word_ms: int
     idle_ms: int
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """How this lane calls its length limit; some models know only the second word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +64,7 @@ class Clocks:
 
     connect_s: float
     first_word_s: float | None
-    """One deadline for the first visible word; None: bounded by the total alone (the last lane of a chain)."""
+    """One deadline for the first visible word; None: bounded by the total alone (a chain's last lane)."""
     reasoning_s: float | None
     """While reasoning arrives the first word may come as late as this; None: as first_word_s."""
     idle_s: float
@@ -73,7 +75,7 @@ class Clocks:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Words:
-    """Visible text, in order, mended: no NUL, no lone surrogate, never empty. Not yet cut at grapheme borders."""
+    """Visible text, in order, mended: no NUL, no lone surrogate, never empty. Not cut at grapheme borders."""
 
     text: str
 
@@ -107,7 +109,7 @@ class AttemptReport:
     """None: the attempt ended with a recognised terminal reason."""
     status: int | None
     code: str | None
-    """The provider's own short code, if it is one of letters, digits, `_`, `.`, `-`, at most 64. Never a message."""
+    """The provider's own short code: letters, digits, `_`, `.`, `-`, at most 64. Never a message."""
     waited_s: float
     started_s: float
     took_s: float

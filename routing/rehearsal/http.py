@@ -8,7 +8,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -31,7 +31,7 @@ class Request:
 class Connection(asyncio.Protocol):
     """One client. Answers its requests in order; a client that leaves cancels the answer at once."""
 
-    def __init__(self, answer: Callable[[Request, "Connection"], Awaitable[None]]) -> None:
+    def __init__(self, answer: Callable[[Request, "Connection"], Coroutine[Any, Any, None]]) -> None:
         self._answer = answer
         self._received = bytearray()
         self._task: asyncio.Task[None] | None = None

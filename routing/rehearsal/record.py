@@ -27,7 +27,7 @@ class Asked:
     last_word_at: float | None = None
     ended: float | None = None
     how: str | None = None
-    """`finished` (said all it meant to), `failed` (an error on command), `cut`, `client_closed`; None: runs."""
+    """`finished` (said all it meant to), `failed` (an error on command), `cut`, `client_closed`; or None."""
     status: int | None = None
     words_sent: int = 0
 

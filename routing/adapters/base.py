@@ -1,0 +1,218 @@
+"""What every provider's adapter shares: one HTTP call, its clocks, its end, its failures.
+
+A wire is a pure `Reader` that is fed bytes and says what was said; everything that waits is here.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import httpx
+
+from routing import classify
+from routing.adapters.deadlines import Deadlines
+from routing.adapters.translate import class_of, code_of
+from routing.adapters.transport import NOTE, Note
+from routing.contracts import Ask, Clocks, Finished, Lane, Words
+from routing.errors import CallFailed, FailureClass
+
+ERROR_BODY_LIMIT = 64 * 1024
+ERROR_BODY_S = 2.0
+"""Bytes and seconds spent on the body of an error. What is not here by then would not change the class."""
+REPLY_LIMIT = 32 * 1024 * 1024
+"""Bytes of one answer. No reply is this long; a stream that is has run wild."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """How a stream ended, as its wire understood it."""
+
+    failure: FailureClass | None
+    code: str | None = None
+    truncated: bool = False
+
+
+class Reader(Protocol):
+    """A wire, pure: bytes in, visible text out. Never raises, whatever the bytes."""
+
+    ending: Ending | None
+    """Set once nothing more needs to be read."""
+    reasoned: bool
+    """Whether the last feed held reasoning."""
+    model: str | None
+
+    def feed(self, data: bytes) -> str:
+        """The visible text, mended, that these bytes complete; may be empty."""
+        ...
+
+    def close(self) -> str:
+        """The body has ended: any text left over. Sets `ending`."""
+        ...
+
+
+class HttpAdapter:
+    """The shared half of an adapter. A provider's half says what to send and reads what comes back."""
+
+    def __init__(self, client: httpx.AsyncClient, *, environ: Mapping[str, str] = os.environ) -> None:
+        self._client = client
+        self._environ = environ
+
+    def url(self, lane: Lane) -> str:
+        raise NotImplementedError
+
+    def body(self, lane: Lane, ask: Ask) -> bytes:
+        raise NotImplementedError
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        raise NotImplementedError
+
+    def reader(self) -> Reader:
+        raise NotImplementedError
+
+    async def stream(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
+        """See `routing.contracts.Adapter`."""
+        call = _Call(clocks)
+        request = self._request(lane, ask, clocks, call.note)
+        reader = self.reader()
+        response = await call.open(self._client, request)
+        try:
+            chunks = response.stream.__aiter__()  # type: ignore[union-attr]
+            while reader.ending is None:
+                text = await call.hear(chunks, reader)
+                if text:
+                    yield Words(text=text)
+                    if not text.isspace():
+                        call.deadlines.spoke(call.now())
+        finally:
+            await _closed(response)
+        ending = reader.ending
+        if ending.failure is not None:
+            raise call.failed(ending.failure, status=response.status_code, code=ending.code)
+        yield Finished(
+            truncated=ending.truncated, model=reader.model or lane.model, bytes_received=call.received
+        )
+
+    def _request(self, lane: Lane, ask: Ask, clocks: Clocks, note: Note) -> httpx.Request:
+        key = None
+        if lane.api_key_env is not None:
+            key = self._environ.get(lane.api_key_env, "").strip()
+            if not key or not key.isascii() or not key.isprintable():
+                raise CallFailed(FailureClass.MISCONFIGURED, code="no_key")
+        headers = {
+            "Accept": "text/event-stream",
+            # Compression would hold words back until a block is full.
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": "care-companion",
+            "X-Request-Id": ask.reference,
+            **self.headers(key),
+        }
+        # To the aiohttp transport `pool` bounds looking the name up as well; httpx does that inside `connect`.
+        timeout = httpx.Timeout(None, connect=clocks.connect_s, pool=clocks.connect_s)
+        try:
+            return self._client.build_request(
+                "POST",
+                self.url(lane),
+                content=self.body(lane, ask),
+                headers=headers,
+                timeout=timeout,
+                extensions={"trace": note.httpx_trace},
+            )
+        except Exception as error:
+            failure, code = class_of(error), code_of(error)
+        raise CallFailed(failure, code=code)
+
+
+class _Call:
+    """One call under way: its clock, its bytes, and the translation of what goes wrong."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self.now = asyncio.get_running_loop().time
+        self.deadlines = Deadlines(clocks, now=self.now())
+        self.note = Note()
+        self.received = 0
+
+    def failed(self, failure: FailureClass, **told: Any) -> CallFailed:
+        return CallFailed(failure, bytes_received=self.received, **told)
+
+    async def open(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+        """Send, and return the head of a 200; anything else is a failure."""
+        NOTE.set(self.note)
+        try:
+            async with asyncio.timeout_at(self.deadlines.at):
+                response = await client.send(request, stream=True)
+        except TimeoutError:
+            failed = self._late()
+        except Exception as error:
+            failed = self._broken(error, before_head=True)
+        else:
+            if response.status_code == 200:
+                return response
+            failed = await self._refused(response)
+        # Raised out here, so that no exception of the library, which holds the headers, hangs on it as context.
+        raise failed
+
+    async def hear(self, chunks: AsyncIterator[bytes], reader: Reader) -> str:
+        """Wait for more bytes, or the end of them; return the text they complete."""
+        try:
+            async with asyncio.timeout_at(self.deadlines.at):
+                data = await anext(chunks)
+        except StopAsyncIteration:
+            return reader.close()
+        except TimeoutError:
+            failed = self._late()
+        except Exception as error:
+            failed = self._broken(error)
+        else:
+            self.received += len(data)
+            if self.received > REPLY_LIMIT:
+                raise self.failed(FailureClass.INCOMPLETE, status=200, code="too_large")
+            text = reader.feed(data)
+            if reader.reasoned:
+                self.deadlines.reasoned(self.now())
+            return text
+        raise failed
+
+    def _late(self) -> CallFailed:
+        failure, code = self.deadlines.expired()
+        return self.failed(failure, code=code)
+
+    def _broken(self, error: Exception, *, before_head: bool = False) -> CallFailed:
+        failure = class_of(error)
+        if failure is FailureClass.NETWORK and before_head and self.note.reused:
+            failure = FailureClass.NETWORK_REUSED
+        return self.failed(failure, code=code_of(error))
+
+    async def _refused(self, response: httpx.Response) -> CallFailed:
+        """What an answer other than 200 means; reads as much of its body as is reasonable."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout_at(min(self.deadlines.total, self.now() + ERROR_BODY_S)):
+                async for chunk in response.aiter_raw():
+                    body += chunk
+                    if len(body) > ERROR_BODY_LIMIT:
+                        break
+        except Exception:
+            # The status alone decides then.
+            pass
+        finally:
+            await _closed(response)
+        self.received = len(body)
+        verdict = classify.from_response(
+            status=response.status_code, headers=response.headers, body=bytes(body), now=datetime.now(UTC)
+        )
+        return self.failed(
+            verdict.failure,
+            status=response.status_code,
+            code=verdict.code,
+            retry_after_s=verdict.retry_after_s,
+        )
+
+
+async def _closed(response: httpx.Response) -> None:
+    with contextlib.suppress(Exception):
+        await response.aclose()

@@ -1,0 +1,71 @@
+"""Builds the one HTTP client of an event loop, over either of two transports, and tells whether a connection is new."""
+
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+Transport = Literal["aiohttp", "httpx"]
+KEPT = 20
+KEPT_S = 15.0
+"""Few connections are kept, and not for long: a long list of idle ones makes httpx's pool slow, and a provider
+closes what it has not heard from."""
+
+
+class Note:
+    """What the transport notes about one attempt."""
+
+    reused = False
+    """The request went out on a kept connection, which the other end may have closed in the meantime."""
+
+    async def httpx_trace(self, event: str, info: dict[str, Any]) -> None:
+        """For httpx's `trace` extension."""
+        if event == "http11.send_request_headers.started":
+            self.reused = not self._connecting
+        elif event == "connection.connect_tcp.started":
+            self._connecting = True
+
+    _connecting = False
+
+
+NOTE: ContextVar[Note | None] = ContextVar("routing.adapters.transport.NOTE", default=None)
+"""The note of the attempt that runs in this task; aiohttp's tracing has no other way to know whose request it is."""
+
+
+def build_client(*, transport: Transport = "aiohttp") -> httpx.AsyncClient:
+    """A client for one event loop; close it with `aclose`. No limit on connections: the waiting room is the limit.
+
+    It follows no redirect, believes no proxy or certificate variable of the environment, and keeps no cookie.
+    """
+    context = httpx.create_ssl_context(trust_env=False)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT, keepalive_expiry=KEPT_S)
+    inner: httpx.AsyncBaseTransport
+    if transport == "aiohttp":
+
+        def session() -> aiohttp.ClientSession:
+            # Called inside the loop at the first request. `limit=0` is aiohttp's word for none; without it, 100.
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_S, ssl=context)
+            return aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trace_configs=[_tracing()],
+                skip_auto_headers=("User-Agent",),
+            )
+
+        inner = AiohttpTransport(verify=context, trust_env=False, limits=limits, client=session)
+    else:
+        inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
+    return httpx.AsyncClient(transport=inner, trust_env=False, follow_redirects=False, timeout=None)
+
+
+def _tracing() -> aiohttp.TraceConfig:
+    async def reused(*_: Any) -> None:
+        note = NOTE.get()
+        if note is not None:
+            note.reused = True
+
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_reuseconn.append(reused)
+    return trace
