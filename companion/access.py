@@ -1,0 +1,174 @@
+"""The only way to get a row for a person: who is signed in, to what, and until when.
+
+Pages use Django's connection; sockets use the process's own pool, so that no page can hold a socket up.
+"""
+
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from psycopg_pool import AsyncConnectionPool
+
+from companion import cards
+from companion.models import Conversation, Participant, Site, Visit
+
+log = logging.getLogger(__name__)
+
+VISIT_KEY = "visit"
+
+SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > clock_timestamp()"
+
+LIVE_VISITS = """
+SELECT v.id, p.id, p.name, s.name, c.id
+FROM companion_visit v
+JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+JOIN companion_site s ON s.id = p.site_id AND s.is_open
+JOIN companion_conversation c ON c.participant_id = p.id
+WHERE v.id = ANY(%s) AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+"""
+
+OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
+
+
+class SiteClosed(Exception):
+    """The card is right, but its site is not open."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VisitFacts:
+    """A live visit: who is there, and what they talk in."""
+
+    visit: UUID
+    participant: int
+    participant_name: str
+    site_name: str
+    conversation: int
+
+
+def open_visit_by_card(request: HttpRequest, typed: str) -> Visit | None:
+    """Sign the holder of this card in, in place of whoever was. None: no such card. Raises SiteClosed."""
+    handle = cards.handle_of(typed)
+    if handle is None:
+        return None
+    person = Participant.objects.select_related("site").filter(card_handle=handle, is_active=True).first()
+    if person is None or not cards.opens(typed, person.card_handle, person.card_issue):
+        return None
+    if not person.site.is_open:
+        raise SiteClosed
+    end_visit(request)
+    expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
+    visit = Visit.objects.create(participant=person, expires_at=expires_at)
+    request.session[VISIT_KEY] = str(visit.id)
+    log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
+    return visit
+
+
+# A typed code is the letters of the card.
+open_visit_by_code = open_visit_by_card
+
+
+def visit_of(request: HttpRequest) -> VisitFacts | None:
+    """The live visit of this browser's session."""
+    visit = _uuid(request.session.get(VISIT_KEY))
+    if visit is None:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(LIVE_VISITS, [[visit]])
+        row = cursor.fetchone()
+    return _facts(row) if row else None
+
+
+def end_visit(request: HttpRequest) -> None:
+    """End this browser's visit everywhere, and forget everything its session knew."""
+    visit = _uuid(request.session.get(VISIT_KEY))
+    request.session.flush()
+    if visit is None:
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
+        # Sockets do not see a session end; the bell closes them.
+        cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps({"visits": [str(visit)]})])
+    log.info("visit.ended visit=%s", visit)
+
+
+def person_named(name: str, *, site: str | None = None) -> Participant | None:
+    """The participant of this name, if there is exactly one."""
+    people = Participant.objects.filter(name__iexact=name, is_active=True)
+    if site is not None:
+        people = people.filter(site__slug=site)
+    found = list(people[:2])
+    return found[0] if len(found) == 1 else None
+
+
+@transaction.atomic
+def welcome(name: str, *, site: Site) -> Participant:
+    """Add a participant, with a card and a conversation."""
+    person = Participant.objects.create(name=name, site=site, card_handle=cards.new_handle())
+    Conversation.objects.create(participant=person)
+    return person
+
+
+def card_of(person: Participant) -> str:
+    """The letters of a person's card."""
+    return cards.token(person.card_handle, person.card_issue)
+
+
+class Doorkeeper:
+    """Access for sockets, on the process's own pool."""
+
+    def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
+        self._pool = pool
+
+    async def visit_of(self, session_key: str | None) -> VisitFacts | None:
+        """The live visit of a session cookie."""
+        if not session_key:
+            return None
+        async with self._pool.connection() as native, native.cursor() as cursor:
+            await cursor.execute(SESSION, (session_key,))
+            row = await cursor.fetchone()
+            # decode() checks the signature under the current and the older secret keys.
+            visit = _uuid(SessionStore().decode(row[0]).get(VISIT_KEY)) if row else None
+            if visit is None:
+                return None
+            await cursor.execute(LIVE_VISITS, ([visit],))
+            facts = await cursor.fetchone()
+        return _facts(facts) if facts else None
+
+    async def still_live(self, visits: Iterable[UUID]) -> set[UUID]:
+        """Those of the visits that have not ended."""
+        async with self._pool.connection() as native, native.cursor() as cursor:
+            await cursor.execute(LIVE_VISITS, (list(visits),))
+            return {row[0] for row in await cursor.fetchall()}
+
+    async def owns(self, conversation: int, turn: int) -> bool:
+        """Whether a turn belongs to a conversation."""
+        async with self._pool.connection() as native, native.cursor() as cursor:
+            await cursor.execute(OWNS, (turn, conversation))
+            return await cursor.fetchone() is not None
+
+
+def _uuid(text: object) -> UUID | None:
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
+
+
+def _facts(row: tuple[Any, ...]) -> VisitFacts:
+    visit, participant, participant_name, site_name, conversation = row
+    return VisitFacts(
+        visit=visit,
+        participant=participant,
+        participant_name=participant_name,
+        site_name=site_name,
+        conversation=conversation,
+    )

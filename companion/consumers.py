@@ -1,0 +1,223 @@
+"""The participant's socket: a frame in, one call, and return. What it sends comes from its outbox.
+
+Handlers return within milliseconds, because Channels gives a socket one message at a time: a turn that was
+awaited here would make its own *stop* wait.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, Protocol
+from uuid import UUID
+
+import psycopg
+from channels.consumer import AsyncConsumer
+from channels.exceptions import StopConsumer
+
+from companion import frames
+from companion.access import Doorkeeper, VisitFacts
+from companion.history import History
+from companion.house import House
+from companion.ledger import Asked
+from companion.outbox import Outbox
+from companion.runner import Runner
+from companion.watchers import Watchers
+
+log = logging.getLogger(__name__)
+
+SESSION_ENDED = 4401
+NOT_ALLOWED = 4403
+TOO_FAR_BEHIND = 4408
+COME_BACK = 4503
+
+
+class Sockets:
+    """The open sockets of a process, so that it can close them."""
+
+    def __init__(self) -> None:
+        self._open: dict[ChatConsumer, UUID] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def visits(self) -> set[UUID]:
+        """The visits with a socket open here."""
+        return set(self._open.values())
+
+    def add(self, socket: "ChatConsumer", visit: UUID) -> None:
+        """`socket` is open for this visit."""
+        self._open[socket] = visit
+
+    def discard(self, socket: "ChatConsumer") -> None:
+        """`socket` has gone."""
+        self._open.pop(socket, None)
+
+    def close_visits(self, visits: set[UUID]) -> None:
+        """Close every socket of these visits: their sessions have ended."""
+        for socket, visit in list(self._open.items()):
+            if visit in visits:
+                socket.close_soon(SESSION_ENDED)
+
+    async def close_all(self, code: int) -> None:
+        """Close every socket and wait until each close frame is on its way."""
+        await asyncio.gather(*(socket.close(code) for socket in list(self._open)), return_exceptions=True)
+
+
+class Service(Protocol):
+    """What the sockets of one process share."""
+
+    house: House
+    runner: Runner
+    history: History
+    watchers: Watchers
+    doorkeeper: Doorkeeper
+    sockets: Sockets
+
+    @property
+    def is_draining(self) -> bool: ...
+
+
+class ChatConsumer(AsyncConsumer):
+    """One socket of a participant's page, protocol version 1."""
+
+    def __init__(self, service: Callable[[], Service], cookie_name: str) -> None:
+        self._service = service()
+        self._cookie_name = cookie_name
+        self._visit: VisitFacts | None = None
+        self._outbox: Outbox | None = None
+        self._is_closed = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler directly. The stock dispatch hops through the one database thread for every event."""
+        match message["type"]:
+            case "websocket.connect":
+                await self._connect()
+            case "websocket.receive":
+                await self._receive(message.get("text"))
+            case "websocket.disconnect":
+                self._leave()
+                raise StopConsumer
+
+    def close_soon(self, code: int) -> None:
+        """Close without waiting for it."""
+        self._closing = asyncio.create_task(self.close(code))
+
+    async def close(self, code: int) -> None:
+        """Send nothing more and close. Codes: 1000, 3000 to 4999."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._leave()
+            await self.send({"type": "websocket.close", "code": code})
+
+    async def _connect(self) -> None:
+        # A close before the accept would be a plain 403, and the page could not tell why.
+        await self.send({"type": "websocket.accept"})
+        service = self._service
+        if service.is_draining:
+            await self.close(COME_BACK)
+            return
+        try:
+            visit = await service.doorkeeper.visit_of(self._session_key())
+            if visit is None:
+                await self.close(SESSION_ENDED)
+                return
+            self._visit = visit
+            outbox = self._outbox = Outbox(self._send_frame, service.history, conversation=visit.conversation)
+            service.sockets.add(self, visit.visit)
+            # Subscribe first, then read: what happens in between waits in the outbox.
+            service.watchers.watch(outbox)
+            views = await service.history.latest(visit.conversation)
+        except psycopg.Error as failure:
+            log.warning("socket.no_database cause=%s", type(failure).__name__)
+            await self.close(COME_BACK)
+            return
+        snapshots = [view.snapshot() for view in views]
+        await self._send_frame(frames.hello(service.house.character, visit.conversation, snapshots))
+        outbox.begin(views)
+        service.watchers.saw(views)
+
+    async def _receive(self, text: str | None) -> None:
+        if self._is_closed or self._visit is None or self._outbox is None:
+            return
+        lines = self._service.house.lines
+        try:
+            frame = frames.read(text)
+        except frames.FrameRefused as refusal:
+            line = lines.too_long if refusal.code == "too_long" else lines.not_understood
+            await self._send_frame(frames.problem(refusal.code, line))
+            return
+        try:
+            await self._act(frame, self._visit, self._outbox)
+        except psycopg.Error as failure:
+            # Nothing was acknowledged, so the page keeps the words and sends them again under the same key.
+            log.warning("socket.no_database cause=%s", type(failure).__name__)
+            await self.close(COME_BACK)
+
+    async def _act(
+        self,
+        frame: frames.Say | frames.CatchUp | frames.Stop | frames.Ack | frames.Ping,
+        visit: VisitFacts,
+        outbox: Outbox,
+    ) -> None:
+        match frame:
+            case frames.Ack():
+                outbox.acknowledge(frame.turn, frame.seq)
+            case frames.Ping():
+                await self._send_frame(frames.PONG)
+            case frames.Say():
+                await self._say(frame, visit)
+            case frames.Stop():
+                if await self._is_theirs(frame.turn, visit):
+                    await self._service.runner.stop(frame.turn)
+            case frames.CatchUp():
+                await self._catch_up(frame, visit, outbox)
+
+    async def _say(self, frame: frames.Say, visit: VisitFacts) -> None:
+        asked = Asked(visit=visit.visit, key=frame.key, question=frame.text)
+        opened = await self._service.runner.say(asked)
+        if opened is None:
+            await self.close(SESSION_ENDED)
+        elif not opened.is_new:
+            await self._send_frame(frames.accepted(frame.key, opened.turn))
+
+    async def _catch_up(self, frame: frames.CatchUp, visit: VisitFacts, outbox: Outbox) -> None:
+        views = [
+            view
+            for view in await self._service.history.named([frame.turn])
+            if view.conversation == visit.conversation
+        ]
+        if not views:
+            await self._send_frame(frames.problem("not_allowed", self._service.house.lines.not_allowed))
+            return
+        outbox.rewind(views[0], frame.after)
+        self._service.watchers.saw(views)
+
+    async def _is_theirs(self, turn: int, visit: VisitFacts) -> bool:
+        if await self._service.doorkeeper.owns(visit.conversation, turn):
+            return True
+        await self._send_frame(frames.problem("not_allowed", self._service.house.lines.not_allowed))
+        return False
+
+    async def _send_frame(self, frame: dict[str, Any]) -> None:
+        if not self._is_closed:
+            await self.send({"type": "websocket.send", "text": frames.write(frame)})
+
+    def _leave(self) -> None:
+        self._is_closed = True
+        self._service.sockets.discard(self)
+        if self._outbox is not None:
+            self._service.watchers.leave(self._outbox)
+
+    def _session_key(self) -> str | None:
+        cookies: SimpleCookie = SimpleCookie()
+        for name, value in self.scope["headers"]:
+            if name == b"cookie":
+                try:
+                    cookies.load(value.decode("latin1"))
+                except CookieError:
+                    return None
+        morsel = cookies.get(self._cookie_name)
+        return morsel.value if morsel else None

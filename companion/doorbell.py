@@ -1,0 +1,61 @@
+"""LISTEN on one direct connection: processes tell each other that something changed, never what was said.
+
+A ring may be lost, so nothing depends on one: a tick every second reads the same rows.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "companion"
+_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 3, "keepalives_count": 3}
+
+
+class Doorbell:
+    """Hears rings and passes each on. `returned` is awaited after every (re)connect, before the first ring."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        rung: Callable[[dict[str, Any]], None],
+        returned: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._url = url
+        self._rung = rung
+        self._returned = returned
+
+    async def run(self) -> None:
+        """Listen until cancelled; reconnect when the connection is lost."""
+        wait_s = 0.1
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(
+                    self._url, autocommit=True, connect_timeout=5, **_KEEPALIVE
+                ) as connection:
+                    # Listen first, then read: what changes in between rings.
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    await self._returned()
+                    wait_s = 0.1
+                    await self._listen(connection)
+            except (psycopg.Error, OSError) as failure:
+                log.warning("doorbell.lost cause=%s", type(failure).__name__)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, 1.0)
+
+    async def _listen(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        while True:
+            async for notify in connection.notifies(timeout=10):
+                try:
+                    ring = json.loads(notify.payload)
+                except ValueError:
+                    continue
+                if isinstance(ring, dict):
+                    self._rung(ring)
+            await connection.execute("SELECT 1")

@@ -1,0 +1,202 @@
+"""The whole story of a turn, failing or not, on one page. PURE.
+
+When a call fails, every turn takes the same steps in this order:
+
+    1. The call fails                  whatever went wrong arrives as one CallFailed with a class from a closed list
+    2. Wait with jitter                `retry.decide` says whether, where and after how long to ask again
+    3. Stop once words have landed     after the first visible word nothing is asked again
+    4. Pause, don't fail               what was said stays; the turn ends as Broken, never as an exception
+    5. Record the whole story          every attempt is reported, and `ledger.close` stores it with the turn
+    6. Come back to the question       the next turn asks the held questions first, and opens with "I am back"
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from companion.prompt import Draft, write_prompt
+from routing import retry
+from routing.chain import Route
+from routing.contracts import Ask, AttemptReport, Clocks, Finished, Lane, Words
+from routing.errors import CallFailed, FailureClass
+
+REASONING_MAY_TAKE = 3.0
+"""While a model reasons, its first word may come this many times later than usual."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Say:
+    """Visible words. `opens` is true for the first of a turn."""
+
+    text: str
+    opens: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """The reply is whole: a recognised terminal reason was seen."""
+
+    lane: Lane
+    model: str
+    truncated: bool
+    attempts: tuple[AttemptReport, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Broken:
+    """The reply broke off or never began."""
+
+    failure: FailureClass
+    lane: Lane
+    attempts: tuple[AttemptReport, ...]
+
+
+class Caller(Protocol):
+    """One call to one lane."""
+
+    def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """The turn's one budget over all lanes, and where time and chance come from."""
+
+    seconds: float
+    attempts: int
+    now: Callable[[], float]
+    """Monotonic seconds."""
+    sleep: Callable[[float], "Awaits"]
+    random: Callable[[], float]
+    """From 0 to 1."""
+
+
+class Awaits(Protocol):
+    """Something to await."""
+
+    def __await__(self) -> object: ...
+
+
+@dataclass(slots=True)
+class _Course:
+    """Where a turn stands in its chain: which lane is next, and what has been tried."""
+
+    route: Route
+    limits: Limits
+    began: float
+    place: int = 0
+    tries_here: int = 0
+    waited: float = 0.0
+    reports: list[AttemptReport] = field(default_factory=list)
+
+    @property
+    def lane(self) -> Lane:
+        return self.route.lanes[self.place]
+
+    @property
+    def left(self) -> float:
+        return self.limits.seconds - (self.limits.now() - self.began)
+
+    def clocks(self) -> Clocks:
+        lane = self.lane
+        is_last = self.place + 1 == len(self.route.lanes)
+        first_word = None if is_last else lane.first_word_ms / 1000
+        return Clocks(
+            connect_s=lane.connect_ms / 1000,
+            first_word_s=first_word,
+            reasoning_s=None if first_word is None else first_word * REASONING_MAY_TAKE,
+            idle_s=lane.idle_ms / 1000,
+            total_s=max(0.001, self.left),
+        )
+
+    def report(self, end: Finished | CallFailed, *, started: float, words: int) -> None:
+        failed = isinstance(end, CallFailed)
+        self.reports.append(
+            AttemptReport(
+                lane=self.lane.name,
+                model=end.model if isinstance(end, Finished) else self.lane.model,
+                failure=end.failure if failed else None,
+                status=end.status if failed else 200,
+                code=end.code if failed else None,
+                waited_s=round(self.waited, 4),
+                started_s=round(started - self.began, 4),
+                took_s=round(self.limits.now() - started, 4),
+                bytes_received=end.bytes_received,
+                words=words,
+            )
+        )
+
+    def next_lane(self, *, larger_than: int = 0) -> bool:
+        """Move on to the next lane whose window is larger; false when there is none."""
+        for place in range(self.place + 1, len(self.route.lanes)):
+            if self.route.lanes[place].context_tokens > larger_than:
+                self.place, self.tries_here = place, 0
+                return True
+        return False
+
+
+async def run_turn(
+    draft: Draft, route: Route, caller: Caller, *, reference: str, limits: Limits
+) -> AsyncIterator[Say | Answered | Broken]:
+    """Ask along `route` until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
+    course = _Course(route=route, limits=limits, began=limits.now())
+    while True:
+        # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
+        ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=course.lane.context_tokens))
+        started, words, has_spoken = limits.now(), 0, False
+        course.tries_here += 1
+        try:
+            async with aclosing(caller.call(course.lane, ask, course.clocks())) as pieces:  # type: ignore[type-var]
+                async for piece in pieces:
+                    if isinstance(piece, Finished):
+                        course.report(piece, started=started, words=words)
+                        yield Answered(
+                            lane=course.lane,
+                            model=piece.model,
+                            truncated=piece.truncated,
+                            attempts=tuple(course.reports),
+                        )
+                        return
+                    text = piece.text if has_spoken else piece.text.lstrip()
+                    if text:
+                        yield Say(text=text, opens=not has_spoken)
+                        has_spoken = True
+                        words += len(text.split())
+            failure = CallFailed(FailureClass.INCOMPLETE)
+        except CallFailed as failed:
+            failure = failed
+        # Step 1: the call fails.
+        course.report(failure, started=started, words=words)
+        # Step 3: stop once words have landed. Step 2: wait with jitter.
+        if has_spoken or not await _may_ask_again(course, failure):
+            # Steps 4 and 5: pause, don't fail; with the whole story.
+            yield Broken(failure=failure.failure, lane=course.lane, attempts=tuple(course.reports))
+            return
+
+
+async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
+    """Step 2: wait with jitter where the class and the budget allow it, here or on the next lane."""
+    window = course.lane.context_tokens
+    decision = retry.decide(
+        failure=failure.failure,
+        retry_after_s=failure.retry_after_s,
+        attempts_made=len(course.reports),
+        attempts_on_lane=course.tries_here,
+        attempts_allowed=course.limits.attempts,
+        more_lanes=course.place + 1 < len(course.route.lanes),
+        larger_window_left=any(
+            lane.context_tokens > window for lane in course.route.lanes[course.place + 1 :]
+        ),
+        seconds_left=course.left,
+        random=course.limits.random,
+    )
+    match decision:
+        case retry.Again(after_s=after_s):
+            course.waited = after_s
+            await course.limits.sleep(after_s)
+            return True
+        case retry.NextLane():
+            course.waited = 0.0
+            return course.next_lane(larger_than=window if failure.failure is FailureClass.TOO_LONG else 0)
+        case _:
+            return False

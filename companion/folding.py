@@ -1,0 +1,126 @@
+"""The statements that end turns: lock the rows, fold their words into them, drop the pieces.
+
+Three statements, not one: a fold that runs in the statement that waited for the row lock would read the
+words as they stood before the wait, and lose a flush that committed meanwhile.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+Row = tuple[Any, ...]
+
+LOCK_NAMED = """
+SELECT t.id
+FROM companion_turn t
+JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_waiting)s::bool[])
+     AS c(id, owner, fence, only_waiting) ON c.id = t.id
+WHERE (t.state = 'waiting' OR t.state = 'speaking' AND NOT c.only_waiting)
+  AND (c.owner IS NULL OR c.owner = t.owner)
+  AND (c.fence IS NULL OR c.fence = t.fence)
+ORDER BY t.id
+FOR NO KEY UPDATE OF t
+"""
+
+FOLD = """
+UPDATE companion_turn t
+SET state = c.state,
+    reason = c.reason,
+    line = c.line,
+    shortened = c.shortened,
+    reply = coalesce(w.said, ''),
+    seq = coalesce(w.seq, 0),
+    cuts = coalesce(w.cuts, '{}'),
+    held_until = CASE WHEN c.hold_s IS NOT NULL
+                      THEN clock_timestamp() + make_interval(secs => c.hold_s) END,
+    closed_at = clock_timestamp()
+FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(reasons)s::text[], %(lines)s::text[],
+            %(shortened)s::bool[], %(hold_s)s::float8[], %(shown)s::int[])
+     AS c(id, state, reason, line, shortened, hold_s, shown)
+LEFT JOIN LATERAL (
+    SELECT string_agg(s.text, '' ORDER BY s.seq) AS said,
+           max(s.seq) AS seq,
+           array_agg(char_length(s.text) ORDER BY s.seq) AS cuts
+    FROM companion_spoken s WHERE s.turn_id = c.id AND (c.shown IS NULL OR s.seq <= c.shown)
+) w ON true
+WHERE t.id = c.id
+RETURNING t.id, t.conversation_id, t.state, t.seq, t.line, t.owner
+"""
+
+DROP_PIECES = "DELETE FROM companion_spoken WHERE turn_id = ANY(%(ids)s)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """How one turn is to end. `hold_s` keeps the question for a later turn; None lets it go."""
+
+    turn: int
+    state: str
+    reason: str
+    line: str = ""
+    shortened: bool = False
+    hold_s: float | None = None
+    shown: int | None = None
+    """The last piece anyone was shown, when the owner knows that a later one may be stored; None: all of them."""
+    owner: UUID | None = None
+    """Only if this process still owns the turn; None: whoever owns it."""
+    fence: int | None = None
+    only_waiting: bool = False
+    """Only if it has not been admitted meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndedTurn:
+    """A turn that this transaction ended."""
+
+    turn: int
+    conversation: int
+    state: str
+    seq: int
+    line: str
+    owner: UUID
+
+
+async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[EndedTurn]:
+    """End those of the turns that are still live and still owned as named; the others are left as they are."""
+    if not endings:
+        return []
+    await cursor.execute(
+        LOCK_NAMED,
+        {
+            "ids": [ending.turn for ending in endings],
+            "owners": [ending.owner for ending in endings],
+            "fences": [ending.fence for ending in endings],
+            "only_waiting": [ending.only_waiting for ending in endings],
+        },
+    )
+    locked = {row[0] for row in await cursor.fetchall()}
+    return await fold(cursor, [ending for ending in endings if ending.turn in locked])
+
+
+async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[EndedTurn]:
+    """Fold turns whose rows this transaction has locked."""
+    if not endings:
+        return []
+    ids = [ending.turn for ending in endings]
+    await cursor.execute(
+        FOLD,
+        {
+            "ids": ids,
+            "states": [ending.state for ending in endings],
+            "reasons": [ending.reason for ending in endings],
+            "lines": [ending.line for ending in endings],
+            "shortened": [ending.shortened for ending in endings],
+            "hold_s": [ending.hold_s for ending in endings],
+            "shown": [ending.shown for ending in endings],
+        },
+    )
+    ended = [
+        EndedTurn(turn=turn, conversation=conversation, state=state, seq=seq, line=line, owner=owner)
+        for turn, conversation, state, seq, line, owner in await cursor.fetchall()
+    ]
+    await cursor.execute(DROP_PIECES, {"ids": ids})
+    return ended

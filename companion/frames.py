@@ -1,0 +1,147 @@
+"""Every frame of the socket, version 1: what a page may send, and what it is sent."""
+
+import json
+import re
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+VERSION = 1
+LONGEST_MESSAGE = 4_000
+"""Code points in one message."""
+LARGEST_FRAME = 65_536
+"""Bytes of UTF-8 in one frame."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class FrameRefused(Exception):
+    """A frame that cannot be acted on. `code` goes into the `problem` frame: bad_frame, too_long or empty."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _Frame(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Say(_Frame):
+    """A message. `key` is chosen when it is first sent and stays the same however often it is sent again."""
+
+    type: Literal["say"]
+    key: UUID
+    text: str
+
+
+class CatchUp(_Frame):
+    """Ask for what came after piece `after` of a turn."""
+
+    type: Literal["catch_up"]
+    turn: int = Field(ge=1, lt=2**63)
+    after: int = Field(ge=0, lt=2**31)
+
+
+class Stop(_Frame):
+    """End a reply, or leave the waiting room."""
+
+    type: Literal["stop"]
+    turn: int = Field(ge=1, lt=2**63)
+
+
+class Ack(_Frame):
+    """Everything up to piece `seq` of a turn has been shown."""
+
+    type: Literal["ack"]
+    turn: int = Field(ge=1, lt=2**63)
+    seq: int = Field(ge=0, lt=2**31)
+
+
+class Ping(_Frame):
+    """The page is there."""
+
+    type: Literal["ping"]
+
+
+Incoming = Annotated[Say | CatchUp | Stop | Ack | Ping, Field(discriminator="type")]
+_incoming: TypeAdapter[Say | CatchUp | Stop | Ack | Ping] = TypeAdapter(Incoming)
+
+
+def read(text: str | None) -> Say | CatchUp | Stop | Ack | Ping:
+    """The frame in `text`. Raises FrameRefused for anything else, and for a message that is empty or too long."""
+    if text is None or len(text.encode("utf-8", "surrogatepass")) > LARGEST_FRAME:
+        raise FrameRefused("bad_frame")
+    try:
+        loaded = json.loads(text)
+        if isinstance(loaded, dict) and isinstance(loaded.get("text"), str):
+            loaded["text"] = mend(loaded["text"])
+        frame = _incoming.validate_python(loaded)
+    except (ValueError, RecursionError, ValidationError):
+        raise FrameRefused("bad_frame") from None
+    if isinstance(frame, Say):
+        if len(frame.text) > LONGEST_MESSAGE:
+            raise FrameRefused("too_long")
+        if not frame.text.strip():
+            raise FrameRefused("empty")
+    return frame
+
+
+def mend(text: str) -> str:
+    """`text` as PostgreSQL can store it: no NUL, and U+FFFD for each lone surrogate."""
+    return _LONE_SURROGATE.sub("\ufffd", text.replace("\x00", ""))
+
+
+def write(frame: dict[str, Any]) -> str:
+    """A frame as it goes over the socket."""
+    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+
+
+def hello(persona: str, conversation: int, turns: list[dict[str, Any]]) -> dict[str, Any]:
+    """The first frame: who speaks, and the last turns."""
+    return {
+        "type": "hello",
+        "v": VERSION,
+        "persona": {"name": persona},
+        "conversation": {"id": conversation, "turns": turns},
+    }
+
+
+def accepted(key: UUID, turn: int) -> dict[str, Any]:
+    """The message is stored as this turn."""
+    return {"type": "accepted", "key": str(key), "turn": turn}
+
+
+def waiting(turn: int, line: str) -> dict[str, Any]:
+    """The turn waits for its place."""
+    return {"type": "waiting", "turn": turn, "line": line}
+
+
+def opening(turn: int, opening: dict[str, str]) -> dict[str, Any]:
+    """A drafted line just before the first words."""
+    return {"type": "opening", "turn": turn, "kind": opening["kind"], "line": opening["line"]}
+
+
+def words(turn: int, seq: int, text: str) -> dict[str, Any]:
+    """A stored piece of the reply."""
+    return {"type": "words", "turn": turn, "seq": seq, "text": text}
+
+
+def ending(turn: int, state: str, seq: int, line: str) -> dict[str, Any]:
+    """The closing frame of a turn: complete and stopped name the last piece; paused and refused have a line."""
+    match state:
+        case "complete" | "stopped":
+            return {"type": state, "turn": turn, "seq": seq}
+        case "refused":
+            return {"type": state, "turn": turn, "line": line}
+        case _:
+            return {"type": "paused", "turn": turn, "seq": seq, "line": line}
+
+
+def problem(code: str, line: str) -> dict[str, Any]:
+    """A frame could not be acted on; the socket stays open."""
+    return {"type": "problem", "code": code, "line": line}
+
+
+PONG: dict[str, Any] = {"type": "pong"}

@@ -1,0 +1,77 @@
+"""The heartbeat of one process: a row, written every second on the database's clock.
+
+All leases hang on it: a turn is its owner's as long as the owner's row is young.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from companion.house import House
+
+log = logging.getLogger(__name__)
+
+BEAT = """
+INSERT INTO companion_process AS p (id, host, pid, sockets, draining)
+VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s)
+ON CONFLICT (id) DO UPDATE
+SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining
+"""
+
+
+class Heartbeat:
+    """Beats for one process. `sockets` counts its open sockets."""
+
+    def __init__(
+        self, pool: AsyncConnectionPool[Any], house: House, *, process: UUID, sockets: Callable[[], int]
+    ) -> None:
+        self._pool = pool
+        self._house = house
+        self._process = process
+        self._sockets = sockets
+        self._beaten_at = 0.0
+        self.draining = False
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the lease is safely held: the last good beat is younger than three quarters of it."""
+        return asyncio.get_running_loop().time() - self._beaten_at < 0.75 * self._house.lease_s
+
+    async def beat(self) -> None:
+        """Write the row once. Raises psycopg.Error."""
+        began = asyncio.get_running_loop().time()
+        async with self._pool.connection() as connection:
+            await connection.execute(
+                BEAT,
+                {
+                    "id": self._process,
+                    "host": socket.gethostname()[:100],
+                    "pid": os.getpid(),
+                    "sockets": self._sockets(),
+                    "draining": self.draining,
+                },
+            )
+        self._beaten_at = began
+
+    async def run(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(self._house.lease_s / 2):
+                    await self.beat()
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("heartbeat.missed cause=%s", type(failure).__name__)
+                await self._pool.check()
+            await asyncio.sleep(self._house.beat_s)
+
+    async def leave(self) -> None:
+        """Take the row away: a process that has left owns nothing."""
+        async with self._pool.connection() as connection:
+            await connection.execute("DELETE FROM companion_process WHERE id = %s", (self._process,))

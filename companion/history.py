@@ -1,0 +1,217 @@
+"""What a participant's page, a prompt or an export may read of a conversation: one query decides for all.
+
+A half answer is in no read: a paused turn shows its question and its drafted line, and nothing that was said.
+A turn whose owner's heartbeat has stopped already reads as paused, even before any process has swept it.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from psycopg import AsyncCursor
+from psycopg_pool import AsyncConnectionPool
+
+from companion.house import House
+
+Row = tuple[Any, ...]
+PAGE = 50
+
+VISIBLE = """
+SELECT t.id, t.key, t.conversation_id, t.question,
+       CASE WHEN seen.state = 'paused' THEN '[]'::jsonb ELSE t.openings END,
+       CASE WHEN seen.state = 'paused' THEN ''
+            WHEN seen.state = 'speaking' THEN coalesce(w.said, '')
+            ELSE t.reply END,
+       seen.state,
+       CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), %(pause)s)
+            WHEN seen.state = 'waiting' AND EXISTS (
+                SELECT 1 FROM companion_turn earlier
+                WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
+                  AND earlier.state IN ('waiting', 'speaking')) THEN ''
+            WHEN seen.state = 'waiting' THEN %(queued)s
+            ELSE t.line END,
+       CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
+       t.cuts, t.owner
+FROM companion_turn t
+LEFT JOIN companion_process p ON p.id = t.owner
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN t.state IN ('waiting', 'speaking')
+                 AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
+                THEN 'paused' ELSE t.state END AS state
+) seen
+LEFT JOIN LATERAL (
+    SELECT string_agg(s.text, '' ORDER BY s.seq) AS said, max(s.seq) AS seq
+    FROM companion_spoken s WHERE s.turn_id = t.id AND t.state = 'speaking'
+) w ON true
+"""
+
+LATEST = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s ORDER BY t.id DESC LIMIT %(limit)s"
+BEFORE = (
+    f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s"
+)
+AFTER = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
+NAMED = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
+
+PIECES = """
+SELECT s.turn_id, s.seq, s.text FROM companion_spoken s
+JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.turn_id
+WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
+"""
+
+# What was said and answered, oldest last: complete turns only, so no half answer can enter a prompt.
+DIALOGUE = """
+SELECT t.question, t.reply FROM companion_turn t
+WHERE t.conversation_id = %(conversation)s AND t.state = 'complete' AND t.id < %(turn)s
+ORDER BY t.id DESC LIMIT %(limit)s
+"""
+
+HELD = """
+SELECT t.id, t.question FROM companion_turn t
+WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s AND t.state = 'paused'
+  AND t.answered_by_id IS NULL AND t.held_until > clock_timestamp()
+ORDER BY t.id
+"""
+
+QUESTION = "SELECT t.question FROM companion_turn t WHERE t.id = %(turn)s"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """One turn as its participant may see it."""
+
+    turn: int
+    key: UUID
+    conversation: int
+    question: str
+    openings: tuple[dict[str, str], ...]
+    reply: str
+    state: str
+    line: str
+    seq: int
+    cuts: tuple[int, ...]
+    owner: UUID
+
+    def snapshot(self) -> dict[str, Any]:
+        """The shape in `hello` and on history pages: id, key, question, openings, reply, state, line, seq."""
+        return {
+            "id": self.turn,
+            "key": str(self.key),
+            "question": self.question,
+            "openings": list(self.openings),
+            "reply": self.reply,
+            "state": self.state,
+            "line": self.line,
+            "seq": self.seq,
+        }
+
+    def pieces_after(self, seq: int) -> list[tuple[int, str]]:
+        """The pieces of an ended turn's reply after `seq`, cut exactly as they were first shown."""
+        pieces, start = [], 0
+        for number, length in enumerate(self.cuts, start=1):
+            if number > seq:
+                pieces.append((number, self.reply[start : start + length]))
+            start += length
+        return pieces
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Material:
+    """What a prompt is made of. `dialogue` is oldest first; `held` are (turn, question), oldest first."""
+
+    question: str
+    dialogue: tuple[tuple[str, str], ...]
+    held: tuple[tuple[int, str], ...]
+
+
+class History:
+    """Reads for sockets and turns, on the process's own pool."""
+
+    def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
+        self._pool = pool
+        self._house = house
+
+    async def latest(self, conversation: int) -> list[View]:
+        """The last turns of a conversation, oldest first."""
+        rows = await self._rows(LATEST, conversation=conversation, limit=PAGE)
+        return [_view(row) for row in reversed(rows)]
+
+    async def named(self, turns: Sequence[int]) -> list[View]:
+        """The turns of these ids. The caller checks whose they are."""
+        return [_view(row) for row in await self._rows(NAMED, turns=list(turns))]
+
+    async def pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
+        """(turn, seq, text) of turns still speaking, after the piece each names."""
+        return await self._rows(PIECES, turns=list(after), after=list(after.values()))
+
+    async def material(self, conversation: int, turn: int, *, limit: int = 60) -> Material:
+        """Everything a prompt for `turn` may be made of."""
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            facts = {"conversation": conversation, "turn": turn, "limit": limit}
+            question = await _all(cursor, QUESTION, facts)
+            dialogue = await _all(cursor, DIALOGUE, facts)
+            held = await _all(cursor, HELD, facts)
+        return Material(
+            question=question[0][0],
+            dialogue=tuple((asked, said) for asked, said in reversed(dialogue)),
+            held=tuple((one, asked) for one, asked in held),
+        )
+
+    async def _rows(self, query: str, **facts: Any) -> list[Row]:
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            return await _all(cursor, query, facts | reading(self._house))
+
+
+def reading(house: House) -> dict[str, Any]:
+    """The house's figures and lines that the visibility query names."""
+    return {"pause": house.lines.pause, "queued": house.lines.queued, "lease_s": house.lease_s}
+
+
+def earlier(house: House, conversation: int, before: int) -> list[dict[str, Any]]:
+    """Snapshots of one page of turns before a turn, oldest first. For pages: uses Django's connection."""
+    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE, **reading(house))
+    return [_view(row).snapshot() for row in reversed(rows)]
+
+
+def since(house: House, conversation: int, after: int) -> list[dict[str, Any]]:
+    """Snapshots of the turns after a turn, oldest first. For pages: uses Django's connection."""
+    rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(house))
+    return [_view(row).snapshot() for row in rows]
+
+
+def _page_rows(query: str, **facts: Any) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, facts)
+        return cursor.fetchall()
+
+
+async def _all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]) -> list[Row]:
+    await cursor.execute(query, facts)
+    return await cursor.fetchall()
+
+
+def _view(row: Row) -> View:
+    turn, key, conversation, question, openings, reply, state, line, seq, cuts, owner = row
+    if isinstance(openings, str):
+        openings = _loads(openings)
+    return View(
+        turn=turn,
+        key=key,
+        conversation=conversation,
+        question=question,
+        openings=tuple(openings),
+        reply=reply,
+        state=state,
+        line=line,
+        seq=seq,
+        cuts=tuple(cuts or ()),
+        owner=owner,
+    )
+
+
+def _loads(text: str) -> list[dict[str, str]]:
+    # Django's cursors hand JSON over as text; the native pool's hand over objects.
+    loaded: list[dict[str, str]] = json.loads(text)
+    return loaded

@@ -1,0 +1,55 @@
+"""The rules of the house: every figure and drafted line that turns are driven by, passed down from the start."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Lines(Protocol):
+    """The drafted lines a turn may show. A persona's `lines` satisfy it."""
+
+    @property
+    def pause(self) -> str: ...
+    @property
+    def i_am_back(self) -> str: ...
+    @property
+    def queued(self) -> str: ...
+    @property
+    def try_again(self) -> str: ...
+    @property
+    def reduced(self) -> str: ...
+    @property
+    def stopped(self) -> str: ...
+    @property
+    def declined(self) -> str: ...
+    @property
+    def too_long(self) -> str: ...
+    @property
+    def not_understood(self) -> str: ...
+    @property
+    def not_allowed(self) -> str: ...
+    @property
+    def instruction_held(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class House:
+    """Times in seconds."""
+
+    lines: Lines
+    character: str
+    """The character's name."""
+    system_prompt: str
+    persona_version: str
+    ceiling: int
+    wait_ceiling_s: float
+    hold_s: float
+    turn_budget_s: float
+    attempts: int
+    lease_s: float = 10.0
+    beat_s: float = 1.0
+    tick_s: float = 0.04
+    """The journal's tick: how long words may gather before they are stored and shown."""
+    store_within_s: float = 2.0
+    """A flush that has not committed by then shows nothing, and its turns pause."""
+    grace_s: float = 8.0
+    """How long running turns may go on after the process was told to leave."""

@@ -1,0 +1,232 @@
+"""Stored, then shown: one flusher per process puts all turns' new words into one statement per tick.
+
+A turn's first words do not wait for the tick. Words are handed to the watchers only after the commit.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import regex
+from psycopg_pool import AsyncConnectionPool
+
+from companion.house import House
+
+log = logging.getLogger(__name__)
+
+# Locks the live rows it writes for, so that a stop, a take-over or a sweep either sees these words or prevents
+# them. A turn missing from what comes back is no longer this process's to speak for.
+STORE = """
+WITH piece AS (
+    SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[])
+                  AS p(id, fence, seq, text)
+),
+live AS (
+    SELECT t.id FROM companion_turn t JOIN piece ON piece.id = t.id AND piece.fence = t.fence
+    WHERE t.owner = %(owner)s AND t.state = 'speaking'
+    ORDER BY t.id FOR SHARE OF t
+),
+breathing AS (
+    SELECT 1 FROM companion_process
+    WHERE id = %(owner)s AND beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
+)
+INSERT INTO companion_spoken (turn_id, seq, text)
+SELECT piece.id, piece.seq, piece.text FROM piece JOIN live ON live.id = piece.id CROSS JOIN breathing
+ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_spoken.text
+RETURNING turn_id
+"""
+
+OPEN_REPLY = """
+UPDATE companion_turn t SET openings = c.openings::jsonb, first_word_at = clock_timestamp()
+FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(openings)s::text[]) AS c(id, fence, openings)
+WHERE t.id = c.id AND t.fence = c.fence AND t.owner = %(owner)s AND t.state = 'speaking'
+"""
+
+_LAST_GRAPHEMES = regex.compile(r"\X")
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One turn's way into the journal. Held by the task that drives the turn."""
+
+    turn: int
+    conversation: int
+    fence: int
+    openings: list[dict[str, str]] = field(default_factory=list)
+    gathered: list[str] = field(default_factory=list)
+    seq: int = 0
+    """The last piece that is stored."""
+    pieces: int = 0
+    """The last piece that was cut, stored or not."""
+    in_flight: str = ""
+    ended: bool = False
+    lost: bool = False
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """Words that are stored and may be shown. `openings` is given with a turn's first piece."""
+
+    turn: int
+    conversation: int
+    seq: int
+    text: str
+    openings: tuple[dict[str, str], ...] = ()
+
+
+class Journal:
+    """Stores what the turns of this process say, then passes it to `shown`; `lost` hears of turns taken away."""
+
+    def __init__(
+        self,
+        pool: AsyncConnectionPool[Any],
+        house: House,
+        *,
+        process: UUID,
+        shown: Callable[[Said], None],
+        lost: Callable[[int], None],
+    ) -> None:
+        self._pool = pool
+        self._house = house
+        self._process = process
+        self._shown = shown
+        self._lost = lost
+        self._fresh: dict[int, Line] = {}
+        self._wake = asyncio.Event()
+        self._hurry = False
+
+    def say(self, line: Line, text: str) -> None:
+        """Gather words; they are shown once stored."""
+        if not line.lost:
+            line.gathered.append(text)
+            self._queue(line, hurry=line.pieces == 0)
+
+    def drop(self, line: Line) -> None:
+        """The turn has been taken away: show nothing more of it."""
+        line.lost = True
+        line.gathered.clear()
+
+    async def settle(self, line: Line) -> bool:
+        """Store everything gathered, the last grapheme too. False: the turn was lost or could not be stored."""
+        line.ended = True
+        if line.gathered and not line.lost:
+            line.settled.clear()
+            self._queue(line, hurry=True)
+        elif not line.in_flight:
+            line.settled.set()
+        await line.settled.wait()
+        return not line.lost
+
+    def _queue(self, line: Line, *, hurry: bool) -> None:
+        self._fresh[line.turn] = line
+        if hurry:
+            self._hurry = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Flush until cancelled."""
+        loop = asyncio.get_running_loop()
+        last = 0.0
+        while True:
+            await self._wake.wait()
+            while not self._hurry and (rest := last + self._house.tick_s - loop.time()) > 0:
+                self._wake.clear()
+                try:
+                    async with asyncio.timeout(rest):
+                        await self._wake.wait()
+                except TimeoutError:
+                    break
+            self._wake.clear()
+            self._hurry = False
+            last = loop.time()
+            lines, self._fresh = self._fresh, {}
+            batch = [line for line in lines.values() if self._cut(line)]
+            if batch:
+                await self._flush(batch)
+
+    def _cut(self, line: Line) -> bool:
+        if line.lost:
+            line.settled.set()
+            return False
+        text = "".join(line.gathered)
+        keep = 0 if line.ended else _open_end(text)
+        if keep == len(text) and text:
+            line.gathered = [text]
+            return False
+        line.gathered = [text[len(text) - keep :]] if keep else []
+        line.in_flight = text[: len(text) - keep]
+        if line.in_flight:
+            line.pieces += 1
+        return bool(line.in_flight)
+
+    async def _flush(self, batch: list[Line]) -> None:
+        try:
+            async with asyncio.timeout(self._house.store_within_s):
+                live = await self._store_with_patience(batch)
+        except (TimeoutError, psycopg.Error) as failure:
+            log.warning("journal.unstored turns=%d cause=%s", len(batch), type(failure).__name__)
+            live = set()
+        for line in batch:
+            text, line.in_flight = line.in_flight, ""
+            if line.turn in live:
+                first = line.seq == 0
+                line.seq = line.pieces
+                openings = tuple(line.openings) if first else ()
+                self._shown(
+                    Said(turn=line.turn, conversation=line.conversation, seq=line.seq, text=text, openings=openings)
+                )
+            else:
+                self.drop(line)
+                self._lost(line.turn)
+            if line.ended and not line.gathered:
+                line.settled.set()
+
+    async def _store_with_patience(self, batch: list[Line]) -> set[int]:
+        # Storing the same pieces again is harmless, so an unknown outcome is settled by asking again.
+        wait_s = 0.05
+        while True:
+            try:
+                return await self._store(batch)
+            except psycopg.OperationalError:
+                await self._pool.check()
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, 0.5)
+
+    async def _store(self, batch: list[Line]) -> set[int]:
+        facts = {
+            "ids": [line.turn for line in batch],
+            "fences": [line.fence for line in batch],
+            "seqs": [line.pieces for line in batch],
+            "texts": [line.in_flight for line in batch],
+            "owner": self._process,
+            "lease_s": self._house.lease_s,
+        }
+        opening = [line for line in batch if line.seq == 0]
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            if opening:
+                await cursor.execute(
+                    OPEN_REPLY,
+                    {
+                        "ids": [line.turn for line in opening],
+                        "fences": [line.fence for line in opening],
+                        "openings": [json.dumps(line.openings) for line in opening],
+                        "owner": self._process,
+                    },
+                )
+            await cursor.execute(STORE, facts)
+            return {row[0] for row in await cursor.fetchall()}
+
+
+def _open_end(text: str) -> int:
+    """How many code points at the end may still grow into another grapheme, and must wait for what follows."""
+    # Nothing below U+0300 starts a cluster that the languages served here would continue: plain text never waits.
+    if not text or ord(text[-1]) < 0x300:
+        return 0
+    clusters = _LAST_GRAPHEMES.findall(text[-64:])
+    return len(clusters[-1]) if clusters else 0

@@ -1,0 +1,272 @@
+"""The only writer of turns. Every change names the state and owner it expects and looks at what came back.
+
+Opening and ending turns run the gate in the same transaction, so a freed slot is taken by the very commit
+that frees it. Both gather: all openings of a moment are one transaction, and so are all endings.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+from psycopg_pool import AsyncConnectionPool
+
+from companion.batch import Batch
+from companion.folding import EndedTurn, Ending, Row, end_turns
+from companion.house import House
+from companion.sweep import pause_orphans
+from companion.waiting_room import Admitted, GateResult, lock_gate, run_gate
+from routing.contracts import AttemptReport
+
+# Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
+INSERT = """
+INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until)
+SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
+       clock_timestamp() + make_interval(secs => %(wait_s)s)
+FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
+     WITH ORDINALITY AS asked(visit, key, question, place)
+JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+JOIN companion_site s ON s.id = p.site_id AND s.is_open
+JOIN companion_conversation c ON c.participant_id = p.id
+ORDER BY asked.place
+ON CONFLICT (conversation_id, key) DO NOTHING
+RETURNING id
+"""
+
+FIND = """
+SELECT asked.place, t.id, t.conversation_id
+FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)
+JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+JOIN companion_site s ON s.id = p.site_id AND s.is_open
+JOIN companion_conversation c ON c.participant_id = p.id
+JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
+"""
+
+SERVED_BY = """
+UPDATE companion_turn t
+SET lane = c.lane, model = c.model, preset = c.preset, routing_version = c.version
+FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[])
+     AS c(id, lane, model, preset, version)
+WHERE t.id = c.id
+"""
+
+ANSWERED = """
+UPDATE companion_turn t SET answered_by_id = c.answer
+FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
+WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
+"""
+
+ATTEMPT = """
+INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
+                               took_s, bytes_received, words)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (turn_id, number) DO NOTHING
+"""
+
+MINE_ADMITTED = """
+SELECT t.id, t.conversation_id, t.owner, t.fence FROM companion_turn t
+WHERE t.owner = %(owner)s AND t.state = 'speaking' AND t.id = ANY(%(ids)s)
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A message as it came from a page, already mended and within its length."""
+
+    visit: UUID
+    key: UUID
+    question: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """The turn of a key. `is_new` is false when the key had been seen before."""
+
+    turn: int
+    conversation: int
+    is_new: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Story:
+    """Everything a turn's task learned: how it ends, who served it, every attempt, what it answered."""
+
+    ending: Ending
+    lane: str = ""
+    model: str = ""
+    preset: str = ""
+    routing_version: int = 0
+    attempts: tuple[AttemptReport, ...] = ()
+    answers: tuple[int, ...] = ()
+    """Held turns whose questions this reply answered; they are let go only if it is complete."""
+
+
+class Ledger:
+    """Writes turns on behalf of one process. `told` hears, after each commit, what it changed."""
+
+    def __init__(
+        self,
+        pool: AsyncConnectionPool[Any],
+        house: House,
+        *,
+        process: UUID,
+        told: Callable[[GateResult, list[EndedTurn]], None],
+    ) -> None:
+        self._pool = pool
+        self._house = house
+        self._process = process
+        self._told = told
+        self._openings: Batch[Asked, Opened | None] = Batch(self._open_all)
+        self._endings: Batch[Story, EndedTurn | None] = Batch(self._close_all)
+
+    async def open(self, asked: Asked) -> Opened | None:
+        """Store the question, waiting or admitted. None: this visit may not write (any more)."""
+        return await self._openings.submit(asked)
+
+    async def close(self, story: Story) -> EndedTurn | None:
+        """End a turn and free its slot. None: it had ended already, or is no longer this process's."""
+        return await self._endings.submit(story)
+
+    async def gate(self) -> GateResult:
+        """Run the gate by itself: on a bell, and every second in case a bell was lost."""
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            await lock_gate(cursor)
+            result = await run_gate(cursor, self._house)
+            await self._ring(cursor, result, [], [])
+        self._told(result, [])
+        return result
+
+    async def pause_orphans(self, driven: list[int]) -> None:
+        """Pause turns of this process that none of its tasks drives."""
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            lost = await pause_orphans(cursor, self._house, process=self._process, driven=driven)
+            result = GateResult(admitted=[], lost=lost)
+            await self._ring(cursor, result, [], [])
+        self._told(result, [])
+
+    async def admitted_among(self, turns: list[int]) -> list[Admitted]:
+        """Which of this process's waiting turns have been admitted, in case the bell was lost."""
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            await cursor.execute(MINE_ADMITTED, {"owner": self._process, "ids": turns})
+            return [
+                Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence)
+                for turn, conversation, owner, fence in await cursor.fetchall()
+            ]
+
+    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | None]:
+        facts = {
+            "visits": [one.visit for one in asked],
+            "keys": [one.key for one in asked],
+            "questions": [one.question for one in asked],
+            "owner": self._process,
+            "persona": self._house.persona_version,
+            "wait_s": self._house.wait_ceiling_s,
+        }
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            await lock_gate(cursor)
+            await cursor.execute(INSERT, facts)
+            new = {row[0] for row in await cursor.fetchall()}
+            result = await run_gate(cursor, self._house)
+            await cursor.execute(FIND, facts)
+            found = {place: (turn, conversation) for place, turn, conversation in await cursor.fetchall()}
+            opened = [pair for pair in found.values() if pair[0] in new]
+            await self._ring(cursor, result, [], opened)
+        answers: list[Opened | None] = []
+        for place in range(1, len(asked) + 1):
+            turn, conversation = found.get(place, (None, None))
+            if turn is None or conversation is None:
+                answers.append(None)
+                continue
+            answers.append(Opened(turn=turn, conversation=conversation, is_new=turn in new))
+            # The same key twice in one batch is new once.
+            new.discard(turn)
+        self._told(result, [])
+        return answers
+
+    async def _close_all(self, stories: Sequence[Story]) -> list[EndedTurn | None]:
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            ended = await end_turns(cursor, [story.ending for story in stories])
+            by_turn = {one.turn: one for one in ended}
+            told = [story for story in stories if story.ending.turn in by_turn]
+            await self._record(cursor, told, by_turn)
+            await lock_gate(cursor)
+            result = await run_gate(cursor, self._house)
+            await self._ring(cursor, result, ended, [])
+        self._told(result, ended)
+        return [by_turn.pop(story.ending.turn, None) for story in stories]
+
+    async def _record(
+        self, cursor: AsyncCursor[Row], stories: list[Story], ended: dict[int, EndedTurn]
+    ) -> None:
+        served = [story for story in stories if story.preset]
+        if served:
+            await cursor.execute(
+                SERVED_BY,
+                {
+                    "ids": [story.ending.turn for story in served],
+                    "lanes": [story.lane for story in served],
+                    "models": [story.model for story in served],
+                    "presets": [story.preset for story in served],
+                    "versions": [story.routing_version for story in served],
+                },
+            )
+        answered = [
+            (held, story.ending.turn)
+            for story in stories
+            if ended[story.ending.turn].state == "complete"
+            for held in story.answers
+        ]
+        if answered:
+            held, answers = zip(*answered, strict=True)
+            await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
+        attempts = [
+            _attempt_row(story.ending.turn, number, report)
+            for story in stories
+            for number, report in enumerate(story.attempts, start=1)
+        ]
+        if attempts:
+            await cursor.executemany(ATTEMPT, attempts)
+
+    async def _ring(
+        self,
+        cursor: AsyncCursor[Row],
+        result: GateResult,
+        ended: list[EndedTurn],
+        opened: list[tuple[int, int]],
+    ) -> None:
+        changed = [[turn, conversation] for turn, conversation in opened]
+        changed += [[one.turn, one.conversation] for one in (*ended, *result.lost)]
+        changed += [[one.turn, one.conversation] for one in result.admitted]
+        gone = [one.turn for one in (*ended, *result.lost)]
+        admitted = [[one.turn, one.conversation, str(one.owner), one.fence] for one in result.admitted]
+        # A notification holds 8,000 bytes; a burst is rung in several.
+        for start in range(0, max(len(changed), len(admitted)), 50):
+            part = slice(start, start + 50)
+            payload = {
+                "by": str(self._process),
+                "changed": changed[part],
+                "ended": gone[part],
+                "admitted": admitted[part],
+            }
+            await cursor.execute("SELECT pg_notify('companion', %s)", (json.dumps(payload),))
+
+
+def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:
+    return (
+        turn,
+        number,
+        report.lane,
+        report.model,
+        report.failure.value if report.failure else "",
+        report.status,
+        report.code or "",
+        report.waited_s,
+        report.started_s,
+        report.took_s,
+        report.bytes_received,
+        report.words,
+    )

@@ -1,0 +1,178 @@
+"""People, conversations and turns: fields, constraints and enums. No workflow: `ledger` alone writes turns."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from companion.states import LIVE, State
+
+
+class Site(models.Model):
+    """A programme site: the house people come to, whose staff supervise."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+    is_open = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Participant(models.Model):
+    """An adult in the programme. Signs in with a card and nothing else."""
+
+    site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="participants")
+    name = models.CharField(max_length=100)
+    is_active = models.BooleanField(default=True)
+    card_handle = models.CharField(max_length=8, unique=True)
+    """The public half of the card's token; the other half is derived from the secret key, never stored."""
+    card_issue = models.PositiveIntegerField(default=1)
+    """Raising it makes every earlier card of this person useless."""
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Visit(models.Model):
+    """One signed-in stay of a participant on one machine."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="visits")
+    opened_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Conversation(models.Model):
+    """What one participant and the character say to each other, over all visits."""
+
+    participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="conversation")
+    started_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"conversation {self.pk}"
+
+
+class Process(models.Model):
+    """One web process and its heartbeat: a new row at every start, on the database's clock."""
+
+    id = models.UUIDField(primary_key=True)
+    host = models.CharField(max_length=100)
+    pid = models.IntegerField()
+    started_at = models.DateTimeField(db_default=Now())
+    beat_at = models.DateTimeField(db_default=Now())
+    draining = models.BooleanField(default=False)
+    sockets = models.IntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.pid}"
+
+
+class Turn(models.Model):
+    """One question and what came of it. The queue, the slots and the history are these rows."""
+
+    id = models.BigAutoField(primary_key=True)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    key = models.UUIDField()
+    """Chosen by the page when the message was first sent: the same key is the same turn."""
+    question = models.TextField()
+    state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in State])
+    reason = models.CharField(max_length=32, blank=True, db_default="")
+    """Why the turn ended as it did: a failure class, `stopped`, `lost`, `drained`, `unstored`, `wait_ceiling`."""
+
+    owner = models.UUIDField()
+    """The process that drives the turn; a lease, alive as long as that process's heartbeat."""
+    fence = models.IntegerField(db_default=0)
+    """Rises with each admission; a write that names an older one is lost."""
+
+    openings = models.JSONField(db_default=models.Value([], models.JSONField()))
+    """[{"kind", "line"}]: drafted lines shown just before the first words."""
+    reply = models.TextField(blank=True, db_default="")
+    """Every word said, folded here when the turn ends. Read it through `history`, which hides half answers."""
+    seq = models.IntegerField(db_default=0)
+    cuts = ArrayField(models.IntegerField(), db_default=models.Value("{}"))
+    """The length of each piece of the reply, in code points, so that a late reader gets the same pieces."""
+    line = models.TextField(blank=True, db_default="")
+    """The drafted line that was shown when the turn ended, if any."""
+
+    held_until = models.DateTimeField(null=True)
+    answered_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="answered")
+
+    persona_version = models.CharField(max_length=16)
+    preset = models.CharField(max_length=64, blank=True, db_default="")
+    routing_version = models.IntegerField(db_default=0)
+    lane = models.CharField(max_length=64, blank=True, db_default="")
+    model = models.CharField(max_length=200, blank=True, db_default="")
+    shortened = models.BooleanField(db_default=False)
+
+    created_at = models.DateTimeField(db_default=Now())
+    wait_until = models.DateTimeField()
+    admitted_at = models.DateTimeField(null=True)
+    first_word_at = models.DateTimeField(null=True)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "key"], name="turn_once_per_key"),
+            models.UniqueConstraint(
+                fields=["conversation"], condition=Q(state=State.SPEAKING), name="turn_one_speaking"
+            ),
+            models.CheckConstraint(condition=Q(state__in=list(State)), name="turn_known_state"),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, state__in=sorted(LIVE))
+                | Q(closed_at__isnull=False) & ~Q(state__in=sorted(LIVE)),
+                name="turn_closed_when_ended",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
+            models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
+            models.Index(fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"),
+            models.Index(fields=["closed_at"], name="turn_by_end"),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.pk}"
+
+
+class Spoken(models.Model):
+    """One piece of a reply that is still being said: append-only, gone once the turn is folded."""
+
+    # No foreign key: the flush itself locks the live turn row, so a second check per piece buys nothing.
+    pk = models.CompositePrimaryKey("turn_id", "seq")
+    turn_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"turn {self.turn_id} piece {self.seq}"
+
+
+class Attempt(models.Model):
+    """One call to one lane for one turn, failed or not. Times in seconds since the turn began to speak."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
+    number = models.SmallIntegerField()
+    lane = models.CharField(max_length=64)
+    model = models.CharField(max_length=200)
+    failure = models.CharField(max_length=32, blank=True)
+    status = models.SmallIntegerField(null=True)
+    code = models.CharField(max_length=64, blank=True)
+    waited_s = models.FloatField()
+    started_s = models.FloatField()
+    took_s = models.FloatField()
+    bytes_received = models.BigIntegerField()
+    words = models.IntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="attempt_numbered")]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number} of turn {self.turn_id}"

@@ -1,0 +1,186 @@
+"""One web process of the companion: its turns, its sockets, and the loops that keep both true."""
+
+import asyncio
+import logging
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from companion.access import Doorkeeper
+from companion.consumers import Sockets
+from companion.doorbell import Doorbell
+from companion.engine import Caller
+from companion.folding import EndedTurn
+from companion.heartbeat import Heartbeat
+from companion.history import History
+from companion.house import House
+from companion.journal import Journal
+from companion.ledger import Ledger
+from companion.runner import Runner
+from companion.waiting_room import Admitted, GateResult
+from companion.watchers import Watchers
+from routing.chain import Route
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+RECHECK_EVERY = 30
+"""Ticks between two checks that the visits of all open sockets are still live."""
+
+
+class Process:
+    """Built once, started on the event loop it lives on. `route` names the chain for turns that start now."""
+
+    def __init__(
+        self,
+        *,
+        pool: AsyncConnectionPool[Any],
+        bell_url: str,
+        house: House,
+        process: UUID,
+        caller: Caller,
+        route: Any,
+    ) -> None:
+        self.id = process
+        self.house = house
+        self._pool = pool
+        self.history = History(pool, house)
+        self.watchers = Watchers(self.history, process=process)
+        self.ledger = Ledger(pool, house, process=process, told=self._told)
+        self.journal = Journal(
+            pool, house, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
+        )
+        self.runner = Runner(
+            ledger=self.ledger,
+            journal=self.journal,
+            history=self.history,
+            watchers=self.watchers,
+            caller=caller,
+            house=house,
+            process=process,
+            route=route,
+        )
+        self.doorkeeper = Doorkeeper(pool)
+        self.sockets = Sockets()
+        self.heartbeat = Heartbeat(pool, house, process=process, sockets=lambda: len(self.sockets))
+        self._bell = Doorbell(bell_url, rung=self._rung, returned=self._returned)
+        self._loops: list[asyncio.Task[None]] = []
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new people may be sent here."""
+        return bool(self._loops) and self.heartbeat.is_fresh and not self.heartbeat.draining
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether this process has been told to leave."""
+        return self.heartbeat.draining
+
+    async def start(self) -> None:
+        """Open the pool, sweep what a dead process left, and begin. Waits for the database if it is away."""
+        await self._pool.open()
+        while True:
+            try:
+                await self.heartbeat.beat()
+                await self.ledger.gate()
+                break
+            except psycopg.Error as failure:
+                log.warning("process.waits_for_database cause=%s", type(failure).__name__)
+                await asyncio.sleep(0.5)
+        loops = (self.heartbeat.run, self._bell.run, self.journal.run, self.watchers.run, self._tick)
+        self._loops = [asyncio.create_task(self._kept(loop)) for loop in loops]
+        log.info("process.started process=%s", self.id)
+
+    async def drain(self) -> None:
+        """Take no more turns, let running ones finish for the grace time, then pause them; close every socket."""
+        self.heartbeat.draining = True
+        try:
+            await self.heartbeat.beat()
+        except psycopg.Error:
+            log.warning("process.drains_without_database process=%s", self.id)
+        try:
+            async with asyncio.timeout(self.house.grace_s):
+                await self.runner.idle()
+        except TimeoutError:
+            async with asyncio.timeout(self.house.store_within_s + 1):
+                await self.runner.pause_all()
+        finally:
+            await self.sockets.close_all(4503)
+            log.info("process.drained process=%s", self.id)
+
+    async def stop(self) -> None:
+        """End the loops, give up the heartbeat and close the pool."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        try:
+            async with asyncio.timeout(2):
+                await self.heartbeat.leave()
+        except (psycopg.Error, TimeoutError):
+            log.warning("process.left_without_goodbye process=%s", self.id)
+        await self._pool.close(timeout=2)
+
+    async def _kept(self, loop: Any) -> None:
+        # These loops are the process; one that dies of something nobody foresaw is begun again.
+        while True:
+            try:
+                await loop()
+            except Exception as failure:
+                log.error("process.loop_broke loop=%s cause=%s", loop.__qualname__, type(failure).__name__)
+                await asyncio.sleep(0.5)
+
+    def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
+        for admitted in result.admitted:
+            if admitted.owner == self.id:
+                self.runner.admitted(admitted)
+        gone = [*ended, *result.lost]
+        for one in gone:
+            self.runner.ended(one.turn)
+        self.watchers.changed((one.turn, one.conversation) for one in gone)
+
+    def _rung(self, ring: dict[str, Any]) -> None:
+        if visits := ring.get("visits"):
+            self.sockets.close_visits({UUID(visit) for visit in visits})
+        if ring.get("by") in (None, str(self.id)):
+            return
+        for turn, conversation, owner, fence in ring["admitted"]:
+            if owner == str(self.id):
+                self.runner.admitted(
+                    Admitted(turn=turn, conversation=conversation, owner=self.id, fence=fence)
+                )
+        for turn in ring["ended"]:
+            self.runner.ended(turn)
+        self.watchers.changed((turn, conversation) for turn, conversation in ring["changed"])
+
+    async def _returned(self) -> None:
+        await self._look()
+        self.watchers.refresh()
+
+    async def _tick(self) -> None:
+        ticks = 0
+        while True:
+            await asyncio.sleep(TICK_S)
+            ticks += 1
+            try:
+                await self._look()
+                if ticks % 3 == 0:
+                    self.watchers.refresh()
+                    await self.ledger.pause_orphans(self.runner.driven)
+                if ticks % RECHECK_EVERY == 0:
+                    await self._recheck_visits()
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("process.tick_missed cause=%s", type(failure).__name__)
+
+    async def _look(self) -> None:
+        """What a lost bell would have told: who may speak now, and what has ended."""
+        await self.ledger.gate()
+        if waiting := self.runner.waiting:
+            for admitted in await self.ledger.admitted_among(waiting):
+                self.runner.admitted(admitted)
+
+    async def _recheck_visits(self) -> None:
+        visits = self.sockets.visits
+        if visits:
+            self.sockets.close_visits(visits - await self.doorkeeper.still_live(visits))

@@ -1,0 +1,50 @@
+"""What a provider is sent: the character, what was said and answered, held questions, the new message. PURE.
+
+Drafted lines are never part of it, and neither is a half answer. Roles alternate whatever happened before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from routing.contracts import Message
+
+ROOM_FOR_REPLY = 1_200
+"""Tokens kept free for the reply."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """What a prompt is made of, whatever lane it goes to. `dialogue` and `held` are oldest first."""
+
+    system: str
+    instruction_held: str
+    dialogue: Sequence[tuple[str, str]]
+    held: Sequence[str]
+    question: str
+
+
+def write_prompt(draft: Draft, *, context_tokens: int) -> tuple[Message, ...]:
+    """The messages for one lane: the latest pairs of the dialogue that fit its context window, in order."""
+    system = Message(role="system", text=draft.system)
+    asked = Message(role="user", text=_ask(draft))
+    left = context_tokens - ROOM_FOR_REPLY - tokens(system.text) - tokens(asked.text)
+    kept: list[Message] = []
+    for question, reply in reversed(draft.dialogue):
+        left -= tokens(question) + tokens(reply)
+        if left < 0:
+            break
+        kept[:0] = [Message(role="user", text=question), Message(role="assistant", text=reply)]
+    return (system, *kept, asked)
+
+
+def tokens(text: str) -> int:
+    """A careful guess at a text's tokens: three bytes of UTF-8 to one, and four for the wrapping of a message."""
+    return len(text.encode("utf-8", "replace")) // 3 + 4
+
+
+def _ask(draft: Draft) -> str:
+    if not draft.held:
+        return draft.question
+    # Held questions and the new message are one user message, because roles must alternate.
+    held = "\n\n".join(draft.held)
+    return f"{draft.instruction_held}\n\n{held}\n\n{draft.question}"

@@ -1,0 +1,292 @@
+"""Drives turns: ledger, engine, journal, ledger. Owns the tasks of this process; a socket owns none.
+
+A task ends its turn in the ledger whatever happens to it. What it cannot end, because the database is away
+or the process dies, the sweep does.
+"""
+
+import asyncio
+import contextvars
+import logging
+import random
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from companion.engine import Answered, Broken, Caller, Limits, Say, run_turn
+from companion.folding import EndedTurn, Ending
+from companion.history import History, Material
+from companion.house import House
+from companion.journal import Journal, Line
+from companion.ledger import Asked, Ledger, Opened, Story
+from companion.outbox import Accepted
+from companion.prompt import Draft
+from companion.waiting_room import Admitted
+from companion.watchers import Watchers
+from routing.chain import Route
+from routing.errors import FailureClass
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Drive:
+    """One turn's task and what it is told from outside."""
+
+    turn: int
+    conversation: int
+    admission: asyncio.Future[Admitted]
+    line: Line | None = None
+    told: str = ""
+    """Why it was told to end: `lost`, `drained`; empty while it runs freely."""
+    task: asyncio.Task[None] | None = None
+    result: Answered | Broken | None = None
+    material: Material | None = None
+    route: Route | None = None
+    openings: list[dict[str, str]] = field(default_factory=list)
+
+
+class Runner:
+    """All turns this process drives. `route` names the chain a turn that starts now keeps to its end."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        journal: Journal,
+        history: History,
+        watchers: Watchers,
+        caller: Caller,
+        house: House,
+        process: UUID,
+        route: Callable[[], Route],
+    ) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self._history = history
+        self._watchers = watchers
+        self._caller = caller
+        self._house = house
+        self._process = process
+        self._route = route
+        self._drives: dict[int, _Drive] = {}
+        self._early: dict[int, Admitted] = {}
+        self._opening: set[asyncio.Task[Opened | None]] = set()
+
+    @property
+    def driven(self) -> list[int]:
+        """The ids of all turns this process drives now."""
+        return list(self._drives)
+
+    @property
+    def waiting(self) -> list[int]:
+        """The ids of those that have not been admitted yet."""
+        return [drive.turn for drive in self._drives.values() if not drive.admission.done()]
+
+    async def say(self, asked: Asked) -> Opened | None:
+        """Store a message and drive its turn. None: this visit may not write. The socket may go away meanwhile."""
+        task = self._spawn(self._open(asked))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+        return await asyncio.shield(task)
+
+    async def stop(self, turn: int) -> EndedTurn | None:
+        """End a turn because its participant said so, whichever process drives it. None: it had ended."""
+        line = self._house.lines.stopped
+        return await self._ledger.close(Story(ending=Ending(turn=turn, state="stopped", reason="stopped", line=line)))
+
+    def admitted(self, admitted: Admitted) -> None:
+        """A turn of this process may speak."""
+        drive = self._drives.get(admitted.turn)
+        if drive is None:
+            # The gate ran in the transaction that opened it; its task starts in a moment.
+            self._early[admitted.turn] = admitted
+        elif not drive.admission.done():
+            drive.admission.set_result(admitted)
+
+    def ended(self, turn: int) -> None:
+        """A turn was ended by someone else, or can no longer be stored: close the upstream, show nothing more."""
+        drive = self._drives.get(turn)
+        if drive is not None and drive.result is None:
+            self._interrupt(drive, "lost")
+
+    async def pause_all(self) -> None:
+        """The process is leaving: pause what still runs, and wait until that is stored."""
+        drives = [drive for drive in self._drives.values() if drive.task is not None]
+        for drive in drives:
+            self._interrupt(drive, "drained")
+        await asyncio.gather(*(drive.task for drive in drives if drive.task), return_exceptions=True)
+
+    async def idle(self) -> None:
+        """Wait until no turn runs."""
+        while self._drives:
+            tasks = [drive.task for drive in self._drives.values() if drive.task is not None]
+            await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED)
+
+    def _interrupt(self, drive: _Drive, why: str) -> None:
+        if not drive.told and drive.task is not None:
+            drive.told = why
+            if drive.line is not None and why == "lost":
+                self._journal.drop(drive.line)
+            drive.task.cancel()
+
+    async def _open(self, asked: Asked) -> Opened | None:
+        opened = await self._ledger.open(asked)
+        if opened is not None and opened.is_new:
+            self._watchers.accepted(
+                Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
+            )
+            self._start(opened)
+        return opened
+
+    def _start(self, opened: Opened) -> None:
+        admission: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
+        drive = _Drive(turn=opened.turn, conversation=opened.conversation, admission=admission)
+        self._drives[opened.turn] = drive
+        if early := self._early.pop(opened.turn, None):
+            admission.set_result(early)
+        else:
+            self._watchers.changed([(opened.turn, opened.conversation)])
+        drive.task = self._spawn(self._drive(drive))
+        drive.task.add_done_callback(lambda _: self._drives.pop(opened.turn, None))
+
+    def _spawn(self, coroutine: Any) -> asyncio.Task[Any]:
+        # A task would inherit the context of the socket that started it; a turn belongs to nobody's request.
+        return asyncio.create_task(coroutine, context=contextvars.Context())
+
+    async def _drive(self, drive: _Drive) -> None:
+        try:
+            if not await self._wait(drive):
+                return
+            await self._speak(drive)
+        except asyncio.CancelledError:
+            if not drive.told:
+                raise
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+        except Exception as failure:
+            # The class alone: the text of an exception may hold what somebody wrote.
+            log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
+        await self._close(await self._story(drive))
+
+    async def _wait(self, drive: _Drive) -> bool:
+        """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
+        while True:
+            try:
+                async with asyncio.timeout(self._house.wait_ceiling_s):
+                    await asyncio.shield(drive.admission)
+                return True
+            except TimeoutError:
+                refusal = Ending(
+                    turn=drive.turn,
+                    state="refused",
+                    reason="wait_ceiling",
+                    line=self._house.lines.try_again,
+                    owner=self._process,
+                    only_waiting=True,
+                )
+                # Not ended: it was admitted in this very moment, and the bell is on its way.
+                if await self._close(Story(ending=refusal)):
+                    return False
+
+    async def _speak(self, drive: _Drive) -> None:
+        admitted = drive.admission.result()
+        route = drive.route = self._route()
+        material = drive.material = await self._history.material(drive.conversation, drive.turn)
+        line = drive.line = Line(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
+        draft = Draft(
+            system=self._house.system_prompt,
+            instruction_held=self._house.lines.instruction_held,
+            dialogue=material.dialogue,
+            held=[question for _, question in material.held],
+            question=material.question,
+        )
+        limits = Limits(
+            seconds=self._house.turn_budget_s,
+            attempts=self._house.attempts,
+            now=asyncio.get_running_loop().time,
+            sleep=asyncio.sleep,
+            random=random.random,
+        )
+        events = run_turn(draft, route, self._caller, reference=f"turn-{drive.turn}", limits=limits)
+        async with aclosing(events):  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, Say):
+                    if event.opens:
+                        line.openings = self._openings(material)
+                    self._journal.say(line, event.text)
+                else:
+                    drive.result = event
+
+    def _openings(self, material: Material) -> list[dict[str, str]]:
+        if not material.held:
+            return []
+        return [{"kind": "i_am_back", "line": self._house.lines.i_am_back}]
+
+    async def _story(self, drive: _Drive) -> Story:
+        """What is to be recorded of a turn that has run, after its last words are stored."""
+        result, line, route = drive.result, drive.line, drive.route
+        stored = line is None or await self._journal.settle(line)
+        ending = self._ending(drive, stored=stored)
+        return Story(
+            ending=ending,
+            lane=result.lane.name if result else "",
+            model=result.model if isinstance(result, Answered) else "",
+            preset=route.preset if route else "",
+            routing_version=route.version if route else 0,
+            attempts=result.attempts if result else (),
+            answers=tuple(turn for turn, _ in drive.material.held) if drive.material else (),
+        )
+
+    def _ending(self, drive: _Drive, *, stored: bool) -> Ending:
+        result, lines = drive.result, self._house.lines
+        fence = drive.admission.result().fence if drive.admission.done() else None
+        if isinstance(result, Answered) and stored:
+            return Ending(
+                turn=drive.turn,
+                state="complete",
+                reason="length" if result.truncated else "",
+                shortened=result.truncated,
+                owner=self._process,
+                fence=fence,
+            )
+        if isinstance(result, Broken) and result.failure is FailureClass.REFUSED:
+            # Asking again would be refused again, so this question is not held; what was said stands.
+            return Ending(
+                turn=drive.turn,
+                state="paused",
+                reason=result.failure.value,
+                line=lines.declined,
+                owner=self._process,
+                fence=fence,
+            )
+        reason = result.failure.value if isinstance(result, Broken) else drive.told or "unknown"
+        return Ending(
+            turn=drive.turn,
+            state="paused",
+            reason=reason if stored else "unstored",
+            line=lines.pause,
+            hold_s=self._house.hold_s,
+            shown=drive.line.seq if drive.line and not stored else None,
+            owner=self._process,
+            fence=fence,
+        )
+
+    async def _close(self, story: Story) -> EndedTurn | None:
+        """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + self._house.lease_s
+        while True:
+            try:
+                return await self._ledger.close(story)
+            except psycopg.Error as failure:
+                log.warning(
+                    "runner.cannot_close turn=%d cause=%s", story.ending.turn, type(failure).__name__
+                )
+                if loop.time() > give_up:
+                    return None
+                await asyncio.sleep(0.2 + 0.3 * random.random())

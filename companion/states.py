@@ -1,0 +1,34 @@
+"""The states of a turn and the steps between them. PURE."""
+
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class State(StrEnum):
+    """Where a turn stands. The row is the truth; everything else is a view of it."""
+
+    WAITING = "waiting"
+    SPEAKING = "speaking"
+    COMPLETE = "complete"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    REFUSED = "refused"
+    HANDED_OVER = "handed_over"
+
+
+STEPS = MappingProxyType(
+    {
+        State.WAITING: frozenset(
+            {State.SPEAKING, State.REFUSED, State.STOPPED, State.PAUSED, State.HANDED_OVER}
+        ),
+        State.SPEAKING: frozenset({State.COMPLETE, State.PAUSED, State.STOPPED, State.HANDED_OVER}),
+    }
+)
+
+LIVE = frozenset(STEPS)
+ENDED = frozenset(State) - LIVE
+
+
+def may_step(before: State, after: State) -> bool:
+    """Whether a turn may go from one state to another. An ended turn goes nowhere."""
+    return after in STEPS.get(before, frozenset())

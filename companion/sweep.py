@@ -1,0 +1,52 @@
+"""The only recovery path: turns whose owner has died are paused, with exactly the words that were stored."""
+
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from companion.folding import EndedTurn, Ending, Row, fold
+from companion.house import House
+
+LOCK_LOST = """
+SELECT t.id
+FROM companion_turn t
+LEFT JOIN companion_process p ON p.id = t.owner
+WHERE t.state IN ('waiting', 'speaking')
+  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
+ORDER BY t.id
+FOR NO KEY UPDATE OF t SKIP LOCKED
+"""
+
+# A turn is known to its process a moment after its row exists, so the youngest are left alone.
+LOCK_ORPHANS = """
+SELECT t.id
+FROM companion_turn t
+WHERE t.state IN ('waiting', 'speaking')
+  AND t.owner = %(process)s
+  AND t.id <> ALL(%(driven)s)
+  AND t.created_at < clock_timestamp() - interval '5 seconds'
+ORDER BY t.id
+FOR NO KEY UPDATE OF t SKIP LOCKED
+"""
+
+
+async def pause_lost(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
+    """Pause every live turn whose owner's heartbeat is older than the lease; their questions are held."""
+    await cursor.execute(LOCK_LOST, {"lease_s": house.lease_s})
+    return await _pause(cursor, house)
+
+
+async def pause_orphans(
+    cursor: AsyncCursor[Row], house: House, *, process: UUID, driven: list[int]
+) -> list[EndedTurn]:
+    """Pause turns that name this living process as owner though none of its tasks drives them."""
+    await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
+    return await _pause(cursor, house)
+
+
+async def _pause(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
+    endings = [
+        Ending(turn=turn, state="paused", reason="lost", line=house.lines.pause, hold_s=house.hold_s)
+        for (turn,) in await cursor.fetchall()
+    ]
+    return await fold(cursor, endings)

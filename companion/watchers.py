@@ -1,0 +1,144 @@
+"""Who watches which conversation on this process, and how they hear of what happens to it.
+
+A turn that another process drives is read from rows: all such turns in one query, every 250 ms and at each ring.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from uuid import UUID
+
+import psycopg
+
+from companion.history import History, View
+from companion.journal import Said
+from companion.outbox import Accepted, Outbox
+from companion.states import LIVE
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.25
+_LIVE = frozenset(state.value for state in LIVE)
+
+
+class Watchers:
+    """The open sockets of this process, by conversation."""
+
+    def __init__(self, history: History, *, process: UUID) -> None:
+        self._history = history
+        self._process = process
+        self._outboxes: dict[int, set[Outbox]] = defaultdict(set)
+        self._elsewhere: dict[int, int] = {}
+        self._changed: set[int] = set()
+        self._wake = asyncio.Event()
+
+    def __len__(self) -> int:
+        return sum(len(outboxes) for outboxes in self._outboxes.values())
+
+    def watch(self, outbox: Outbox) -> None:
+        """From now on `outbox` hears of its conversation. Subscribe first, then read."""
+        self._outboxes[outbox.conversation].add(outbox)
+
+    def leave(self, outbox: Outbox) -> None:
+        """`outbox` hears no more."""
+        outbox.close()
+        outboxes = self._outboxes.get(outbox.conversation)
+        if outboxes is not None:
+            outboxes.discard(outbox)
+            if not outboxes:
+                del self._outboxes[outbox.conversation]
+
+    def said(self, said: Said) -> None:
+        """Words of a turn of this process are stored."""
+        self._offer(said.conversation, said)
+
+    def accepted(self, accepted: Accepted) -> None:
+        """A message is stored as a turn of this process."""
+        self._offer(accepted.conversation, accepted)
+
+    def _offer(self, conversation: int, event: Accepted | Said | View) -> None:
+        for outbox in tuple(self._outboxes.get(conversation, ())):
+            outbox.offer(event)
+
+    def changed(self, turns: Iterable[tuple[int, int]]) -> None:
+        """These (turn, conversation) have changed, here or elsewhere; those that are watched are read again."""
+        watched = [turn for turn, conversation in turns if conversation in self._outboxes]
+        if watched:
+            self._changed.update(watched)
+            self._wake.set()
+
+    def saw(self, views: Iterable[View]) -> None:
+        """A socket has just read these turns: follow the live ones that another process drives."""
+        for view in views:
+            if view.state in _LIVE and view.owner != self._process:
+                self._elsewhere[view.turn] = view.conversation
+                self._wake.set()
+
+    def refresh(self) -> None:
+        """Read every turn again whose end a socket still waits for: a bell may have been lost, or an owner died."""
+        for conversation, outboxes in self._outboxes.items():
+            for outbox in outboxes:
+                outbox.nudge()
+                self.changed((turn, conversation) for turn in outbox.unended())
+
+    async def run(self) -> None:
+        """Read what changed, and follow turns elsewhere, until cancelled."""
+        while True:
+            if not self._elsewhere:
+                await self._wake.wait()
+            else:
+                try:
+                    async with asyncio.timeout(POLL_S):
+                        await self._wake.wait()
+                except TimeoutError:
+                    pass
+            self._wake.clear()
+            changed, self._changed = self._changed, set()
+            try:
+                await self._read(changed)
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
+                self._changed |= changed
+                await asyncio.sleep(POLL_S)
+                self._wake.set()
+
+    async def _read(self, changed: set[int]) -> None:
+        self._elsewhere = {
+            turn: conversation
+            for turn, conversation in self._elsewhere.items()
+            if conversation in self._outboxes
+        }
+        turns = changed | self._elsewhere.keys()
+        if not turns:
+            return
+        views = await self._history.named(sorted(turns))
+        self.saw(views)
+        for view in views:
+            if view.state not in _LIVE:
+                self._elsewhere.pop(view.turn, None)
+            self._offer(view.conversation, view)
+        await self._follow([view for view in views if view.turn in self._elsewhere])
+
+    async def _follow(self, views: list[View]) -> None:
+        """Pass on the new words of turns that another process drives."""
+        floors: dict[int, int] = {}
+        by_turn = {view.turn: view for view in views if view.state == "speaking"}
+        for view in by_turn.values():
+            seen = [outbox.floor(view.turn) for outbox in self._outboxes.get(view.conversation, ())]
+            known = [floor for floor in seen if floor is not None]
+            if known and min(known) < view.seq:
+                floors[view.turn] = min(known)
+        if not floors:
+            return
+        for turn, seq, text in await self._history.pieces(floors):
+            view = by_turn[turn]
+            self.said(
+                Said(
+                    turn=turn,
+                    conversation=view.conversation,
+                    seq=seq,
+                    text=text,
+                    openings=view.openings if seq == 1 else (),
+                )
+            )

@@ -1,0 +1,30 @@
+"""`manage.py serve --port P`: one web process."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Run one web process until it is told to leave. Exit code 78: the configuration must be mended."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--fd", type=int, help="a socket that listens on that port already")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Daphne must be imported before anything else touches Twisted's reactor.
+        from ops.project import web
+        from personas.errors import PersonaInvalid
+        from routing.errors import RoutingFileInvalid
+
+        try:
+            code = web.serve(host=options["host"], port=options["port"], descriptor=options["fd"])
+        except (PersonaInvalid, RoutingFileInvalid) as refusal:
+            self.stderr.write(f"The service does not start. {refusal}")
+            sys.exit(web.REFUSED)
+        sys.exit(code)

@@ -1,0 +1,141 @@
+"""Django's settings. Every value from outside passes through `ops.project.env`."""
+
+import sys
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from ops.project import env
+
+try:
+    _environment = env.read()
+    SECRET_KEY = _environment.need("SECRET_KEY")
+    DATABASE_URL = _environment.need("DATABASE_URL")
+    VALKEY_URL = _environment.text("VALKEY_URL", "redis://127.0.0.1:6379/0")
+    COMPANION_CEILING = _environment.number("COMPANION_CEILING")
+    COMPANION_WAIT_CEILING_S = _environment.number("COMPANION_WAIT_CEILING_S")
+    COMPANION_HOLD_S = _environment.number("COMPANION_HOLD_S")
+    COMPANION_TURN_BUDGET_S = _environment.number("COMPANION_TURN_BUDGET_S")
+    COMPANION_ATTEMPTS = _environment.number("COMPANION_ATTEMPTS")
+    COMPANION_VISIT_S = _environment.number("COMPANION_VISIT_S")
+    _secure = _environment.flag("COMPANION_SECURE_COOKIES")
+except env.SettingInvalid as refusal:
+    # A sentence, not a stack trace: whoever starts this at night must see the mend at once.
+    sys.stderr.write(f"settings: {refusal}\n")
+    raise SystemExit(78) from None
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+COMPANION_STATE_DIR = _environment.state_dir
+COMPANION_PERSONA = Path(_environment.text("COMPANION_PERSONA") or BASE_DIR / "personas" / "files" / "robin.toml")
+COMPANION_ROUTING = _environment.text("COMPANION_ROUTING")
+REHEARSAL_URL = _environment.text("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
+OPS_TOKEN = _environment.text("OPS_TOKEN")
+DIRECT_DATABASE_URL = _environment.text("DIRECT_DATABASE_URL", DATABASE_URL)
+
+DEBUG = False
+ALLOWED_HOSTS = _environment.names("ALLOWED_HOSTS", "127.0.0.1,localhost")
+TRUSTED_ORIGINS = _environment.names("TRUSTED_ORIGINS", "")
+CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.admin",
+    "django.contrib.staticfiles",
+    "csp",
+    "companion",
+    "ops",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "ops.project.urls"
+ASGI_APPLICATION = "ops.project.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# Pages take their connections from Django's own pool; turns and sockets never use the ORM at all.
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+SESSION_COOKIE_AGE = COMPANION_VISIT_S
+SESSION_COOKIE_NAME = "companion"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = _secure
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+CSRF_COOKIE_SECURE = _secure
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "no-referrer"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+LOGIN_URL = "/staff/sign-in/"
+LOGIN_REDIRECT_URL = "/ops/"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = COMPANION_STATE_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# Ids, counts and codes only. Request paths are left out: a card's link is a credential.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        "django.request": {"level": "CRITICAL"},
+        "django.security": {"level": "CRITICAL"},
+        "daphne": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+    },
+}

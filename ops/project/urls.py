@@ -1,0 +1,39 @@
+"""Where every page lives."""
+
+from functools import cache
+
+from django.conf import settings
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import URLPattern, URLResolver, include, path
+
+from ops import views
+from ops.project import wiring
+from ops.status import Settings
+
+
+def _is_ready() -> bool:
+    from ops.project import asgi
+
+    return bool(asgi.running) and asgi.process().is_ready
+
+
+@cache
+def _facts() -> Settings:
+    house, routing = wiring.build_house(), wiring.build_routing()
+    return Settings(
+        ceiling=house.ceiling,
+        wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
+        hold_s=settings.COMPANION_HOLD_S,
+        persona={"name": house.character, "version": house.persona_version},
+        routing={"version": 0, "preset": "normal", "chain": list(routing.presets["normal"].chain)},
+    )
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", views.healthz),
+    path("readyz", views.readyz, {"is_ready": _is_ready}),
+    path("ops/status.json", views.status_json, {"facts": _facts}),
+    path("staff/sign-in/", LoginView.as_view(template_name="ops/sign_in.html"), name="staff_sign_in"),
+    path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
+    path("", include("companion.urls")),
+]

@@ -1,0 +1,112 @@
+"""One web process: Daphne, with a beginning and an end.
+
+Stock Daphne has neither: it tells nobody that it starts, and on SIGTERM it leaves as soon as the first
+consumer has ended, without a close frame.
+"""
+
+import asyncio
+import logging
+import socket
+import sys
+from typing import Any
+
+from daphne.server import Server
+from twisted.internet import defer, reactor
+from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
+
+from companion.process import Process
+from ops.project import asgi, wiring
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 2048
+REFUSED = 78
+"""Exit code for a configuration that must be mended by a person."""
+
+
+class WebServer(Server):
+    """Daphne that starts a Process before it listens and drains it before it leaves."""
+
+    def __init__(self, *, host: str, port: int, process: Any, descriptor: int | None = None) -> None:
+        super().__init__(
+            application=asgi.application,
+            endpoints=[f"tcp:port={port}:interface={host}"],
+            ping_interval=25,
+            ping_timeout=20,
+            websocket_connect_timeout=60,
+            websocket_handshake_timeout=60,
+            websocket_max_message_size=262_144,
+            websocket_max_frame_size=262_144,
+            proxy_forwarded_address_header="X-Real-IP",
+            server_name="",
+            verbosity=1,
+        )
+        self._host = host
+        self._port = port
+        self._descriptor = descriptor
+        self._build = process
+        self._process: Process | None = None
+        self.exit_code = 0
+
+    def run(self) -> None:
+        """Serve until a signal; returns when everything is stored and closed."""
+        endpoints, self.endpoints = self.endpoints, []
+        reactor.callWhenRunning(lambda: asyncio.ensure_future(self._begin()))
+        super().run()
+        self.endpoints = endpoints
+
+    async def _begin(self) -> None:
+        try:
+            self._process = self._build()
+            await self._process.start()
+            asgi.running.append(self._process)
+            listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
+            self.listeners.append(listening)
+            print(f"serving: http://{self._host}:{listening.getHost().port}", flush=True)
+        except Exception as failure:
+            log.critical("web.cannot_start cause=%s", type(failure).__name__)
+            sys.stderr.write(f"web: cannot start on port {self._port}: {failure}\n")
+            self.exit_code = 1
+            self.stop()
+
+    def _endpoint(self) -> Any:
+        if self._descriptor is not None:
+            # Whoever started us listens already and goes on when we leave: callers wait instead of being refused.
+            return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)
+        return TCP4ServerEndpoint(reactor, self._port, backlog=BACKLOG, interface=self._host)
+
+    def kill_all_applications(self) -> "defer.Deferred[Any]":
+        """Run by the reactor before it leaves: drain, close, and only then cancel what is left."""
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self._end()))
+
+    async def _end(self) -> None:
+        for listening in self.listeners:
+            listening.stopListening()
+        if self._process is not None:
+            try:
+                await self._process.drain()
+                # The close frames leave with the next turns of the loop.
+                await asyncio.sleep(0.05)
+                await self._process.stop()
+            except Exception as failure:
+                log.error("web.left_untidily cause=%s", type(failure).__name__)
+        left = [
+            details["application_instance"]
+            for details in self.connections.values()
+            if "application_instance" in details and not details["application_instance"].done()
+        ]
+        for application in left:
+            application.cancel()
+        if left:
+            await asyncio.wait(left, timeout=2)
+
+
+def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
+    """Serve on this port, or on a listening socket that was handed over, until told to leave. Returns the exit code."""
+    house = wiring.build_house()
+    routing = wiring.build_routing()
+    server = WebServer(
+        host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(house, routing)
+    )
+    server.run()
+    return server.exit_code

@@ -1,0 +1,62 @@
+"""The only place that builds objects: one web process from the settings."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from psycopg_pool import AsyncConnectionPool
+
+from companion.house import House
+from companion.process import Process
+from personas.load import load
+from personas.schema import system_prompt
+from routing import lanes
+from routing.adapters import build_adapters
+from routing.adapters.transport import build_client
+from routing.chain import Caller, route
+
+
+def build_house() -> House:
+    """The rules of the house. Raises PersonaInvalid."""
+    persona = load(settings.COMPANION_PERSONA)
+    return House(
+        lines=persona.lines,
+        character=persona.name,
+        system_prompt=system_prompt(persona),
+        persona_version=persona.version,
+        ceiling=settings.COMPANION_CEILING,
+        wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
+        hold_s=settings.COMPANION_HOLD_S,
+        turn_budget_s=settings.COMPANION_TURN_BUDGET_S,
+        attempts=settings.COMPANION_ATTEMPTS,
+    )
+
+
+def build_routing() -> lanes.Routing:
+    """Lanes and presets: the file that COMPANION_ROUTING names, or the rehearsal provider. Raises RoutingFileInvalid."""
+    if settings.COMPANION_ROUTING:
+        return lanes.load(settings.COMPANION_ROUTING)
+    return lanes.rehearsal_routing(settings.REHEARSAL_URL)
+
+
+def build_process(house: House, routing: lanes.Routing) -> Process:
+    """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
+    chosen = route(routing, "normal", version=0)
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        settings.DATABASE_URL,
+        min_size=2,
+        max_size=8,
+        timeout=5,
+        open=False,
+        # A pooler between us and the server would lose prepared statements; direct connections keep them.
+        kwargs={"connect_timeout": 5, "application_name": "companion"},
+        name="companion",
+    )
+    return Process(
+        pool=pool,
+        bell_url=settings.DATABASE_URL,
+        house=house,
+        process=uuid.uuid4(),
+        caller=Caller(build_adapters(build_client())),
+        route=lambda: chosen,
+    )

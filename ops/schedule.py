@@ -1,0 +1,25 @@
+"""How Celery works here, and the whole schedule on one screen."""
+
+from django.conf import settings
+
+broker_url = settings.VALKEY_URL
+broker_connection_retry_on_startup = True
+broker_transport_options = {
+    "visibility_timeout": 600,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+    "health_check_interval": 15,
+}
+task_acks_late = True
+task_ignore_result = True
+# Under half the visibility time-out: a slower task would be started a second time.
+task_time_limit = 240
+task_soft_time_limit = 200
+worker_hijack_root_logger = False
+worker_prefetch_multiplier = 1
+timezone = "UTC"
+
+beat_schedule = {
+    "forget processes that left": {"task": "ops.forget_processes", "schedule": 60.0},
+    "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
+}

@@ -1,0 +1,73 @@
+"""The figures of the moment, from the rows themselves: one query for the ops page, /ops/status.json and /metrics."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+FIGURES = """
+SELECT
+    (SELECT count(*) FROM companion_turn WHERE state = 'speaking'),
+    (SELECT count(*) FROM companion_turn WHERE state = 'waiting'),
+    (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
+       FROM companion_turn WHERE state = 'waiting'),
+    (SELECT count(*) FROM companion_turn
+      WHERE state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()),
+    (SELECT jsonb_object_agg(state, n) FROM (
+        SELECT state, count(*) AS n FROM companion_turn
+         WHERE closed_at > clock_timestamp() - interval '1 hour' GROUP BY state) ended),
+    (SELECT jsonb_build_object(
+        'p50', percentile_cont(0.5) WITHIN GROUP (ORDER BY ms),
+        'p95', percentile_cont(0.95) WITHIN GROUP (ORDER BY ms))
+       FROM (SELECT extract(epoch FROM first_word_at - admitted_at) * 1000 AS ms FROM companion_turn
+              WHERE closed_at > clock_timestamp() - interval '1 hour' AND first_word_at IS NOT NULL) spoke),
+    (SELECT jsonb_agg(jsonb_build_object(
+        'id', p.id,
+        'in_flight', (SELECT count(*) FROM companion_turn t WHERE t.owner = p.id AND t.state = 'speaking'),
+        'sockets', p.sockets,
+        'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
+       FROM companion_process p)
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What the figures are held against."""
+
+    ceiling: int
+    wait_ceiling_s: int
+    hold_s: int
+    persona: dict[str, str]
+    routing: dict[str, Any]
+
+
+def status(settings: Settings) -> dict[str, Any]:
+    """The document of /ops/status.json. Uses Django's connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(FIGURES)
+        in_flight, waiting, oldest_s, held, ended, first_word, processes = cursor.fetchone()
+    ended, first_word = _loaded(ended) or {}, _loaded(first_word) or {}
+    return {
+        "in_flight": in_flight,
+        "ceiling": settings.ceiling,
+        "waiting": waiting,
+        "oldest_wait_s": round(oldest_s, 1),
+        "wait_ceiling_s": settings.wait_ceiling_s,
+        "hold_s": settings.hold_s,
+        "held_questions": held,
+        "last_hour": {state: ended.get(state, 0) for state in ("complete", "paused", "refused", "stopped")},
+        "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
+        "processes": _loaded(processes) or [],
+        "routing": settings.routing,
+        "persona": settings.persona,
+    }
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _loaded(value: Any) -> Any:
+    # Django's cursors hand JSON over as text.
+    return json.loads(value) if isinstance(value, str) else value
