@@ -129,9 +129,7 @@ _QUOTA = re.compile(
     r"insufficient_quota|credit_balance_exhausted|spend_limit|billing|insufficient_(balance|credits|funds)"
     r"|payment_required|credit_exhausted"
 )
-_QUOTA_SAID = re.compile(
-    r"credit balance is too low|exceeded your current quota|insufficient (balance|credits)"
-)
+_QUOTA_SAID = re.compile(r"credit balance is too low")
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|context_window"
 )
@@ -146,6 +144,8 @@ _REFUSED = re.compile(
 _REFUSED_SAID = re.compile(
     r"content management policy|usage polic|content polic|safety system|flagged|moderation|violat\w+ .*polic"
 )
+_ABOUT_THE_REQUEST = (400, 403, 413, 422, 500)
+"""Statuses under which a prompt that is too long or not wanted is reported; 500 by some self-hosted servers."""
 _EXACT: tuple[tuple[re.Pattern[str], FailureClass], ...] = tuple(
     (re.compile(pattern), failure)
     for pattern, failure in (
@@ -175,15 +175,20 @@ def _class_of(words: _Words, status: int | None) -> FailureClass:
     codes = " ".join(words.codes)
     if status == 402 or _QUOTA.search(codes) or _QUOTA_SAID.search(words.message):
         return F.QUOTA
-    ours = status is None or status in (400, 403, 413, 422)
-    if ours or status == 500:
-        if status == 413 or _TOO_LONG.search(codes) or _TOO_LONG_SAID.search(words.message):
+    if status is None or status in _ABOUT_THE_REQUEST:
+        if status == 413 or _TOO_LONG.search(codes):
             return F.TOO_LONG
-        if words.moderated or _REFUSED.search(codes) or (ours and _REFUSED_SAID.search(words.message)):
+        if words.moderated or _REFUSED.search(codes):
             return F.REFUSED
     exact = _first(_EXACT, words.codes)
     if exact is not None and (status is None or status >= 400):
         return exact
+    if status is None or status in _ABOUT_THE_REQUEST:
+        # Sentences last: they are the least exact, but for some servers they are all there is.
+        if _TOO_LONG_SAID.search(words.message):
+            return F.TOO_LONG
+        if status != 500 and _REFUSED_SAID.search(words.message):
+            return F.REFUSED
     general = _by_status(status) or _first(_GENERAL, words.codes)
     if general is None and status is None and not words.codes:
         # An error in a stream that gives no reason but a sentence: the server broke, as far as anyone can tell.

@@ -1,0 +1,169 @@
+"""Reads and checks the file of lanes and presets, and holds the default that needs no file."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from routing.contracts import Lane, Preset
+from routing.errors import RoutingFileInvalid
+
+NORMAL = "normal"
+"""The preset that is in force when nobody has selected another."""
+LONGEST_CHAIN = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routing:
+    """Everything one can select from: the lanes by name, and the presets by name."""
+
+    lanes: Mapping[str, Lane]
+    presets: Mapping[str, Preset]
+
+    def shares_one_failure_domain(self, preset: str) -> bool:
+        """Whether a chain of several lanes would go down with one of them."""
+        lanes = [self.lanes[name] for name in self.presets[preset].chain]
+        return len(lanes) > 1 and len({lane.failure_domain for lane in lanes}) == 1
+
+
+def rehearsal_routing(base_url: str) -> Routing:
+    """The default without a file: the rehearsal provider is the only lane."""
+    lane = Lane(
+        name="rehearsal",
+        adapter="openai",
+        base_url=base_url,
+        model="rehearsal-1",
+        api_key_env=None,
+        failure_domain="this-machine",
+        region="here",
+        context_tokens=32_000,
+        max_in_flight=500,
+        connect_ms=3_000,
+        first_word_ms=8_000,
+        idle_ms=10_000,
+    )
+    return _routing({lane.name: lane}, {NORMAL: Preset(name=NORMAL, chain=(lane.name,))})
+
+
+def load(path: Path) -> Routing:
+    """Read a routing file. Raises RoutingFileInvalid, whose text names the file, the key or line, and the mend."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RoutingFileInvalid(
+            f"{path}: cannot be read ({type(error).__name__}). Put a UTF-8 file there."
+        ) from None
+    return parse(text, source=str(path))
+
+
+def parse(text: str, *, source: str) -> Routing:
+    """The same from the file's text; `source` is what messages call it."""
+    try:
+        document = _Document.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise RoutingFileInvalid(f"{source}: {error}. Mend the TOML there.") from None
+    except ValidationError as error:
+        raise RoutingFileInvalid(_lines(source, (_told(detail) for detail in error.errors()))) from None
+    wrong = list(_misfits(document))
+    if wrong:
+        raise RoutingFileInvalid(_lines(source, wrong))
+    lanes = {name: Lane(name=name, **entry.model_dump()) for name, entry in document.lanes.items()}
+    presets = {name: Preset(name=name, **entry.model_dump()) for name, entry in document.presets.items()}
+    return _routing(lanes, presets)
+
+
+def _routing(lanes: dict[str, Lane], presets: dict[str, Preset]) -> Routing:
+    return Routing(lanes=MappingProxyType(lanes), presets=MappingProxyType(presets))
+
+
+# The file.
+
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+_Word = Annotated[str, Field(pattern=r"^\S(.{0,198}\S)?$")]
+_Milliseconds = Annotated[int, Field(ge=500, le=120_000)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _LaneEntry(_Part):
+    adapter: Literal["openai", "anthropic"]
+    base_url: _Word
+    model: _Word
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
+    failure_domain: _Word
+    region: _Word
+    context_tokens: Annotated[int, Field(ge=1_000, le=10_000_000)]
+    max_in_flight: Annotated[int, Field(ge=1, le=10_000)]
+    connect_ms: _Milliseconds
+    first_word_ms: _Milliseconds
+    idle_ms: _Milliseconds
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must be an address that starts with https:// or http://")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("must hold no name, password, query or fragment; a key belongs in api_key_env")
+        _ = parts.port  # raises ValueError when it is no port
+        return value
+
+
+class _PresetEntry(_Part):
+    # TOML has no tuples, and strict reading would insist on one.
+    chain: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=LONGEST_CHAIN, strict=False)]
+    marking: Literal["none", "reduced"] = "none"
+    ceiling: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+
+class _Document(_Part):
+    lanes: Annotated[dict[_Name, _LaneEntry], Field(min_length=1)]
+    presets: Annotated[dict[_Name, _PresetEntry], Field(min_length=1)]
+
+
+def _misfits(document: _Document) -> Iterator[str]:
+    """What is wrong between the parts of a file whose parts are each right."""
+    if NORMAL not in document.presets:
+        yield f"presets.{NORMAL}: is missing. Add the chain to use when nobody has selected another."
+    for name, preset in document.presets.items():
+        for lane in dict.fromkeys(preset.chain):
+            if lane not in document.lanes:
+                known = ", ".join(document.lanes)
+                yield f"presets.{name}.chain: no lane is called {lane!r}. Register it, or name one of: {known}."
+            if preset.chain.count(lane) > 1:
+                yield f"presets.{name}.chain: names {lane!r} more than once. Name each lane once."
+
+
+_MENDS = {
+    "missing": "is missing. Add it.",
+    "extra_forbidden": "is not a key that is known here. Remove it, or mend its spelling.",
+    "too_long": f"has too many entries. A chain has 1 to {LONGEST_CHAIN} lanes.",
+    "too_short": "is empty. Name at least one.",
+    "string_pattern_mismatch": "has characters that may not stand there, or is empty.",
+}
+
+
+def _told(detail: ErrorDetails) -> str:
+    """One finding: the key and the mend. Never the value, which may be a secret somebody put in the wrong place."""
+    key = ".".join(str(part) for part in detail["loc"] if part != "[key]")
+    mend = _MENDS.get(detail["type"])
+    if key.endswith(".api_key"):
+        mend = "does not belong in this file. Name the environment variable that holds it in api_key_env."
+    if mend is None:
+        said = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        mend = f"{said}. Mend this value."
+    return f"{key or 'the file'}: {mend}"
+
+
+def _lines(source: str, findings: Iterator[str] | list[str]) -> str:
+    return "\n".join(f"{source}: {finding}" for finding in findings)
