@@ -5,11 +5,11 @@ companion.W001        the persona file's review date has passed
 """
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.utils.timezone import localdate
 
 from personas.errors import PersonaInvalid
 from personas.load import load
@@ -22,7 +22,7 @@ def persona_is_whole(app_configs: Sequence[Any] | None, **_options: Any) -> list
         persona = load(settings.COMPANION_PERSONA)
     except PersonaInvalid as refusal:
         return [Error(str(refusal), hint="manage.py check_persona says it again.", id="companion.E001")]
-    if persona.review_by < date.today():
+    if persona.review_by < localdate():
         text = f"{settings.COMPANION_PERSONA}: its lines were to be read again by {persona.review_by}."
         return [Warning(text, hint="Have them read, then set review_by and approver.", id="companion.W001")]
     return []

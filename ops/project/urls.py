@@ -35,5 +35,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ops/status.json", views.status_json, {"facts": _facts}),
     path("staff/sign-in/", LoginView.as_view(template_name="ops/sign_in.html"), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
-    path("", include("companion.urls")),
+    path("", include("companion.urls"), {"front": wiring.build_front}),
 ]

@@ -1,24 +1,37 @@
 """The only place that builds objects: one web process from the settings."""
 
 import uuid
+from functools import cache
 from typing import Any
 
 from django.conf import settings
 from psycopg_pool import AsyncConnectionPool
 
+from companion.front import Front
 from companion.house import House
 from companion.process import Process
 from personas.load import load
-from personas.schema import system_prompt
+from personas.schema import Persona, system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
 from routing.chain import Caller, route
 
 
+@cache
+def build_persona() -> Persona:
+    """The character, read once, so that pages and turns of a process never show two versions. Raises PersonaInvalid."""
+    return load(settings.COMPANION_PERSONA)
+
+
+def build_front() -> Front:
+    """What the participants' pages are made of. Raises PersonaInvalid."""
+    return Front(persona=build_persona(), house=build_house())
+
+
 def build_house() -> House:
     """The rules of the house. Raises PersonaInvalid."""
-    persona = load(settings.COMPANION_PERSONA)
+    persona = build_persona()
     return House(
         lines=persona.lines,
         character=persona.name,

@@ -35,10 +35,9 @@ class Command(BaseCommand):
 
 
 def _pages() -> list[str]:
-    pages = [TEMPLATES / "unavailable.html", *sorted((TEMPLATES / "companion").glob("*.html"))]
+    pages = sorted([*TEMPLATES.glob("*.html"), *(TEMPLATES / "companion").glob("*.html")])
     return [
         f"{page}: “{found.sentence}” {found.rule}. To mend it: {found.mend}."
         for page in pages
-        if page.exists()
         for found in lint_page(page.name, page.read_text(encoding="utf-8"))
     ]

@@ -1,0 +1,16 @@
+/** One turn as this page knows it. Pure. */
+
+/** Turns in one page of history: as many as `hello` carries. */
+export const PAGE = 50;
+
+const LIVE = new Set(["waiting", "speaking"]);
+
+/** Whether a turn has not ended yet. */
+export function isLive(turn) {
+  return LIVE.has(turn.state);
+}
+
+/** A turn of which nothing is known but its id; `question` stays null until it is. */
+export function unheard(id) {
+  return { id, key: null, question: null, openings: [], reply: "", state: "waiting", line: "", seq: 0 };
+}

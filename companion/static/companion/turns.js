@@ -1,0 +1,125 @@
+/** What this page knows of the conversation. Pure: frames in, changes and wishes out; no DOM, socket or clock. */
+
+import { STEPS } from "./steps.js";
+import { isLive, unheard } from "./turn.js";
+
+/** Pieces between two acknowledgements; the server waits for one after 200. */
+const PIECES_PER_ACK = 10;
+
+/** The turns of one conversation, by id. `take` and `merge` return {changed, gone, wishes}. */
+export class Turns {
+  #byId = new Map();
+  #lines;
+  #asked = new Map();
+  #acknowledged = new Map();
+  hasEarlier = false;
+
+  /** `lines` are the drafted lines that no frame carries: {stopped}. */
+  constructor(lines) {
+    this.#lines = lines;
+  }
+
+  /** All turns, oldest first. */
+  all() {
+    return [...this.#byId.values()].sort((a, b) => a.id - b.id);
+  }
+
+  get(id) {
+    return this.#byId.get(id);
+  }
+
+  ofKey(key) {
+    return this.all().find((turn) => turn.key === key);
+  }
+
+  /** The turn that Stop is about: the first that has not ended. */
+  firstLive() {
+    return this.all().find(isLive);
+  }
+
+  /** One frame about turns. A frame about nothing we show changes nothing. */
+  take(frame) {
+    const news = { changed: new Set(), gone: new Set(), wishes: [] };
+    const step = STEPS[frame.type];
+    if (step) step(this, frame, news);
+    return news;
+  }
+
+  /** The turn that this page asked for itself. */
+  begin(id, key, question) {
+    if (!this.#byId.has(id)) this.#byId.set(id, unheard(id));
+    const turn = this.#byId.get(id);
+    turn.key = key;
+    turn.question ??= question;
+    return turn;
+  }
+
+  /** Snapshots read over HTTP. They may be older than what the socket has told since. */
+  merge(snapshots) {
+    const news = { changed: new Set(), gone: new Set(), wishes: [] };
+    for (const snapshot of snapshots) {
+      const known = this.#byId.get(snapshot.id);
+      if (known && !isLive(known) && isLive(snapshot)) {
+        Object.assign(known, { key: snapshot.key, question: snapshot.question });
+        news.changed.add(known.id);
+      } else this.settle(snapshot, news);
+    }
+    return news;
+  }
+
+  /** Everything live asks again for what it may have missed. */
+  catchUp() {
+    this.#asked.clear();
+    return this.all().filter(isLive).map((turn) => ({ type: "catch_up", turn: turn.id, after: turn.seq }));
+  }
+
+  settle(snapshot, news) {
+    const known = this.#byId.get(snapshot.id);
+    const turn = { ...snapshot, openings: [...snapshot.openings] };
+    if (known && known.reply && (turn.state === "paused" || known.seq > turn.seq)) {
+      // What a person has read is not taken from under their eyes.
+      Object.assign(turn, { reply: known.reply, openings: known.openings, seq: Math.max(known.seq, turn.seq) });
+    }
+    turn.line ||= this.#lines[turn.state] ?? "";
+    this.#byId.set(turn.id, turn);
+    this.#asked.delete(turn.id);
+    news.changed.add(turn.id);
+  }
+
+  end(turn, state, line) {
+    Object.assign(turn, { state, line: line || this.#lines[state] || "" });
+  }
+
+  forget(id, news) {
+    this.#byId.delete(id);
+    news.gone.add(id);
+  }
+
+  /** The turn of a frame; one we have not heard of was asked in another tab, so its question is fetched. */
+  of(frame, news) {
+    if (!this.#byId.has(frame.turn)) {
+      const before = this.all().filter((turn) => turn.id < frame.turn && turn.question !== null).at(-1);
+      this.#byId.set(frame.turn, unheard(frame.turn));
+      news.wishes.push({ type: "fetch", after: before ? before.id : 0 });
+    }
+    return this.#byId.get(frame.turn);
+  }
+
+  /** Ask once for the pieces between what we have and what just came. */
+  miss(turn, news) {
+    if (this.#asked.get(turn.id) === turn.seq) return;
+    this.#asked.set(turn.id, turn.seq);
+    news.wishes.push({ type: "catch_up", turn: turn.id, after: turn.seq });
+  }
+
+  acknowledge(turn, news, { now = false } = {}) {
+    const last = this.#acknowledged.get(turn.id) ?? 0;
+    if (turn.seq - last < (now ? 1 : PIECES_PER_ACK)) return;
+    this.#acknowledged.set(turn.id, turn.seq);
+    news.wishes.push({ type: "ack", turn: turn.id, seq: turn.seq });
+  }
+
+  resetAcknowledged() {
+    this.#acknowledged.clear();
+  }
+}

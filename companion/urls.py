@@ -1,0 +1,15 @@
+"""The participant's pages. Whoever includes them passes `front`, a callable that gives a `Front`."""
+
+from django.urls import path
+
+from companion import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("card/", views.card_code, name="card_code"),
+    path("card/<str:token>/", views.card, name="card"),
+    path("chat/", views.chat, name="chat"),
+    path("chat/finish/", views.finish, name="finish"),
+    path("chat/turns/", views.turns, name="turns"),
+    path("finished/", views.finished, name="finished"),
+]

@@ -1,0 +1,124 @@
+"""The participant's pages: the way in, the chat, the way out. Nothing of them is kept by any browser.
+
+Sync views on purpose: they use Django's own connections, so that no page can hold a socket up.
+"""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from companion.access import SiteClosed, end_visit, open_visit_by_card, open_visit_by_code, visit_of
+from companion.forms import CodeForm
+from companion.front import Front
+from companion.history import earlier, since
+
+LARGEST_ID = 2**63 - 1
+
+unkept = cache_control(private=True, no_store=True)
+
+
+@require_GET
+@unkept
+def home(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """Whoever is signed in goes on to the chat; everybody else types a code."""
+    return redirect("chat" if visit_of(request) else "card_code")
+
+
+@unkept
+def card(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpResponse:
+    """A card's link: signs its holder in. Only a person's own visit does, never a browser's guess at one."""
+    if request.method != "GET" or _is_guess(request):
+        return HttpResponse(status=204)
+    try:
+        visit = open_visit_by_card(request, token)
+    except SiteClosed:
+        return _closed(request, front())
+    if visit is None:
+        return _card_unknown(request, front())
+    return redirect("chat")
+
+
+@require_http_methods(["GET", "POST"])
+@unkept
+def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """The third way in: the letters of the card, typed."""
+    if request.method == "GET":
+        return render(request, "companion/card.html", {"form": CodeForm()})
+    form = CodeForm(request.POST)
+    try:
+        visit = open_visit_by_code(request, form.cleaned_data["code"]) if form.is_valid() else None
+    except SiteClosed:
+        return _closed(request, front())
+    if visit is None:
+        facts = {"form": form, "refused": front().persona.lines.card_unknown}
+        return render(request, "companion/card.html", facts, status=403)
+    return redirect("chat")
+
+
+@require_GET
+@unkept
+def chat(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """The room itself. What was said comes over the socket, so this page holds none of it."""
+    if visit_of(request) is None:
+        return redirect("card_code")
+    persona = front().persona
+    return render(request, "companion/chat.html", {"character": persona.name, "lines": persona.lines})
+
+
+@require_POST
+@unkept
+def finish(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """*I am finished*: the visit ends here and on every other screen."""
+    end_visit(request)
+    return redirect("finished")
+
+
+@require_GET
+@unkept
+def finished(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """The goodbye. It says nobody is signed in, so it says it only when that is true."""
+    if visit_of(request) is not None:
+        return redirect("chat")
+    return render(request, "companion/finished.html", {"lines": front().persona.lines})
+
+
+@require_GET
+@unkept
+def turns(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """A page of turns before or after one of them, as snapshots, oldest first."""
+    visit = visit_of(request)
+    if visit is None:
+        return JsonResponse({"problem": "signed_out"}, status=401)
+    before, after = _id(request.GET.get("before")), _id(request.GET.get("after"))
+    if (before is None) == (after is None):
+        return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
+    house = front().house
+    if before is not None:
+        found = earlier(house, visit.conversation, before)
+    else:
+        found = since(house, visit.conversation, after or 0)
+    return JsonResponse({"conversation": visit.conversation, "turns": found})
+
+
+def _is_guess(request: HttpRequest) -> bool:
+    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
+    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
+
+
+def _card_unknown(request: HttpRequest, front: Front) -> HttpResponse:
+    return render(
+        request, "companion/card_unknown.html", {"line": front.persona.lines.card_unknown}, status=403
+    )
+
+
+def _closed(request: HttpRequest, front: Front) -> HttpResponse:
+    return render(request, "companion/closed.html", {"line": front.persona.lines.closed}, status=403)
+
+
+def _id(text: str | None) -> int | None:
+    if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_ID)):
+        return None
+    return min(int(text), LARGEST_ID)
