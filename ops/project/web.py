@@ -44,6 +44,7 @@ class WebServer(Server):
         self._host = host
         self._port = port
         self._descriptor = descriptor
+        self._descriptor = descriptor
         self._build = process
         self._process: Process | None = None
         self.exit_code = 0
@@ -68,6 +69,12 @@ class WebServer(Server):
             sys.stderr.write(f"web: cannot start on port {self._port}: {failure}\n")
             self.exit_code = 1
             self.stop()
+
+    def _endpoint(self) -> Any:
+        if self._descriptor is not None:
+            # Whoever started us listens already and goes on when we leave: callers wait instead of being refused.
+            return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)
+        return TCP4ServerEndpoint(reactor, self._port, backlog=BACKLOG, interface=self._host)
 
     def _endpoint(self) -> Any:
         if self._descriptor is not None:
