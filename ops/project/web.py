@@ -76,12 +76,6 @@ class WebServer(Server):
             return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)
         return TCP4ServerEndpoint(reactor, self._port, backlog=BACKLOG, interface=self._host)
 
-    def _endpoint(self) -> Any:
-        if self._descriptor is not None:
-            # Whoever started us listens already and goes on when we leave: callers wait instead of being refused.
-            return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)
-        return TCP4ServerEndpoint(reactor, self._port, backlog=BACKLOG, interface=self._host)
-
     def kill_all_applications(self) -> "defer.Deferred[Any]":
         """Run by the reactor before it leaves: drain, close, and only then cancel what is left."""
         return defer.Deferred.fromFuture(asyncio.ensure_future(self._end()))
