@@ -1,0 +1,240 @@
+"""The steps of a start, in order, each with one line to read; and the time after, good or bad."""
+
+import http.client
+import json
+import os
+import re
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ops.stack.doors import HOST, Door
+from ops.stack.errors import CannotStart
+from ops.stack.logs import tail
+from ops.stack.postgres import EmbeddedPostgres
+from ops.stack.roster import Roster
+from ops.stack.state import StateFolder
+from ops.stack.supervise import SERVER_STAGE, ConfigurationRefused, Hosted, Program, Supervisor
+from ops.stack.valkey import EmbeddedValkey
+
+ROOT = Path(__file__).resolve().parents[2]
+MANAGE = (sys.executable, "manage.py")
+WEB_STAGE, WORKER_STAGE, REHEARSAL_STAGE = 1, 2, 3
+# Running replies get their time to end first; see the web process's own grace.
+WEB_GRACE_S, WORKER_GRACE_S, REHEARSAL_GRACE_S = 25.0, 10.0, 3.0
+READY_LIMIT_S = 60.0
+LOOK_AT_FILES_EVERY_S = 0.5
+REHEARSAL_LINE = re.compile(r"^rehearsal: (http://\S+)", re.M)
+
+
+@dataclass(kw_only=True)
+class Launch:
+    """One `up` from its first step to its last."""
+
+    state: StateFolder
+    doors: Sequence[Door]
+    roster: Roster
+    say: Callable[[str], None]
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    supervisor: Supervisor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.supervisor = Supervisor(
+            state=self.state, say=self.say, environment=self.environment, roster=self.roster
+        )
+
+    def bring_up(self) -> None:
+        """Everything up to the moment at which the web processes can start."""
+        self._settle_environment()
+        self._database()
+        self._queue()
+        rehearsal = self._start_rehearsal()
+        self._publish()
+        facts = self._prepare()
+        self._await_rehearsal(rehearsal)
+        self._publish()
+        self._introduce(facts)
+
+    def serve(self) -> None:
+        """Serve until StopRequested. While the configuration is refused, the unavailable page stands instead."""
+        while True:
+            try:
+                self._start_programs()
+                self._await_web()
+                self.say(f"ready: {self.doors[0].address}")
+                self.supervisor.watch()
+            except ConfigurationRefused as refusal:
+                self._stand_in(str(refusal))
+
+    def _settle_environment(self) -> None:
+        own = self.environment
+        own["COMPANION_STATE_DIR"] = str(self.state.path)
+        own["PYTHONUNBUFFERED"] = "1"
+        if not own.get("SECRET_KEY") and not own.get("SECRET_KEY_FILE"):
+            own["SECRET_KEY_FILE"] = str(self.state.secret_key_file())
+        addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
+        own.setdefault("TRUSTED_ORIGINS", ",".join(addresses))
+        own.setdefault("ALLOWED_HOSTS", f"{HOST},localhost")
+
+    def _database(self) -> None:
+        if self.environment.get("DATABASE_URL"):
+            self.say("Database: the one DATABASE_URL names.")
+            return
+        folder = self.state.path / "postgres"
+        is_new = not (folder / "data").exists()
+        server = EmbeddedPostgres(folder, log=self.state.log("postgres"))
+        hosted = Hosted(name="postgres", server=server, stage=SERVER_STAGE + 1, ends_with=signal.SIGINT)
+        self.environment["DATABASE_URL"] = self.supervisor.host(hosted)
+        self.say(f"Database: PostgreSQL runs{', newly made,' if is_new else ''} in {folder}.")
+
+    def _queue(self) -> None:
+        if self.environment.get("VALKEY_URL"):
+            self.say("Queue: the one VALKEY_URL names.")
+            return
+        server = EmbeddedValkey(self.state.path / "valkey", log=self.state.log("valkey"))
+        hosted = Hosted(name="valkey", server=server, stage=SERVER_STAGE, ends_with=signal.SIGTERM)
+        self.environment["VALKEY_URL"] = self.supervisor.host(hosted)
+        self.say("Queue: Valkey runs.")
+
+    def _start_rehearsal(self) -> int | None:
+        """Start the rehearsal provider; returns where its log began, None when no provider of ours is needed."""
+        if self.environment.get("COMPANION_ROUTING"):
+            self.say(f"Provider: the lanes in {self.environment['COMPANION_ROUTING']}.")
+            return None
+        if self.environment.get("REHEARSAL_URL"):
+            self.say("Provider: the rehearsal provider REHEARSAL_URL names.")
+            return None
+        return self.supervisor.start(_rehearsal(port=0)).log_since
+
+    def _await_rehearsal(self, since: int | None) -> None:
+        if since is None:
+            return
+        log = self.state.log("rehearsal")
+        deadline = time.monotonic() + READY_LIMIT_S
+        while (found := REHEARSAL_LINE.search(tail(log, since=since, size=10_000))) is None:
+            self.supervisor.look()
+            if time.monotonic() > deadline:
+                raise CannotStart(f"The rehearsal provider does not start. The last it said:\n{tail(log)}")
+            time.sleep(0.02)
+        url = self.environment["REHEARSAL_URL"] = found[1]
+        # A later start must answer at the address that everybody knows by then.
+        self.supervisor.replace(_rehearsal(port=int(url.split(":")[2].split("/")[0])))
+        self.say("Provider: the rehearsal provider runs; no key is needed.")
+
+    def _publish(self) -> None:
+        names = ("DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "SECRET_KEY_FILE", "TRUSTED_ORIGINS")
+        facts: dict[str, object] = {
+            name: self.environment[name] for name in names if name in self.environment
+        }
+        self.state.publish(facts | {"pid": os.getpid(), "ports": [door.port for door in self.doors]})
+
+    def _prepare(self) -> Mapping[str, Any]:
+        printed = self.supervisor.run_once("prepare", [*MANAGE, "demo_site", "--migrate", "--json"])
+        facts: Mapping[str, Any] = json.loads(printed.splitlines()[-1])
+        self.say("Tables: in step with this release.")
+        return facts
+
+    def _introduce(self, facts: Mapping[str, Any]) -> None:
+        self.say(f"\nStaff of {facts['site']} sign in at {facts['sign_in']}")
+        for member in facts["staff"]:
+            self.say(f"  {member['name']}, {member['role']}: {member['username']}  {member['password']}")
+        self.say("Participants open their card:")
+        for person in facts["participants"]:
+            self.say(f"  {person['name']}: {person['card']}")
+        if len(self.doors) > 1:
+            self.say(f"Web processes: {', '.join(door.address for door in self.doors)}")
+        self.say("")
+
+    def _start_programs(self) -> None:
+        for door in self.doors:
+            self.supervisor.start(_web(door))
+        self.supervisor.start(_worker(self.state))
+
+    def _await_web(self) -> None:
+        deadline = time.monotonic() + READY_LIMIT_S
+        for door in self.doors:
+            while not _answers(door.port):
+                self.supervisor.look()
+                if time.monotonic() > deadline:
+                    log = self.state.log(f"web-{door.port}")
+                    raise CannotStart(
+                        f"The web process on port {door.port} does not start. Its log:\n{tail(log)}"
+                    )
+
+    def _stand_in(self, refusal: str) -> None:
+        """Answer with the unavailable page until the configuration has been mended."""
+        self.supervisor.end([f"web-{door.port}" for door in self.doors] + ["worker"])
+        for door in self.doors:
+            door.say_unavailable()
+        self.say(
+            f"\n{refusal}\n\nUntil it is mended, {self.doors[0].address} says that the chat is not working."
+        )
+        while True:
+            self._await_change()
+            try:
+                self.supervisor.run_once("check", [*MANAGE, "check_persona"])
+            except (CannotStart, ConfigurationRefused) as still:
+                self.say(f"\nNot yet. {still}")
+            else:
+                self.say("It has been mended. Starting.")
+                return
+
+    def _await_change(self) -> None:
+        before = _signature(self.environment)
+        while _signature(self.environment) == before:
+            self.supervisor.look()
+            select.select([], [], [], LOOK_AT_FILES_EVERY_S)
+
+
+def _web(door: Door) -> Program:
+    command = (*MANAGE, "serve", "--port", str(door.port), "--fd", str(door.socket.fileno()))
+    return Program(name=f"web-{door.port}", command=command, stage=WEB_STAGE, grace_s=WEB_GRACE_S, door=door)
+
+
+def _worker(state: StateFolder) -> Program:
+    celery = (sys.executable, "-m", "celery", "--app", "ops.project.celery", "worker", "--beat")
+    schedule = ("--schedule", str(state.run / "beat"), "--concurrency", "2", "--loglevel", "INFO")
+    # One worker talks to nobody: looking for others would only make it slow to start.
+    alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    return Program(
+        name="worker", command=(*celery, *schedule, *alone), stage=WORKER_STAGE, grace_s=WORKER_GRACE_S
+    )
+
+
+def _rehearsal(*, port: int) -> Program:
+    command = (sys.executable, "-m", "routing.rehearsal", "--port", str(port), "--directives")
+    return Program(name="rehearsal", command=command, stage=REHEARSAL_STAGE, grace_s=REHEARSAL_GRACE_S)
+
+
+def _answers(port: int) -> bool:
+    # The door listens from the first step on, so it is the answer that counts and not the connection.
+    connection = http.client.HTTPConnection(HOST, port, timeout=0.5)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _signature(environment: Mapping[str, str]) -> frozenset[tuple[str, int, int]]:
+    """What the configuration files look like from outside: name, time of change, size."""
+    files = [
+        Path(environment[name])
+        for name in ("COMPANION_PERSONA", "COMPANION_ROUTING")
+        if environment.get(name)
+    ]
+    found = set()
+    for path in [*files, *(ROOT / "personas" / "files").glob("*.toml")]:
+        try:
+            facts = path.stat()
+        except OSError:
+            continue
+        found.add((str(path), facts.st_mtime_ns, facts.st_size))
+    return frozenset(found)

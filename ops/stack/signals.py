@@ -1,0 +1,54 @@
+"""Signals, made easy to live with: one asks for the end, one says that a child has ended."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+
+class StopRequested(BaseException):
+    """Ctrl-C, SIGTERM or SIGHUP. Not an Exception, so that no step swallows it."""
+
+
+@contextlib.contextmanager
+def stopping_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+    """Turn the first stop signal into StopRequested. Yields the function that makes further ones harmless."""
+    calm = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal calm
+        if calm:
+            say("Still ending everything in order.")
+            return
+        calm = True
+        raise StopRequested(signal.Signals(number).name)
+
+    def from_now_on_only_say() -> None:
+        nonlocal calm
+        calm = True
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield from_now_on_only_say
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def woken_by_children() -> Iterator[int]:
+    """A descriptor that becomes readable when a child ends."""
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    earlier_handler = signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    earlier_fd = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield reading
+    finally:
+        signal.set_wakeup_fd(earlier_fd)
+        signal.signal(signal.SIGCHLD, earlier_handler)
+        os.close(reading)
+        os.close(writing)

@@ -1,0 +1,255 @@
+"""Starts the programs of one `up`, starts them again when they die, and ends them all in order."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+from ops.stack import roster
+from ops.stack.doors import Door
+from ops.stack.errors import CannotStart
+from ops.stack.logs import open_log, tail
+from ops.stack.process import Running
+from ops.stack.signals import woken_by_children
+from ops.stack.state import StateFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGURATION_REFUSED = 78
+"""Exit code of a program that will not run under its configuration (sysexits.h, EX_CONFIG)."""
+STEADY_S = 30.0
+LONGEST_PAUSE_S = 15.0
+# Callers wait in the door's queue through a short pause; in a longer one they are told.
+UNTOLD_PAUSE_S = 1.0
+LOOK_EVERY_S = 2.0
+SERVER_STAGE = 10
+"""Embedded servers have this stage or a later one: everybody else needs them until the end."""
+
+
+class ConfigurationRefused(Exception):
+    """A program refused its configuration. The text is what it said."""
+
+
+class Server(Protocol):
+    """An embedded server, which looks after its own process."""
+
+    @property
+    def running(self) -> Running | None: ...
+    def start(self) -> str: ...
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A command of ours that is meant to run all the time. `door` is handed over at each start."""
+
+    name: str
+    command: tuple[str, ...]
+    stage: int
+    grace_s: float
+    door: Door | None = None
+
+
+@dataclass(kw_only=True)
+class Child:
+    """A program and the state of it now. Times on the monotonic clock."""
+
+    program: Program
+    popen: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    log_since: int = 0
+    failures: int = 0
+    again_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hosted:
+    """An embedded server under watch."""
+
+    name: str
+    server: Server
+    stage: int
+    ends_with: signal.Signals
+
+
+def pause_before_restart(failures: int) -> float:
+    """Seconds to wait before a program is started again after so many quick deaths in a row."""
+    return 0.0 if failures <= 1 else min(LONGEST_PAUSE_S, 0.5 * 2.0 ** (failures - 2))
+
+
+@dataclass(kw_only=True)
+class Supervisor:
+    """The programs and servers of one `up`. Everything happens in the caller's thread."""
+
+    state: StateFolder
+    say: Callable[[str], None]
+    environment: Mapping[str, str]
+    roster: roster.Roster
+    children: dict[str, Child] = field(default_factory=dict)
+    servers: list[Hosted] = field(default_factory=list)
+
+    def host(self, hosted: Hosted) -> str:
+        """Start an embedded server and keep it running; returns its url."""
+        self.servers.append(hosted)
+        url = hosted.server.start()
+        self._enrol_server(hosted)
+        return url
+
+    def start(self, program: Program) -> Child:
+        """Start a program and keep it running."""
+        child = self.children[program.name] = Child(program=program)
+        self._launch(child)
+        return child
+
+    def replace(self, program: Program) -> None:
+        """Use another command line for the next start of a program that runs."""
+        self.children[program.name].program = program
+
+    def run_once(self, name: str, command: Sequence[str]) -> str:
+        """Run a command to its end and return what it printed. Raises CannotStart, or ConfigurationRefused."""
+        path = self.state.log(name)
+        since = path.stat().st_size if path.exists() else 0
+        with open_log(path) as log:
+            popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log)
+            self._enrol(name, popen, stage=1, grace_s=3)
+            printed, _ = popen.communicate()
+        self.roster.drop(name)
+        if popen.returncode == CONFIGURATION_REFUSED:
+            raise ConfigurationRefused(tail(path, since=since).strip())
+        if popen.returncode != 0:
+            raise CannotStart(
+                f"The step “{name}” failed. The last it said:\n{tail(path, since=since).strip()}"
+            )
+        return printed.decode("utf-8", "replace")
+
+    def watch(self) -> None:
+        """Keep everything running until StopRequested or ConfigurationRefused."""
+        with woken_by_children() as woken:
+            while True:
+                self.look()
+                select.select([woken], [], [], self._longest_sleep())
+                with contextlib.suppress(BlockingIOError):
+                    os.read(woken, 512)
+
+    def look(self) -> None:
+        """One round: start again what has ended and whose pause is over."""
+        for hosted in self.servers:
+            if hosted.server.running is None:
+                self.say(f"{hosted.name} has ended by itself. It is started again.")
+                hosted.server.start()
+                self._enrol_server(hosted)
+        for child in list(self.children.values()):
+            if child.popen is not None and child.popen.poll() is not None:
+                self._has_ended(child)
+            if child.again_at is not None and time.monotonic() >= child.again_at:
+                self._launch(child)
+
+    def end(self, names: Sequence[str]) -> None:
+        """End these programs and watch them no longer."""
+        ending = [self.children.pop(name) for name in names if name in self.children]
+        entries = [
+            self.roster.entries[c.program.name] for c in ending if c.program.name in self.roster.entries
+        ]
+        roster.end_in_order(entries)
+        for child in ending:
+            self._reap(child)
+
+    def end_everything(self) -> None:
+        """Programs first, servers last, each stage waiting for the one before."""
+        roster.end_in_order([entry for entry in self.roster.entries.values() if entry.stage < SERVER_STAGE])
+        for child in self.children.values():
+            self._reap(child)
+        self.children.clear()
+        for hosted in sorted(self.servers, key=lambda hosted: hosted.stage):
+            hosted.server.stop()
+            self.roster.drop(hosted.name)
+        self.servers.clear()
+
+    def _launch(self, child: Child) -> None:
+        program = child.program
+        path = self.state.log(program.name)
+        child.log_since = path.stat().st_size if path.exists() else 0
+        handed = [] if program.door is None else [program.door.hand_over()]
+        with open_log(path) as log:
+            child.popen = self._spawn(program.command, stdout=log, stderr=log, handed=handed)
+        self._enrol(program.name, child.popen, stage=program.stage, grace_s=program.grace_s)
+        child.started, child.again_at = time.monotonic(), None
+
+    def _has_ended(self, child: Child) -> None:
+        assert child.popen is not None
+        code, child.popen = child.popen.returncode, None
+        self.roster.drop(child.program.name)
+        if code == CONFIGURATION_REFUSED:
+            raise ConfigurationRefused(
+                tail(self.state.log(child.program.name), since=child.log_since).strip()
+            )
+        lasted = time.monotonic() - child.started
+        child.failures = 1 if lasted >= STEADY_S else child.failures + 1
+        pause = pause_before_restart(child.failures)
+        child.again_at = time.monotonic() + pause
+        if pause > UNTOLD_PAUSE_S and child.program.door is not None:
+            child.program.door.say_unavailable()
+        when = "now" if pause == 0 else f"in {pause:.0f} s" if pause >= 1 else "in a moment"
+        self.say(
+            f"{child.program.name} has ended by itself (code {code}). It starts again {when}. "
+            f"Why: {self.state.log(child.program.name)}"
+        )
+
+    def _longest_sleep(self) -> float:
+        starts = [child.again_at for child in self.children.values() if child.again_at is not None]
+        return min([LOOK_EVERY_S, *(max(0.0, start - time.monotonic()) for start in starts)])
+
+    def _spawn(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: int | IO[bytes],
+        stderr: IO[bytes],
+        handed: Sequence[int] = (),
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=ROOT,
+            env=dict(self.environment),
+            pass_fds=tuple(handed),
+            # A group of its own keeps the terminal's Ctrl-C away: the order of ending is ours to keep.
+            process_group=0,
+        )
+
+    def _enrol(self, name: str, popen: subprocess.Popen[bytes], *, stage: int, grace_s: float) -> None:
+        running = Running.of(popen.pid)
+        if running is not None:
+            self._note(name, running, stage=stage, grace_s=grace_s, ends_with=signal.SIGTERM)
+
+    def _enrol_server(self, hosted: Hosted) -> None:
+        running = hosted.server.running
+        if running is not None:
+            self._note(hosted.name, running, stage=hosted.stage, grace_s=20, ends_with=hosted.ends_with)
+
+    def _note(
+        self, name: str, running: Running, *, stage: int, grace_s: float, ends_with: signal.Signals
+    ) -> None:
+        self.roster.add(
+            roster.Entry(
+                name=name,
+                pid=running.pid,
+                created=running.created,
+                stage=stage,
+                signal=int(ends_with),
+                grace_s=grace_s,
+            )
+        )
+
+    def _reap(self, child: Child) -> None:
+        if child.popen is not None:
+            child.popen.wait()
+            child.popen = None
+        self.roster.drop(child.program.name)

@@ -1,0 +1,94 @@
+"""The page that stands on a port while the service behind it cannot: drafted words, status 503, nothing else.
+
+Standard library alone, because it must work when the service's own code refuses to start.
+"""
+
+import http.server
+import socket
+import threading
+from http import HTTPStatus
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "templates" / "unavailable.html"
+STYLE = Path(__file__).with_name("unavailable.css")
+STYLE_PATH = "/static/unavailable.css"
+RETRY_AFTER_S = 15
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Connection": "close",
+}
+
+
+class UnavailablePage:
+    """Answers every request on a listening socket that somebody else owns, until it is told to stop."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._server = _Server(listening)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="unavailable", daemon=True
+        )
+
+    def start(self) -> None:
+        """Answer from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more; the socket goes on listening, so that whoever is next finds the callers waiting."""
+        self._server.shutdown()
+        self._thread.join()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(listening.getsockname()[:2], _Answer, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.page = PAGE.read_bytes()
+        self.style = STYLE.read_bytes()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A caller who hung up is no news."""
+
+
+class _Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "companion"
+    sys_version = ""
+    # Seconds a caller may take over a request before the thread is given to others.
+    timeout = 10
+    server: _Server
+
+    def answer(self) -> None:
+        """The style sheet, or the page under 503, whatever was asked: an upgrade to a socket as well."""
+        if self.path == STYLE_PATH:
+            self._send(HTTPStatus.OK, "text/css; charset=utf-8", self.server.style)
+        else:
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/html; charset=utf-8", self.server.page)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        if status is HTTPStatus.SERVICE_UNAVAILABLE:
+            self.send_header("Retry-After", str(RETRY_AFTER_S))
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing: the path of a card is a credential."""

@@ -1,0 +1,133 @@
+"""`scripts/up`: everything on one machine, from nothing to a line that says it is ready, until Ctrl-C."""
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from ops.stack import guard
+from ops.stack.doors import Door, open_doors
+from ops.stack.errors import CannotStart, DiskFull, out_of_room
+from ops.stack.launch import Launch
+from ops.stack.roster import Roster
+from ops.stack.signals import StopRequested, stopping_on_signals
+from ops.stack.state import StateFolder
+from ops.stack.supervise import CONFIGURATION_REFUSED, ConfigurationRefused
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_PROCESSES = 32
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `up`; returns the exit code: 0 ended on request, 1 cannot run here, 78 a setting must be mended."""
+    options = read_arguments(arguments)
+    try:
+        with stopping_on_signals(say) as ignore_further_signals:
+            return _run(options, ignore_further_signals)
+    except StopRequested:
+        return INTERRUPTED
+    except ConfigurationRefused as refusal:
+        say(str(refusal))
+        return CONFIGURATION_REFUSED
+    except CannotStart as refusal:
+        say(str(refusal))
+    except OSError as refusal:
+        if not out_of_room(refusal):
+            raise
+        say(str(DiskFull("The disk is full. Make some room and start again; nothing needs to be repaired.")))
+    return 1
+
+
+def _run(options: argparse.Namespace, ignore_further_signals: Callable[[], None]) -> int:
+    with _everything(options) as launch:
+        try:
+            launch.bring_up()
+            with contextlib.suppress(StopRequested):
+                launch.serve()
+        finally:
+            ignore_further_signals()
+            say("Ending everything in order.")
+            launch.supervisor.end_everything()
+            say("Ended. Nothing is left running.")
+    return 0
+
+
+def say(sentence: str) -> None:
+    """One line for the person at the keyboard, at once."""
+    # A terminal that has gone away must not keep us from ending everything in order.
+    with contextlib.suppress(BrokenPipeError, OSError):
+        print(sentence, flush=True)
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for. Ends the program on nonsense, as argparse does."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/up",
+        description="Start the database, the queue, the rehearsal provider, the worker and the web processes.",
+        epilog="With DATABASE_URL or VALKEY_URL set, those servers are used and none of its own is started.",
+    )
+    parser.add_argument("--port", type=_port, default=8000, help="of the first web process (default 8000)")
+    parser.add_argument(
+        "--processes",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="web processes, on ports in a row (default 1)",
+    )
+    state = os.environ.get("COMPANION_STATE_DIR") or ROOT / "var"
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=state,
+        metavar="DIR",
+        help="where data, logs and keys live (default var/)",
+    )
+    options = parser.parse_args(arguments)
+    if options.port + options.processes - 1 > 65535:
+        parser.error(
+            f"there are no {options.processes} ports in a row from {options.port}; choose a lower --port"
+        )
+    return options
+
+
+@contextlib.contextmanager
+def _everything(options: argparse.Namespace) -> Iterator[Launch]:
+    """What a launch stands on: the ports, the state folder and its guard. All of it is given back at the end."""
+    ports = range(options.port, options.port + options.processes)
+    with contextlib.ExitStack() as stack:
+        state = StateFolder(Path(options.state))
+        lock = stack.enter_context(state.held())
+        doors: list[Door] = stack.enter_context(open_doors(ports))
+        if guard.clear_up(state):
+            say("An earlier start was broken off. What it had left running has been ended.")
+        watching = guard.start(state, lock)
+        stack.callback(watching.wait)
+        assert watching.stdin is not None
+        stack.callback(watching.stdin.close)
+        try:
+            yield Launch(state=state, doors=doors, roster=Roster(path=state.children), say=say)
+        finally:
+            state.withdraw()
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 1 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is not a port; choose one from 1024 to 65535")
+    return port
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= MOST_PROCESSES:
+        raise argparse.ArgumentTypeError(f"choose from 1 to {MOST_PROCESSES}, not {count}")
+    return count
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    sys.exit(main())
