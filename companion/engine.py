@@ -189,6 +189,9 @@ async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
         ),
         seconds_left=course.left,
         random=course.limits.random,
+        reused_before=any(
+            report.failure is FailureClass.NETWORK_REUSED for report in course.reports[:-1]
+        ),
     )
     match decision:
         case retry.Again(after_s=after_s):

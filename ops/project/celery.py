@@ -1,11 +1,31 @@
 """The Celery application. It never runs turns: a chat does not notice when it, or its broker, is away."""
 
 import os
+import sys
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
 
 app = Celery("companion")
 app.config_from_object("ops.schedule")
 app.autodiscover_tasks(["ops"], related_name="jobs")
+
+
+@signals.worker_init.connect
+@signals.beat_init.connect
+def refuse_without_a_character(**_: Any) -> None:
+    """Stop, with exit code 78, where the web would stop: without a whole persona file or routing file."""
+    from ops.project import wiring
+    from personas.errors import PersonaInvalid
+    from routing.errors import RoutingFileInvalid
+
+    try:
+        wiring.build_house()
+        wiring.build_routing()
+    except (PersonaInvalid, RoutingFileInvalid) as refusal:
+        sys.stderr.write(f"The service does not start. {refusal}\n")
+        sys.stderr.flush()
+        # Celery turns SystemExit inside a signal into a log line and goes on.
+        os._exit(78)

@@ -1,0 +1,108 @@
+"""What every kind of test stands on: a real PostgreSQL, a real rehearsal provider, real web processes."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.loopback_only"]
+
+# Django reads its settings when it is first imported, so the addresses must be known before anything starts.
+STATE = Path(tempfile.mkdtemp(prefix="companion-tests-"))
+STATE.chmod(0o755)
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+
+from ops.stack.postgres import EmbeddedPostgres  # noqa: E402
+
+POSTGRES = EmbeddedPostgres(STATE / "postgres")
+for name in [name for name in os.environ if name.startswith("COMPANION_")]:
+    del os.environ[name]
+os.environ.update(
+    {
+        "DJANGO_SETTINGS_MODULE": "ops.project.settings",
+        "SECRET_KEY": "a key for tests, and for nothing else",
+        "DATABASE_URL": POSTGRES.url,
+        "COMPANION_STATE_DIR": str(STATE),
+        "OPS_TOKEN": "a token for tests",
+        # Tests of sockets are coroutines that look into the database between two frames; only they wait for it.
+        "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
+    }
+)
+
+import django  # noqa: E402
+
+django.setup()
+
+from tests.people import People  # noqa: E402
+from tests.processes import Rehearsal, Web, start_rehearsal, start_web  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[EmbeddedPostgres]:
+    """A PostgreSQL of our own with every table in place."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    POSTGRES.start()
+    call_command("migrate", verbosity=0)
+    yield POSTGRES
+    connections.close_all()
+    for connection in connections.all():
+        connection.close_pool()
+    POSTGRES.stop()
+
+
+@pytest.fixture(scope="session")
+def rehearsal() -> Iterator[Rehearsal]:
+    """The rehearsal provider, in a process of its own."""
+    with start_rehearsal() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="session")
+def _service(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Web]:
+    with start_web(rehearsal) as web:
+        yield web
+
+
+@pytest.fixture
+def service(_service: Web, rehearsal: Rehearsal) -> Iterator[Web]:
+    """A web process that many tests share, with a provider that has no faults left over."""
+    rehearsal.clear()
+    yield _service
+    rehearsal.clear()
+
+
+@pytest.fixture(scope="session")
+def _neighbour(_service: Web, rehearsal: Rehearsal) -> Iterator[Web]:
+    with start_web(rehearsal) as web:
+        yield web
+
+
+@pytest.fixture
+def neighbour(service: Web, _neighbour: Web) -> Web:
+    """A second web process over the same database."""
+    return _neighbour
+
+
+@pytest.fixture
+def another_web(
+    database: EmbeddedPostgres, rehearsal: Rehearsal
+) -> Iterator[Callable[..., Web]]:
+    """Start web processes with settings of their own; they end with the test."""
+    from contextlib import ExitStack
+
+    rehearsal.clear()
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(start_web(rehearsal, **settings))
+    rehearsal.clear()
+
+
+@pytest.fixture
+def people(database: EmbeddedPostgres) -> People:
+    """The cast, new for each test: Rosa, Otto, Sam, Ines."""
+    return People()

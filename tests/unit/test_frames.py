@@ -1,0 +1,89 @@
+"""What a page may send, and what every other frame is answered with."""
+
+import json
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from companion import frames
+
+
+def say(text: str) -> str:
+    return json.dumps({"type": "say", "key": str(uuid.uuid4()), "text": text})
+
+
+def test_a_message_keeps_every_character_it_was_written_with() -> None:
+    text = "Shalom שלום 👩‍👩‍👧 \u2028 <b>bold</b> **bold** \u0085 end"
+    frame = frames.read(say(text))
+    assert isinstance(frame, frames.Say)
+    assert frame.text == text
+
+
+def test_half_an_emoji_and_a_nul_are_mended_and_the_rest_is_kept() -> None:
+    key = uuid.uuid4()
+    frame = frames.read(f'{{"type":"say","key":"{key}","text":"a\\u0000b \\ud83c c \\ud83c\\udf0d"}}')
+    assert isinstance(frame, frames.Say)
+    assert frame.text == "ab \ufffd c \U0001f30d"
+
+
+def test_four_thousand_characters_are_a_message_and_one_more_is_too_long() -> None:
+    assert isinstance(frames.read(say("🌍" * 4_000)), frames.Say)
+    with pytest.raises(frames.FrameRefused, match="too_long"):
+        frames.read(say("a" * 4_001))
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u0000"])
+def test_a_message_without_a_visible_character_is_empty(text: str) -> None:
+    with pytest.raises(frames.FrameRefused, match="empty"):
+        frames.read(say(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "hello",
+        "[]",
+        "null",
+        "7",
+        '{"type":"shout"}',
+        '{"text":"no type"}',
+        '{"type":"say","text":"no key"}',
+        '{"type":"say","key":"not a uuid","text":"x"}',
+        '{"type":"say","key":"6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11"}',
+        '{"type":"say","key":"6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11","text":7}',
+        '{"type":"stop","turn":"three"}',
+        '{"type":"stop","turn":-1}',
+        '{"type":"stop","turn":99999999999999999999}',
+        '{"type":"catch_up","turn":1}',
+        '{"type":"catch_up","turn":1,"after":-1}',
+        "[" * 30_000,
+        '{"type":"ping","padding":"%s"}' % ("x" * 65_536),
+    ],
+)
+def test_whatever_is_not_a_frame_is_refused_as_a_bad_frame(text: str | None) -> None:
+    with pytest.raises(frames.FrameRefused, match="bad_frame"):
+        frames.read(text)
+
+
+def test_a_field_nobody_knows_does_not_spoil_a_frame() -> None:
+    assert isinstance(frames.read('{"type":"ping","later":1}'), frames.Ping)
+
+
+@given(st.text())
+def test_any_text_at_all_is_either_a_frame_or_refused(text: str) -> None:
+    try:
+        frames.read(text)
+    except frames.FrameRefused as refusal:
+        assert refusal.code in {"bad_frame", "too_long", "empty"}
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_mended_text_can_be_stored_and_is_not_mended_twice(text: str) -> None:
+    mended = frames.mend(text)
+    assert "\x00" not in mended
+    mended.encode("utf-8")
+    assert frames.mend(mended) == mended
