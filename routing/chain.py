@@ -48,5 +48,7 @@ class Caller:
 
 async def _unspoken() -> AsyncIterator[Words | Finished]:
     """The stream of a lane whose wire nobody here speaks."""
+    nothing: tuple[Words, ...] = ()
+    for event in nothing:
+        yield event
     raise CallFailed(FailureClass.MISCONFIGURED, code="no_adapter")
-    yield  # makes this an asynchronous generator

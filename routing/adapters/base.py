@@ -6,10 +6,10 @@ A wire is a pure `Reader` that is fed bytes and says what was said; everything t
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import httpx
 
@@ -73,25 +73,27 @@ class HttpAdapter:
     def reader(self) -> Reader:
         raise NotImplementedError
 
-    async def stream(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
+    async def stream(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncGenerator[Words | Finished]:
         """See `routing.contracts.Adapter`."""
         call = _Call(clocks)
         request = self._request(lane, ask, clocks, call.note)
         reader = self.reader()
         response = await call.open(self._client, request)
         try:
-            chunks = response.stream.__aiter__()  # type: ignore[union-attr]
-            while reader.ending is None:
-                text = await call.hear(chunks, reader)
-                if text:
-                    yield Words(text=text)
-                    if not text.isspace():
-                        call.deadlines.spoke(call.now())
+            # The stream itself and not `aiter_raw`, which would put two more generators under every chunk.
+            stream = cast(httpx.AsyncByteStream, response.stream)
+            async with contextlib.aclosing(cast(AsyncGenerator[bytes], stream.__aiter__())) as chunks:
+                while reader.ending is None:
+                    text = await call.hear(chunks, reader)
+                    if text:
+                        yield Words(text=text)
+                        if not text.isspace():
+                            call.deadlines.spoke(call.now())
         finally:
             await _closed(response)
         ending = reader.ending
         if ending.failure is not None:
-            raise call.failed(ending.failure, status=response.status_code, code=ending.code)
+            raise call.failed(ending.failure, code=ending.code)
         yield Finished(
             truncated=ending.truncated, model=reader.model or lane.model, bytes_received=call.received
         )
@@ -135,9 +137,10 @@ class _Call:
         self.deadlines = Deadlines(clocks, now=self.now())
         self.note = Note()
         self.received = 0
+        self.status: int | None = None
 
     def failed(self, failure: FailureClass, **told: Any) -> CallFailed:
-        return CallFailed(failure, bytes_received=self.received, **told)
+        return CallFailed(failure, status=self.status, bytes_received=self.received, **told)
 
     async def open(self, client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
         """Send, and return the head of a 200; anything else is a failure."""
@@ -150,7 +153,8 @@ class _Call:
         except Exception as error:
             failed = self._broken(error, before_head=True)
         else:
-            if response.status_code == 200:
+            self.status = response.status_code
+            if self.status == 200:
                 return response
             failed = await self._refused(response)
         # Raised out here, so that no exception of the library, which holds the headers, hangs on it as context.
@@ -170,7 +174,7 @@ class _Call:
         else:
             self.received += len(data)
             if self.received > REPLY_LIMIT:
-                raise self.failed(FailureClass.INCOMPLETE, status=200, code="too_large")
+                raise self.failed(FailureClass.INCOMPLETE, code="too_large")
             text = reader.feed(data)
             if reader.reasoned:
                 self.deadlines.reasoned(self.now())
@@ -205,12 +209,7 @@ class _Call:
         verdict = classify.from_response(
             status=response.status_code, headers=response.headers, body=bytes(body), now=datetime.now(UTC)
         )
-        return self.failed(
-            verdict.failure,
-            status=response.status_code,
-            code=verdict.code,
-            retry_after_s=verdict.retry_after_s,
-        )
+        return self.failed(verdict.failure, code=verdict.code, retry_after_s=verdict.retry_after_s)
 
 
 async def _closed(response: httpx.Response) -> None:

@@ -87,7 +87,7 @@ class ChatReader:
             # Some servers send it after an error and after an abort: it proves nothing.
             self._fail(FailureClass.INCOMPLETE, "done_without_finish")
             return
-        if event.name not in ("message", "error"):
+        if event.name not in ("message", "error") or not event.data.strip():
             return
         chunk = classify.parsed(event.data)
         if event.name == "error" or classify.is_error(chunk):

@@ -128,6 +128,9 @@ class Connection(asyncio.Protocol):
         self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
 
     def send(self, data: bytes) -> None:
+        if not data:
+            # An empty chunk would end the body.
+            return
         if self._chunked:
             data = b"%x\r\n%b\r\n" % (len(data), data)
         self._transport.write(data)

@@ -110,6 +110,7 @@ _CLOSINGS = (
     "What would make today a little easier?",
 )
 _NAME = re.compile(r"\b(?:You are|Your name is|named|called)\s+([A-Z][a-z]+)\b")
+_INSTRUCTION = re.compile(r"\b(question|message)s?\b.*\b(answer)\b.*\b(first|before|in order)\b", re.I | re.S)
 _WHO = re.compile(r"\b(who|what) are you\b|\byour name\b|^\s*(hi|hello|hey|good (morning|evening))\b", re.I)
 
 
@@ -136,9 +137,9 @@ def reply(question: str, *, name: str | None = None, words: int | None = None) -
 
 
 def parts(question: str) -> list[str]:
-    """The separate questions in a message: those in a list if there is one, else the whole."""
-    listed = [found[1].strip() for found in re.finditer(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+(.+)$", question)]
-    return listed if len(listed) > 1 else [question]
+    """The separate questions in a message: those after an instruction to answer earlier ones first, else the whole."""
+    first, *rest = [block for block in question.split("\n\n") if block.strip()] or [question]
+    return rest if len(rest) > 1 and _INSTRUCTION.search(first) else [question]
 
 
 def pieces(text: str) -> list[str]:
