@@ -28,8 +28,6 @@ os.environ.update(
         "DATABASE_URL": POSTGRES.url,
         "COMPANION_STATE_DIR": str(STATE),
         "OPS_TOKEN": "a token for tests",
-        # Tests of sockets are coroutines that look into the database between two frames; only they wait for it.
-        "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
     }
 )
 
@@ -37,7 +35,7 @@ import django  # noqa: E402
 
 django.setup()
 
-from tests.people import People  # noqa: E402
+from tests.people import People, in_database  # noqa: E402
 from tests.processes import Rehearsal, Web, start_rehearsal, start_web  # noqa: E402
 
 
@@ -50,7 +48,7 @@ def database() -> Iterator[EmbeddedPostgres]:
     POSTGRES.start()
     call_command("migrate", verbosity=0)
     yield POSTGRES
-    connections.close_all()
+    in_database(connections.close_all)
     for connection in connections.all():
         connection.close_pool()
     POSTGRES.stop()

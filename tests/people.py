@@ -2,7 +2,10 @@
 
 import itertools
 import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx
 from django.contrib.auth.models import User
@@ -10,7 +13,16 @@ from django.contrib.auth.models import User
 from companion import access
 from companion.models import Conversation, Participant, Site, Turn
 
+Result = TypeVar("Result")
+
 _numbers = itertools.count(1)
+# One thread has Django's one connection, because a test that is a coroutine may not use it itself.
+_database = ThreadPoolExecutor(1, thread_name_prefix="database")
+
+
+def in_database(call: Callable[[], Result]) -> Result:
+    """Call something that uses Django's connection, from anywhere."""
+    return _database.submit(call).result()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,13 +30,8 @@ class Person:
     """A participant and the letters of a card."""
 
     row: Participant
+    conversation: Conversation
     card: str
-
-    @property
-    def conversation(self) -> Conversation:
-        """What this person and the character say to each other."""
-        found: Conversation = self.row.conversation
-        return found
 
     def sign_in(self, base_url: str) -> str:
         """Open the card's link as a browser does; returns the session cookie's value."""
@@ -35,7 +42,7 @@ class Person:
 
     def turns(self) -> list[Turn]:
         """This person's turns as stored, oldest first."""
-        return list(Turn.objects.filter(conversation=self.conversation).order_by("id"))
+        return in_database(lambda: list(Turn.objects.filter(conversation=self.conversation).order_by("id")))
 
 
 class People:
@@ -44,13 +51,16 @@ class People:
     def __init__(self) -> None:
         number = next(_numbers)
         self._word = f"{number}-{uuid.uuid4().hex[:6]}"
-        self.site = Site.objects.create(slug=f"house-{self._word}", name=f"House {number}")
-        self.elsewhere = Site.objects.create(slug=f"other-{self._word}", name=f"Other house {number}")
+        self.site = in_database(lambda: Site.objects.create(slug=f"house-{self._word}", name=f"House {number}"))
+        self.elsewhere = in_database(
+            lambda: Site.objects.create(slug=f"other-{self._word}", name=f"Other house {number}")
+        )
 
-    def participant(self, name: str = "Rosa") -> Person:
-        """Someone of this site."""
-        row = access.welcome(name, site=self.site)
-        return Person(row=row, card=access.card_of(row))
+    def participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:
+        """Someone of this site, or of another."""
+        row = in_database(lambda: access.welcome(name, site=site or self.site))
+        conversation = in_database(lambda: Conversation.objects.get(participant=row))
+        return Person(row=row, conversation=conversation, card=access.card_of(row))
 
     @property
     def rosa(self) -> Person:
@@ -60,9 +70,10 @@ class People:
     @property
     def otto(self) -> Person:
         """A stranger: a participant of another site."""
-        row = access.welcome("Otto", site=self.elsewhere)
-        return Person(row=row, card=access.card_of(row))
+        return self.participant("Otto", site=self.elsewhere)
 
     def sam(self) -> User:
-        """Rosa's supervisor."""
-        return User.objects.create_user(f"sam-{self._word}", password=self._word, is_staff=True)
+        """Rosa's supervisor; the password is the last word of the name."""
+        return in_database(
+            lambda: User.objects.create_user(f"sam-{self._word}", password=self._word, is_staff=True)
+        )

@@ -119,7 +119,7 @@ def _started(
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**_environment(), **environment},
+            env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=written,
             text=True,
@@ -138,10 +138,6 @@ def _started(
                 process.wait(10)
         if process.stdout is not None:
             process.stdout.close()
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "DJANGO_ALLOW_ASYNC_UNSAFE"}
 
 
 def _said(output: IO[str], says: str, log: Path) -> str:

@@ -136,6 +136,7 @@ LOGGING = {
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},
         "daphne": {"level": "WARNING"},
+        "psycopg.pool": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
     },

@@ -1,0 +1,160 @@
+"""`scripts/up` as somebody at a keyboard has it: started, read line by line, and stopped."""
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = (str(ROOT / "scripts" / "up"),)
+LIMIT_S = 60.0
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "TERM")
+
+
+@dataclass(kw_only=True)
+class Up:
+    """One `scripts/up`. `said` holds every line it has printed so far."""
+
+    popen: subprocess.Popen[str]
+    state: Path
+    port: int
+    said: list[str] = field(default_factory=list)
+    _lines: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def read(self) -> None:
+        """Pass the lines on as they come; run in a thread of its own."""
+        assert self.popen.stdout is not None
+        for line in self.popen.stdout:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    def until(self, text: str) -> str:
+        """Wait for a line with this text and return it."""
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            line = self._lines.get(timeout=max(0.1, deadline - time.monotonic()))
+            assert line is not None, f"it ended without saying {text!r}:\n" + "\n".join(self.said)
+            self.said.append(line)
+            if text in line:
+                return line
+
+    def ready(self) -> "Up":
+        self.until("ready: ")
+        return self
+
+    def to_the_end(self) -> int:
+        """Wait until it ends and return its exit code."""
+        code = self.popen.wait(timeout=LIMIT_S)
+        while (line := self._lines.get(timeout=LIMIT_S)) is not None:
+            self.said.append(line)
+        return code
+
+    def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
+        self.popen.send_signal(with_signal)
+        return self.to_the_end()
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.said)
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything that runs for this state folder, whoever started it."""
+        return [process for process in psutil.process_iter() if belongs_to(process, self.state)]
+
+    def running(self, words: str) -> psutil.Process:
+        """The one process whose command line has these words and whose parent has not."""
+        found = [process for process in self.processes() if words in " ".join(process.cmdline())]
+        pids = {process.pid for process in found}
+        return next(process for process in found if process.ppid() not in pids)
+
+
+def belongs_to(process: psutil.Process, state: Path) -> bool:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        named = any(str(state) in word for word in process.cmdline())
+        return named or process.environ().get("COMPANION_STATE_DIR") == str(state) or _inside(process, state)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+
+
+def _inside(process: psutil.Process, state: Path) -> bool:
+    return Path(process.cwd()).is_relative_to(state)
+
+
+def free_ports(count: int = 1) -> int:
+    """The first of so many free ports in a row."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if first + count < 65535 and all(_is_free(port) for port in range(first, first + count)):
+            return first
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """An environment like a fresh terminal's, without the settings of these tests."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | dict(extra or {})
+
+
+@contextmanager
+def up(
+    state: Path,
+    *arguments: str,
+    port: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] = SCRIPT,
+    **popen: Any,
+) -> Iterator[Up]:
+    """Start `scripts/up`; whatever the test does, nothing of it is left afterwards."""
+    port = free_ports() if port is None else port
+    before = {process.pid for process in psutil.process_iter() if belongs_to(process, state)}
+    started = subprocess.Popen(
+        [*command, "--state", str(state), "--port", str(port), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env=surroundings(environment),
+        start_new_session=True,
+        **popen,
+    )
+    run = Up(popen=started, state=state, port=port)
+    reader = threading.Thread(target=run.read, daemon=True)
+    reader.start()
+    try:
+        yield run
+    finally:
+        if started.poll() is None:
+            started.send_signal(signal.SIGTERM)
+            started.wait(timeout=LIMIT_S)
+        reader.join(timeout=LIMIT_S)
+        assert started.stdout is not None
+        started.stdout.close()
+        for left in run.processes():
+            if left.pid not in before:
+                left.kill()

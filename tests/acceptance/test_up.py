@@ -1,0 +1,301 @@
+"""`scripts/up` on free ports and in a folder of its own: what it prints, what it leaves, what it survives."""
+
+import http.client
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
+
+PERSONA = ROOT / "personas" / "files" / "robin.toml"
+
+
+@pytest.fixture(scope="module")
+def used_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state folder in which `up` has run to the end once."""
+    state = tmp_path_factory.mktemp("used-before")
+    with up(state) as first:
+        first.ready()
+        assert first.stop() == 0
+        first_words = first.text
+    assert "newly made" in first_words
+    yield state
+
+
+def status(
+    run: Up, path: str, *, port: int | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port or run.port, timeout=30)
+    try:
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def wait_until(condition: str, check: object) -> None:
+    deadline = time.monotonic() + 30
+    assert callable(check)
+    while not check():
+        assert time.monotonic() < deadline, f"not within 30 s: {condition}"
+        time.sleep(0.05)
+
+
+def test_it_prints_what_a_newcomer_needs_and_serves(used_before: Path) -> None:
+    with up(used_before) as run:
+        assert run.ready().said[-1] == f"ready: {run.address}"
+
+        assert status(run, "/healthz")[0] == 200
+        for name in ("Sam", "Ines", "Rosa", "Tomas", "Ada"):
+            assert name in run.text
+        assert f"{run.address}/card/" in run.text
+        assert f"{run.address}/staff/sign-in/" in run.text
+
+
+def test_a_second_start_takes_under_ten_seconds_and_prints_the_same_cards(used_before: Path) -> None:
+    port = free_ports()
+    with up(used_before, port=port) as run:
+        before = [line for line in run.ready().said if line.startswith("  ")]
+        run.stop()
+
+    began = time.monotonic()
+    with up(used_before, port=port) as run:
+        run.ready()
+        took = time.monotonic() - began
+
+    assert took < 10
+    assert [line for line in run.said if line.startswith("  ")] == before
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_leaves_nothing_running(used_before: Path, ending: signal.Signals) -> None:
+    with up(used_before) as run:
+        assert len(run.ready().processes()) > 5
+
+        assert run.stop(ending) == 0
+
+        assert run.processes() == []
+        assert "Nothing is left running." in run.text
+        assert not (used_before / "run" / "environment.json").exists()
+
+
+def test_ctrl_c_during_the_first_steps_leaves_nothing_running_and_the_next_start_works(
+    tmp_path: Path,
+) -> None:
+    with up(tmp_path) as run:
+        run.until("Queue:")
+        assert run.stop() == 130
+        assert run.processes() == []
+
+    with up(tmp_path) as run:
+        run.ready()
+
+
+def test_a_first_start_killed_while_the_database_is_made_is_mended_by_the_next(tmp_path: Path) -> None:
+    with up(tmp_path) as run:
+        wait_until("the cluster is being made", (tmp_path / "postgres" / "data.partial").exists)
+        kill_at_once(run.processes())
+        run.to_the_end()
+
+    with up(tmp_path) as run:
+        run.ready()
+
+
+def kill_at_once(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        process.kill()
+
+
+def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as somebody:
+        somebody.bind(("127.0.0.1", 0))
+        somebody.listen()
+        taken = somebody.getsockname()[1]
+        with up(tmp_path, port=taken) as run:
+            assert run.to_the_end() == 1
+
+    assert f"Port {taken} is in use" in run.text
+    assert "--port" in run.text
+    assert not (tmp_path / "postgres").exists()
+
+
+def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(used_before: Path) -> None:
+    with up(used_before) as first:
+        first.ready()
+        with up(used_before) as second:
+            assert second.to_the_end() == 1
+
+        assert "Another scripts/up" in second.text
+        assert status(first, "/healthz")[0] == 200
+
+
+def test_two_side_by_side_have_nothing_in_common(used_before: Path, tmp_path: Path) -> None:
+    with up(used_before) as one, up(tmp_path, "--processes", "2", port=free_ports(2)) as other:
+        one.ready()
+        other.ready()
+
+        assert status(other, "/healthz", port=other.port + 1)[0] == 200
+        facts = [
+            json.loads((state / "run" / "environment.json").read_text()) for state in (used_before, tmp_path)
+        ]
+        assert facts[0]["DATABASE_URL"] != facts[1]["DATABASE_URL"]
+        assert facts[0]["VALKEY_URL"] != facts[1]["VALKEY_URL"]
+        assert facts[1]["ports"] == [other.port, other.port + 1]
+
+
+def test_when_up_is_killed_everything_it_started_ends_and_the_next_start_is_clean(used_before: Path) -> None:
+    with up(used_before) as run:
+        run.ready()
+        run.running("ops.stack.up").kill()
+        run.to_the_end()
+
+        with up(used_before, port=run.port) as following:
+            following.ready()
+            assert status(following, "/healthz")[0] == 200
+
+
+def test_when_up_and_its_guard_are_killed_the_next_start_ends_what_is_left(used_before: Path) -> None:
+    with up(used_before) as run:
+        run.ready()
+        web = run.running("manage.py serve")
+        kill_at_once([run.running("ops.stack.guard"), run.running("ops.stack.up")])
+        run.to_the_end()
+        assert web.is_running()
+        # The web process still has the port; another is asked for so that this alone is tested.
+        with up(used_before) as following:
+            following.ready()
+
+            assert "broken off" in following.text
+            assert not web.is_running() or web.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(used_before: Path) -> None:
+    with up(used_before) as run:
+        run.ready()
+        run.running("manage.py serve").kill()
+
+        assert status(run, "/healthz")[0] == 200
+
+        run.until("has ended by itself")
+
+
+@pytest.mark.parametrize("server", ["postgres", "valkey-server"])
+def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(
+    used_before: Path, server: str
+) -> None:
+    with up(used_before) as run:
+        run.ready()
+        killed = run.running(server)
+        killed.kill()
+
+        run.until("It is started again.")
+        wait_until(
+            "a new one runs",
+            lambda: [p for p in run.processes() if server in p.name() and p.pid != killed.pid],
+        )
+        wait_until("pages are served", lambda: status(run, "/healthz")[0] == 200)
+
+
+def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(
+    used_before: Path, tmp_path: Path
+) -> None:
+    persona = tmp_path / "robin.toml"
+    persona.write_text(PERSONA.read_text().replace("pause =", "paws =", 1))
+    with up(used_before, environment={"COMPANION_PERSONA": str(persona)}) as run:
+        run.until("says that the chat is not working")
+
+        assert "paws" in run.text or "pause" in run.text
+        assert str(persona) in run.text
+        code, page = status(run, "/chat/")
+        assert code == 503
+        assert "This is not because of you." in page
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+        assert status(run, "/ws/chat/", headers=upgrade)[0] == 503
+
+        shutil.copyfile(PERSONA, persona)
+        run.ready()
+        assert status(run, "/healthz")[0] == 200
+
+
+def test_a_setting_that_makes_no_sense_is_said_and_ends_it(used_before: Path) -> None:
+    with up(used_before, environment={"COMPANION_CEILING": "many"}) as run:
+        assert run.to_the_end() == 78
+
+    assert "COMPANION_CEILING" in run.text
+    assert "Traceback" not in run.text
+
+
+def test_private_files_can_be_read_by_their_owner_alone(used_before: Path) -> None:
+    for name in ("secret_key", "staff.json", "valkey/valkey.conf"):
+        assert stat.S_IMODE((used_before / name).stat().st_mode) == 0o600
+    for name in ("run", "log", "postgres", "valkey"):
+        assert stat.S_IMODE((used_before / name).stat().st_mode) == 0o700
+
+
+def test_no_password_stands_on_a_command_line(used_before: Path) -> None:
+    with up(used_before) as run:
+        run.ready()
+        valkey = json.loads((used_before / "run" / "environment.json").read_text())["VALKEY_URL"]
+        secrets = [valkey.split("@")[0].split(":")[-1], (used_before / "secret_key").read_text()]
+        lines = [" ".join(process.cmdline()) for process in run.processes()]
+
+    assert lines
+    assert not [line for line in lines if any(secret in line for secret in secrets)]
+
+
+def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("every other test of this file is run by an ordinary user already")
+    person = pwd.getpwnam("nobody")
+    state = tmp_path / "state"
+    state.mkdir()
+    os.chown(state, person.pw_uid, person.pw_gid)
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        if folder.stat().st_uid == 0 and folder != Path("/tmp"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    account = {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
+    command, environment = _as_seen_by(account)
+
+    with up(state, command=command, environment=environment, **account) as run:
+        run.ready()
+
+        assert {process.uids().real for process in run.processes()} == {person.pw_uid}
+        assert status(run, "/healthz")[0] == 200
+        assert run.stop() == 0
+        assert run.processes() == []
+
+
+def _as_seen_by(account: dict[str, object]) -> tuple[list[str], dict[str, str]]:
+    """How that account starts `up`: by the script, or past an interpreter that it may not enter."""
+    own = str(ROOT / ".venv" / "bin" / "python")
+    if _runs([own, "-c", "import django"], account):
+        return [str(ROOT / "scripts" / "up")], {"HOME": "/nonexistent"}
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    other = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    environment = {"PYTHONPATH": packages, "HOME": "/nonexistent"}
+    if not _runs([other, "-c", "import django"], account, environment):
+        pytest.fail("no interpreter here can be used by an ordinary user; install python3 for all accounts")
+    return [other, "-m", "ops.stack.up"], environment
+
+
+def _runs(command: list[str], account: dict[str, object], environment: dict[str, str] | None = None) -> bool:
+    try:
+        done = subprocess.run(
+            command, env=surroundings(environment), capture_output=True, cwd=ROOT, **account
+        )  # type: ignore[call-overload]
+    except OSError:
+        return False
+    return bool(done.returncode == 0)

@@ -1,0 +1,104 @@
+"""How the tests of adapters make a call and write down what came of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+
+from routing.adapters.openai import OpenAIAdapter
+from routing.contracts import Ask, Clocks, Finished, Lane, Message, Words
+from routing.errors import CallFailed
+
+LANE = Lane(
+    name="primary",
+    adapter="openai",
+    base_url="http://127.0.0.1:9/v1",
+    model="rehearsal-1",
+    api_key_env=None,
+    failure_domain="here",
+    region="uk",
+    context_tokens=8_000,
+    max_in_flight=10,
+    connect_ms=3_000,
+    first_word_ms=8_000,
+    idle_ms=10_000,
+)
+CLOCKS = Clocks(connect_s=3, first_word_s=8, reasoning_s=20, idle_s=8, total_s=40)
+ASK = Ask(reference="turn-7", messages=(Message(role="user", text="I did not sleep."),))
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+
+@dataclass(kw_only=True)
+class Heard:
+    """What a caller saw of one call, in order."""
+
+    pieces: list[str] = field(default_factory=list)
+    finished: Finished | None = None
+    failed: CallFailed | None = None
+    took: float = 0.0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+def lane_at(base_url: str, **changes: Any) -> Lane:
+    return replace(LANE, base_url=base_url, **changes)
+
+
+async def hear(client: httpx.AsyncClient, lane: Lane, *, ask: Ask = ASK, clocks: Clocks = CLOCKS) -> Heard:
+    """Make one call and listen to its end."""
+    heard, loop = Heard(), asyncio.get_running_loop()
+    began = loop.time()
+    try:
+        async with aclosing(OpenAIAdapter(client).stream(lane, ask, clocks)) as events:
+            async for event in events:
+                assert heard.finished is None, "nothing may come after Finished"
+                if isinstance(event, Words):
+                    heard.pieces.append(event.text)
+                else:
+                    heard.finished = event
+    except CallFailed as failed:
+        heard.failed = failed
+    heard.took = loop.time() - began
+    return heard
+
+
+def chunk(text: str) -> bytes:
+    """One event with words."""
+    return b'data: {"choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n' % text.encode()
+
+
+STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
+
+@asynccontextmanager
+async def raw_server(serve: Serve, **options: Any) -> AsyncIterator[str]:
+    """A socket that answers as `serve` does; yields the base address."""
+
+    async def quietly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(quietly, "127.0.0.1", 0, **options)
+    scheme = "https" if options.get("ssl") else "http"
+    try:
+        yield f"{scheme}://localhost:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        server.close()
+
+
+async def taken(reader: asyncio.StreamReader) -> bytes:
+    """One whole request off the socket."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(int(v) for k, _, v in (h.partition(b":") for h in head.split(b"\r\n")) if k.lower() == b"content-length")
+    return head + await reader.readexactly(length)
