@@ -34,7 +34,7 @@ SELECT t.id, t.key, t.conversation_id, t.question,
             WHEN seen.state = 'waiting' THEN %(queued)s
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
-       t.cuts, t.owner
+       CASE WHEN seen.state = 'paused' THEN '{}' ELSE t.cuts END, t.owner
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (

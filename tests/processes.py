@@ -14,6 +14,8 @@ import httpx
 
 ROOT = Path(__file__).resolve().parent.parent
 START_WITHIN_S = 30
+_PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False}
+"""No proxy, and no time spent on loading certificates for a plain address of this machine."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,22 +75,22 @@ class Rehearsal(Child):
     def will(self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None) -> None:
         """From now on requests meet this fault: `times` of them, or all until `clear`."""
         asked = {"next": times, "fault": fault, "match": match}
-        httpx.post(f"{self._root}/control", json=asked, trust_env=False).raise_for_status()
+        httpx.post(f"{self._root}/control", json=asked, **_PLAINLY).raise_for_status()
 
     def clear(self) -> None:
         """No faults, and nothing asked."""
         for path in ("control", "asked", "gauge"):
-            httpx.delete(f"{self._root}/{path}", trust_env=False).raise_for_status()
+            httpx.delete(f"{self._root}/{path}", **_PLAINLY).raise_for_status()
 
     def asked(self) -> list[dict[str, Any]]:
         """What it was asked, oldest first."""
-        answer: Any = httpx.get(f"{self._root}/asked", trust_env=False).json()
+        answer: Any = httpx.get(f"{self._root}/asked", **_PLAINLY).json()
         listed: list[dict[str, Any]] = answer["asked"] if isinstance(answer, dict) else answer
         return listed
 
     def gauge(self) -> dict[str, int]:
         """in_flight, max_in_flight, total."""
-        gauge: dict[str, int] = httpx.get(f"{self._root}/gauge", trust_env=False).json()
+        gauge: dict[str, int] = httpx.get(f"{self._root}/gauge", **_PLAINLY).json()
         return gauge
 
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
+from ops.stack.account import Account, passing_prefix
+from tests.acceptance.running_up import ROOT, Up, free_ports, up
 
 PERSONA = ROOT / "personas" / "files" / "robin.toml"
 
@@ -29,9 +29,15 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with up(state) as first:
         first.ready()
         assert first.stop() == 0
-        first_words = first.text
-    assert "newly made" in first_words
+    assert "newly made" in first.text
     yield state
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """One `up` that goes on serving while several tests look at it."""
+    with up(tmp_path_factory.mktemp("serving")) as run:
+        yield run.ready()
 
 
 def status(
@@ -54,15 +60,13 @@ def wait_until(condition: str, check: object) -> None:
         time.sleep(0.05)
 
 
-def test_it_prints_what_a_newcomer_needs_and_serves(used_before: Path) -> None:
-    with up(used_before) as run:
-        assert run.ready().said[-1] == f"ready: {run.address}"
-
-        assert status(run, "/healthz")[0] == 200
-        for name in ("Sam", "Ines", "Rosa", "Tomas", "Ada"):
-            assert name in run.text
-        assert f"{run.address}/card/" in run.text
-        assert f"{run.address}/staff/sign-in/" in run.text
+def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
+    assert status(serving, "/healthz")[0] == 200
+    assert f"ready: {serving.address}" in serving.said
+    for name in ("Sam", "Ines", "Rosa", "Tomas", "Ada"):
+        assert name in serving.text
+    assert f"{serving.address}/card/" in serving.text
+    assert f"{serving.address}/staff/sign-in/" in serving.text
 
 
 def test_a_second_start_takes_under_ten_seconds_and_prints_the_same_cards(used_before: Path) -> None:
@@ -132,28 +136,27 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
     assert not (tmp_path / "postgres").exists()
 
 
-def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(used_before: Path) -> None:
-    with up(used_before) as first:
-        first.ready()
-        with up(used_before) as second:
-            assert second.to_the_end() == 1
+def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(serving: Up) -> None:
+    with up(serving.state) as second:
+        assert second.to_the_end() == 1
 
-        assert "Another scripts/up" in second.text
-        assert status(first, "/healthz")[0] == 200
+    assert "Another scripts/up" in second.text
+    assert status(serving, "/healthz")[0] == 200
 
 
-def test_two_side_by_side_have_nothing_in_common(used_before: Path, tmp_path: Path) -> None:
-    with up(used_before) as one, up(tmp_path, "--processes", "2", port=free_ports(2)) as other:
-        one.ready()
+def test_two_side_by_side_have_nothing_in_common(serving: Up, used_before: Path) -> None:
+    with up(used_before, "--processes", "2", port=free_ports(2)) as other:
         other.ready()
 
         assert status(other, "/healthz", port=other.port + 1)[0] == 200
-        facts = [
-            json.loads((state / "run" / "environment.json").read_text()) for state in (used_before, tmp_path)
-        ]
-        assert facts[0]["DATABASE_URL"] != facts[1]["DATABASE_URL"]
-        assert facts[0]["VALKEY_URL"] != facts[1]["VALKEY_URL"]
-        assert facts[1]["ports"] == [other.port, other.port + 1]
+        assert status(serving, "/healthz")[0] == 200
+        ours, theirs = (
+            json.loads((state / "run" / "environment.json").read_text())
+            for state in (serving.state, used_before)
+        )
+        assert ours["DATABASE_URL"] != theirs["DATABASE_URL"]
+        assert ours["VALKEY_URL"] != theirs["VALKEY_URL"]
+        assert theirs["ports"] == [other.port, other.port + 1]
 
 
 def test_when_up_is_killed_everything_it_started_ends_and_the_next_start_is_clean(used_before: Path) -> None:
@@ -182,31 +185,24 @@ def test_when_up_and_its_guard_are_killed_the_next_start_ends_what_is_left(used_
             assert not web.is_running() or web.status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(used_before: Path) -> None:
-    with up(used_before) as run:
-        run.ready()
-        run.running("manage.py serve").kill()
+def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) -> None:
+    serving.running("manage.py serve").kill()
 
-        assert status(run, "/healthz")[0] == 200
-
-        run.until("has ended by itself")
+    assert status(serving, "/healthz")[0] == 200
+    serving.until("has ended by itself")
 
 
 @pytest.mark.parametrize("server", ["postgres", "valkey-server"])
-def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(
-    used_before: Path, server: str
-) -> None:
-    with up(used_before) as run:
-        run.ready()
-        killed = run.running(server)
-        killed.kill()
+def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(serving: Up, server: str) -> None:
+    killed = serving.running(server)
+    killed.kill()
 
-        run.until("It is started again.")
-        wait_until(
-            "a new one runs",
-            lambda: [p for p in run.processes() if server in p.name() and p.pid != killed.pid],
-        )
-        wait_until("pages are served", lambda: status(run, "/healthz")[0] == 200)
+    serving.until("It is started again.")
+    wait_until(
+        "a new one runs",
+        lambda: [p for p in serving.processes() if server in p.name() and p.pid != killed.pid],
+    )
+    wait_until("pages are served", lambda: status(serving, "/healthz")[0] == 200)
 
 
 def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(
@@ -238,19 +234,18 @@ def test_a_setting_that_makes_no_sense_is_said_and_ends_it(used_before: Path) ->
     assert "Traceback" not in run.text
 
 
-def test_private_files_can_be_read_by_their_owner_alone(used_before: Path) -> None:
-    for name in ("secret_key", "staff.json", "valkey/valkey.conf"):
-        assert stat.S_IMODE((used_before / name).stat().st_mode) == 0o600
+def test_private_files_can_be_read_by_their_owner_alone(serving: Up) -> None:
+    for name in ("secret_key", "staff.json", "valkey/valkey.conf", "run/environment.json"):
+        assert stat.S_IMODE((serving.state / name).stat().st_mode) == 0o600
     for name in ("run", "log", "postgres", "valkey"):
-        assert stat.S_IMODE((used_before / name).stat().st_mode) == 0o700
+        assert stat.S_IMODE((serving.state / name).stat().st_mode) == 0o700
 
 
-def test_no_password_stands_on_a_command_line(used_before: Path) -> None:
-    with up(used_before) as run:
-        run.ready()
-        valkey = json.loads((used_before / "run" / "environment.json").read_text())["VALKEY_URL"]
-        secrets = [valkey.split("@")[0].split(":")[-1], (used_before / "secret_key").read_text()]
-        lines = [" ".join(process.cmdline()) for process in run.processes()]
+def test_no_password_stands_on_a_command_line(serving: Up) -> None:
+    valkey = json.loads((serving.state / "run" / "environment.json").read_text())["VALKEY_URL"]
+    secrets = [valkey.split("@")[0].split(":")[-1], (serving.state / "secret_key").read_text()]
+
+    lines = [" ".join(process.cmdline()) for process in serving.processes()]
 
     assert lines
     assert not [line for line in lines if any(secret in line for secret in secrets)]
@@ -263,13 +258,17 @@ def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     os.chown(state, person.pw_uid, person.pw_gid)
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        if folder.stat().st_uid == 0 and folder != Path("/tmp"):
-            folder.chmod(folder.stat().st_mode | 0o011)
-    account = {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
-    command, environment = _as_seen_by(account)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o711)
+    # Where Python itself lives under /root, as with some version managers, the account is let through to it.
+    account = (
+        Account(uid=person.pw_uid, gid=person.pw_gid)
+        if reaches_python(person)
+        else Account(uid=person.pw_uid, gid=person.pw_gid, prefix=passing_prefix(person))
+    )
+    change = {} if account.prefix else {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
 
-    with up(state, command=command, environment=environment, **account) as run:
+    with up(state, command=account.command([ROOT / "scripts" / "up"]), **change) as run:
         run.ready()
 
         assert {process.uids().real for process in run.processes()} == {person.pw_uid}
@@ -278,24 +277,15 @@ def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
         assert run.processes() == []
 
 
-def _as_seen_by(account: dict[str, object]) -> tuple[list[str], dict[str, str]]:
-    """How that account starts `up`: by the script, or past an interpreter that it may not enter."""
-    own = str(ROOT / ".venv" / "bin" / "python")
-    if _runs([own, "-c", "import django"], account):
-        return [str(ROOT / "scripts" / "up")], {"HOME": "/nonexistent"}
-    packages = next(path for path in sys.path if path.endswith("site-packages"))
-    other = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
-    environment = {"PYTHONPATH": packages, "HOME": "/nonexistent"}
-    if not _runs([other, "-c", "import django"], account, environment):
-        pytest.fail("no interpreter here can be used by an ordinary user; install python3 for all accounts")
-    return [other, "-m", "ops.stack.up"], environment
-
-
-def _runs(command: list[str], account: dict[str, object], environment: dict[str, str] | None = None) -> bool:
+def reaches_python(person: pwd.struct_passwd) -> bool:
     try:
         done = subprocess.run(
-            command, env=surroundings(environment), capture_output=True, cwd=ROOT, **account
-        )  # type: ignore[call-overload]
-    except OSError:
+            [ROOT / ".venv" / "bin" / "python", "-c", "import django"],
+            user=person.pw_uid,
+            group=person.pw_gid,
+            extra_groups=[],
+            capture_output=True,
+        )
+    except PermissionError:
         return False
-    return bool(done.returncode == 0)
+    return done.returncode == 0

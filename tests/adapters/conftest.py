@@ -1,5 +1,6 @@
 """Every test of an adapter runs over both transports, and against a provider with no faults left over."""
 
+import ssl
 from collections.abc import AsyncIterator, Iterator
 
 import httpx
@@ -17,9 +18,15 @@ def transport(request: pytest.FixtureRequest) -> Transport:
     return chosen
 
 
+@pytest.fixture(scope="session")
+def trust() -> ssl.SSLContext:
+    """Loaded once, because loading all authorities takes longer than most tests."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 @pytest.fixture
-async def client(transport: Transport) -> AsyncIterator[httpx.AsyncClient]:
-    async with build_client(transport=transport) as client:
+async def client(transport: Transport, trust: ssl.SSLContext) -> AsyncIterator[httpx.AsyncClient]:
+    async with build_client(transport=transport, context=trust) as client:
         yield client
 
 

@@ -100,5 +100,9 @@ async def raw_server(serve: Serve, **options: Any) -> AsyncIterator[str]:
 async def taken(reader: asyncio.StreamReader) -> bytes:
     """One whole request off the socket."""
     head = await reader.readuntil(b"\r\n\r\n")
-    length = next(int(v) for k, _, v in (h.partition(b":") for h in head.split(b"\r\n")) if k.lower() == b"content-length")
+    length = next(
+        int(v)
+        for k, _, v in (h.partition(b":") for h in head.split(b"\r\n"))
+        if k.lower() == b"content-length"
+    )
     return head + await reader.readexactly(length)

@@ -148,7 +148,9 @@ def saying(**fault: Any) -> dict[str, Any]:
     return {"pieces": PIECES, "pace_ms": 0, "first_word_s": 0, **fault}
 
 
-async def test_a_reply_that_ends_with_stop_is_whole(client: httpx.AsyncClient, lane: Lane, provider: Rehearsal):
+async def test_a_reply_that_ends_with_stop_is_whole(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+):
     provider.will(saying())
     heard = await hear(client, lane)
     assert heard.failed is None
@@ -299,7 +301,9 @@ async def test_odd_but_lawful_bytes_change_no_word(
     heard.text.encode()
 
 
-async def test_all_oddities_together_change_no_word(client: httpx.AsyncClient, lane: Lane, provider: Rehearsal):
+async def test_all_oddities_together_change_no_word(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+):
     provider.will(saying(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
     heard = await hear(client, lane)
     assert heard.failed is None
@@ -339,7 +343,12 @@ async def test_a_whole_answer_to_a_request_for_a_stream_is_read_as_well(
     ],
 )
 async def test_the_time_a_provider_names_travels_with_the_failure(
-    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, headers: dict[str, str], seconds: float | None
+    client: httpx.AsyncClient,
+    lane: Lane,
+    provider: Rehearsal,
+    *,
+    headers: dict[str, str],
+    seconds: float | None,
 ):
     provider.will({"status": 429, "error": "rate_limit", "headers": headers})
     heard = await hear(client, lane)

@@ -1,0 +1,152 @@
+"""Whatever a page sends, it gets one clear answer, and nothing is lost."""
+
+import asyncio
+import uuid
+
+import httpx
+import pytest
+import websockets
+
+from companion.models import Participant, Site, Visit
+from tests.page_socket import Page
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ("hello", "bad_frame"),
+        (b"\x00\x01\x02", "bad_frame"),
+        ('{"type":"shout"}', "bad_frame"),
+        ('{"type":"say","text":"no key"}', "bad_frame"),
+        ('{"type":"ping","padding":"%s"}' % ("x" * 70_000), "bad_frame"),
+        ('{"type":"say","key":"%s","text":"%s"}' % (uuid.uuid4(), "a" * 4_001), "too_long"),
+        ('{"type":"say","key":"%s","text":"  "}' % uuid.uuid4(), "empty"),
+        ('{"type":"stop","turn":1}', "not_allowed"),
+        ('{"type":"catch_up","turn":1,"after":0}', "not_allowed"),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, str) else None,
+)
+async def test_a_frame_nobody_can_act_on_is_a_problem_and_the_socket_stays_open(
+    service: Web, people: People, sent: str | bytes, code: str
+) -> None:
+    rosa = people.rosa
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.next()
+        await page.send(sent)
+        problem = await page.next()
+        assert (problem["type"], problem["code"]) == ("problem", code)
+        assert problem["line"].endswith((".", "?"))
+        await page.say("And now a good one.")
+        assert (await page.ending())["type"] == "complete"
+
+
+async def test_a_frame_far_beyond_any_message_closes_the_socket_and_not_the_service(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    async with Page(service.socket_url, cookie) as page:
+        await page.next()
+        await page.send("x" * 1_000_000)
+        assert await page.close_code() in {1006, 1009}
+    async with Page(service.socket_url, cookie) as page:
+        assert (await page.next())["type"] == "hello"
+
+
+async def test_the_turn_of_a_stranger_can_neither_be_read_nor_stopped(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa, otto = people.rosa, people.otto
+    rehearsal.will({"pace_ms": 30}, times=1)
+    async with (
+        Page(service.socket_url, rosa.sign_in(service.url)) as hers,
+        Page(service.socket_url, otto.sign_in(service.url)) as his,
+    ):
+        await his.next()
+        await hers.say("This is mine.")
+        turn = (await hers.until("words"))["turn"]
+        for frame in ({"type": "catch_up", "turn": turn, "after": 0}, {"type": "stop", "turn": turn}):
+            await his.send(frame)
+            assert (await his.next())["code"] == "not_allowed"
+        assert (await hers.ending())["type"] == "complete"
+        await his.send({"type": "ping"})
+        assert (await his.next())["type"] == "pong"
+
+
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://127.0.0.1:1", "about:blank"])
+async def test_a_page_of_another_origin_gets_no_socket(service: Web, people: People, origin: str) -> None:
+    cookie = people.rosa.sign_in(service.url)
+    with pytest.raises(websockets.InvalidStatus) as refusal:
+        async with Page(service.socket_url, cookie, origin=origin):
+            pass
+    assert refusal.value.response.status_code in {400, 403}
+
+
+@pytest.mark.parametrize("cookie", ["", "nonsense", "a" * 32, "../../etc/passwd", '";drop'])
+async def test_without_a_session_the_socket_says_that_it_has_ended(service: Web, cookie: str) -> None:
+    async with Page(service.socket_url, cookie) as page:
+        assert await page.close_code() == 4401
+
+
+async def test_an_expired_visit_is_a_session_that_has_ended(service: Web, people: People) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    async with Page(service.socket_url, cookie) as page:
+        await page.next()
+        in_database(lambda: Visit.objects.filter(participant=rosa.row).update(expires_at="2020-01-01T00:00Z"))
+        await page.say("One more thing.")
+        assert await page.close_code() == 4401
+    async with Page(service.socket_url, cookie) as page:
+        assert await page.close_code() == 4401
+    assert rosa.turns() == []
+
+
+async def test_signing_out_anywhere_closes_every_socket_of_the_visit_at_once(
+    service: Web, neighbour: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    async with Page(service.socket_url, cookie) as one, Page(neighbour.socket_url, cookie) as two:
+        await one.next()
+        await two.next()
+        with httpx.Client(base_url=service.url, cookies={"companion": cookie}, trust_env=False) as browser:
+            chat = browser.get("/chat/")
+            token = browser.cookies["csrftoken"]
+            assert chat.status_code == 200
+            done = browser.post(
+                "/chat/finish/", data={"csrfmiddlewaretoken": token}, headers={"Origin": service.url}
+            )
+            assert done.status_code == 302
+        codes = await asyncio.gather(one.close_code(within_s=2), two.close_code(within_s=2))
+    assert codes == [4401, 4401]
+
+
+async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, people: People) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    in_database(lambda: Site.objects.filter(pk=people.site.pk).update(is_open=False))
+    with httpx.Client(base_url=service.url, trust_env=False) as browser:
+        answer = browser.get(f"/card/{rosa.card}/")
+        assert answer.status_code == 403
+        assert "The chat is closed now." in answer.text
+        assert "companion" not in browser.cookies
+    async with Page(service.socket_url, cookie) as page:
+        assert await page.close_code() == 4401
+
+
+@pytest.mark.parametrize("card", ["nonsense", "abcdef-abcdef-abcdef", "%00", "a" * 3000])
+async def test_a_card_nobody_has_is_answered_kindly(service: Web, card: str) -> None:
+    with httpx.Client(base_url=service.url, trust_env=False) as browser:
+        answer = browser.get(f"/card/{card}/")
+    assert answer.status_code == 403
+    assert "This card or code does not work here." in answer.text
+    assert "Traceback" not in answer.text
+
+
+async def test_a_new_card_makes_the_old_one_useless(service: Web, people: People) -> None:
+    rosa = people.rosa
+    in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).update(card_issue=2))
+    with httpx.Client(base_url=service.url, trust_env=False) as browser:
+        assert browser.get(f"/card/{rosa.card}/").status_code == 403

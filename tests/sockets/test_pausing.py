@@ -1,0 +1,149 @@
+"""A reply that breaks off is paused; its question is held and answered with the next turn (T5 to T9)."""
+
+import pytest
+
+from tests.page_socket import Page
+from companion.models import Attempt
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+
+PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
+BACK = "I am back. First, what you asked me before."
+
+
+async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is_in_no_read(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    rehearsal.will({"cut": "reset", "after": 8}, times=1)
+    async with Page(service.socket_url, cookie) as page:
+        await page.say("What helps against fear?")
+        ending = await page.ending()
+        turn = ending["turn"]
+        assert page.kinds(turn) == ["accepted", "words", "paused"]
+        assert ending["line"] == PAUSE
+        page.frames.clear()
+        await page.send({"type": "catch_up", "turn": turn, "after": 0})
+        assert await page.next() == ending
+    async with Page(service.socket_url, cookie) as page:
+        [snapshot] = (await page.next())["conversation"]["turns"]
+        assert (snapshot["state"], snapshot["reply"], snapshot["line"]) == ("paused", "", PAUSE)
+    [stored] = rosa.turns()
+    assert (stored.state, stored.reason) == ("paused", "network")
+    assert len(stored.reply.split()) == 8
+    assert len(rehearsal.asked()) == 1
+
+
+async def test_the_next_turn_opens_with_i_am_back_and_asks_the_held_question_first(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"cut": "fin", "after": 5}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("What helps against fear?")
+        await page.ending()
+        await page.say("hello?")
+        ending = await page.ending()
+    assert page.kinds(ending["turn"]) == ["accepted", "opening", "words", "complete"]
+    [opening] = [frame for frame in page.frames if frame["type"] == "opening"]
+    assert (opening["kind"], opening["line"]) == ("i_am_back", BACK)
+    prompt = rehearsal.asked()[-1]["messages"]
+    assert [message["role"] for message in prompt] == ["system", "user"]
+    asked = prompt[-1]["content"]
+    assert asked.index("What helps against fear?") < asked.index("hello?")
+    assert BACK not in asked and PAUSE not in asked
+    paused, answer = rosa.turns()
+    assert paused.answered_by_id == answer.pk
+
+
+async def test_two_failures_in_a_row_hold_both_questions_and_say_i_am_back_only_once_there_is_a_word(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"status": 400}, times=2)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        for text in ("First question?", "Second question?"):
+            await page.say(text)
+            ending = await page.ending()
+            assert page.kinds(ending["turn"]) == ["accepted", "paused"]
+        await page.say("Third question?")
+        ending = await page.ending()
+        assert page.kinds(ending["turn"]) == ["accepted", "opening", "words", "complete"]
+        await page.say("And a fourth.")
+        last = await page.ending()
+        assert "opening" not in page.kinds(last["turn"])
+    asked = rehearsal.asked()[2]["messages"][-1]["content"]
+    assert asked.index("First question?") < asked.index("Second question?") < asked.index("Third question?")
+    first, second, third, _ = rosa.turns()
+    assert first.answered_by_id == second.answered_by_id == third.pk
+
+
+async def test_a_stopped_turn_in_between_leaves_the_held_question_held(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"cut": "fin", "after": 3}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("What helps against fear?")
+        await page.ending()
+        rehearsal.will({"hang": "before_word"}, times=1)
+        await page.say("Never mind.")
+        turn = (await page.until("accepted"))["turn"]
+        await page.send({"type": "stop", "turn": turn})
+        assert (await page.ending())["type"] == "stopped"
+        rehearsal.clear()
+        await page.say("Still there?")
+        ending = await page.ending()
+    assert "opening" in page.kinds(ending["turn"])
+    asked = rehearsal.asked()[-1]["messages"][-1]["content"]
+    assert "What helps against fear?" in asked
+    assert "Never mind." not in asked
+
+
+@pytest.mark.parametrize("fault", [{"finish": "content_filter", "words": 6}, {"refusal": True, "words": 6}])
+async def test_a_refusal_keeps_what_was_said_answers_with_a_drafted_line_and_is_not_asked_again(
+    service: Web, people: People, rehearsal: Rehearsal, fault: dict[str, object]
+) -> None:
+    rosa = people.rosa
+    rehearsal.will(fault, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("Something difficult.")
+        ending = await page.ending()
+        assert ending["line"].startswith("I cannot talk about that here.")
+        await page.say("Then something else.")
+        last = await page.ending()
+        assert "opening" not in page.kinds(last["turn"])
+    assert [turn.held_until for turn in rosa.turns()] == [None, None]
+    assert "Something difficult." not in str(rehearsal.asked()[-1]["messages"])
+
+
+async def test_a_call_that_fails_before_its_first_word_is_tried_again_unseen(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"status": 503}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("Good morning.")
+        ending = await page.ending()
+    assert page.kinds(ending["turn"]) == ["accepted", "words", "complete"]
+    [stored] = rosa.turns()
+    attempts = list_attempts(stored.pk)
+    assert [(one.failure, one.status) for one in attempts] == [("server_error", 503), ("", 200)]
+    assert attempts[1].waited_s > 0
+
+
+async def test_a_reply_at_the_length_limit_is_complete_and_marked_as_shortened(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"finish": "length", "words": 12}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("Tell me all of it.")
+        assert (await page.ending())["type"] == "complete"
+    [stored] = rosa.turns()
+    assert stored.shortened
+
+
+def list_attempts(turn: int) -> list[Attempt]:
+    return in_database(lambda: list(Attempt.objects.filter(turn_id=turn).order_by("number")))
