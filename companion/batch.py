@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -37,7 +37,7 @@ def handle_of(typed: str) -> str | None:
 def opens(typed: str, handle: str, issue: int) -> bool:
     """Whether these letters are the card of this handle and issue, under the current or an older secret key."""
     letters = _letters(typed)
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    keys: list[str] = [settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS)]
     return any(
         hmac.compare_digest(letters.encode(), (handle + _code(handle, issue, key)).encode()) for key in keys
     )

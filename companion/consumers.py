@@ -6,7 +6,7 @@ awaited here would make its own *stop* wait.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Protocol
 from uuid import UUID

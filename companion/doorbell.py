@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "companion"
-_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 3, "keepalives_count": 3}
+# A connection whose other end has vanished is noticed by the system within 20 s.
+_KEEPALIVE = "keepalives=1 keepalives_idle=10 keepalives_interval=3 keepalives_count=3"
 
 
 class Doorbell:
@@ -27,7 +29,7 @@ class Doorbell:
         rung: Callable[[dict[str, Any]], None],
         returned: Callable[[], Awaitable[None]],
     ) -> None:
-        self._url = url
+        self._url = make_conninfo(url, **conninfo_to_dict(_KEEPALIVE))
         self._rung = rung
         self._returned = returned
 
@@ -37,7 +39,7 @@ class Doorbell:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(
-                    self._url, autocommit=True, connect_timeout=5, **_KEEPALIVE
+                    self._url, autocommit=True, connect_timeout=5
                 ) as connection:
                     # Listen first, then read: what changes in between rings.
                     await connection.execute(f"LISTEN {CHANNEL}")

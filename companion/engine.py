@@ -10,7 +10,7 @@ When a call fails, every turn takes the same steps in this order:
     6. Come back to the question       the next turn asks the held questions first, and opens with "I am back"
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -66,15 +66,9 @@ class Limits:
     attempts: int
     now: Callable[[], float]
     """Monotonic seconds."""
-    sleep: Callable[[float], "Awaits"]
+    sleep: Callable[[float], Awaitable[object]]
     random: Callable[[], float]
     """From 0 to 1."""
-
-
-class Awaits(Protocol):
-    """Something to await."""
-
-    def __await__(self) -> object: ...
 
 
 @dataclass(slots=True)
@@ -110,14 +104,14 @@ class _Course:
         )
 
     def report(self, end: Finished | CallFailed, *, started: float, words: int) -> None:
-        failed = isinstance(end, CallFailed)
+        failed = end if isinstance(end, CallFailed) else None
         self.reports.append(
             AttemptReport(
                 lane=self.lane.name,
                 model=end.model if isinstance(end, Finished) else self.lane.model,
-                failure=end.failure if failed else None,
-                status=end.status if failed else 200,
-                code=end.code if failed else None,
+                failure=failed.failure if failed else None,
+                status=failed.status if failed else 200,
+                code=failed.code if failed else None,
                 waited_s=round(self.waited, 4),
                 started_s=round(started - self.began, 4),
                 took_s=round(self.limits.now() - started, 4),
@@ -142,7 +136,9 @@ async def run_turn(
     course = _Course(route=route, limits=limits, began=limits.now())
     while True:
         # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
-        ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=course.lane.context_tokens))
+        ask = Ask(
+            reference=reference, messages=write_prompt(draft, context_tokens=course.lane.context_tokens)
+        )
         started, words, has_spoken = limits.now(), 0, False
         course.tries_here += 1
         try:
@@ -189,9 +185,7 @@ async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
         ),
         seconds_left=course.left,
         random=course.limits.random,
-        reused_before=any(
-            report.failure is FailureClass.NETWORK_REUSED for report in course.reports[:-1]
-        ),
+        reused_before=any(report.failure is FailureClass.NETWORK_REUSED for report in course.reports[:-1]),
     )
     match decision:
         case retry.Again(after_s=after_s):

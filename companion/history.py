@@ -49,10 +49,10 @@ LEFT JOIN LATERAL (
 """
 
 LATEST = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s ORDER BY t.id DESC LIMIT %(limit)s"
-BEFORE = (
-    f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s"
+BEFORE = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s"
+AFTER = (
+    f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
 )
-AFTER = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
 NAMED = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
 PIECES = """
@@ -184,7 +184,8 @@ def since(house: House, conversation: int, after: int) -> list[dict[str, Any]]:
 def _page_rows(query: str, **facts: Any) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(query, facts)
-        return cursor.fetchall()
+        rows: list[Row] = cursor.fetchall()
+        return rows
 
 
 async def _all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]) -> list[Row]:

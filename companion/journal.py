@@ -179,7 +179,13 @@ class Journal:
                 line.seq = line.pieces
                 openings = tuple(line.openings) if first else ()
                 self._shown(
-                    Said(turn=line.turn, conversation=line.conversation, seq=line.seq, text=text, openings=openings)
+                    Said(
+                        turn=line.turn,
+                        conversation=line.conversation,
+                        seq=line.seq,
+                        text=text,
+                        openings=openings,
+                    )
                 )
             else:
                 self.drop(line)

@@ -134,7 +134,9 @@ class Turn(models.Model):
         indexes = [
             models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
             models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
-            models.Index(fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"),
+            models.Index(
+                fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"
+            ),
             models.Index(fields=["closed_at"], name="turn_by_end"),
         ]
 

@@ -196,7 +196,9 @@ class Outbox:
         """Catch up from rows on every turn this socket fell behind in. False: the rows cannot be read now."""
         turns, self._behind = sorted(self._behind), set()
         try:
-            views = [view for view in await self._history.named(turns) if view.conversation == self.conversation]
+            views = [
+                view for view in await self._history.named(turns) if view.conversation == self.conversation
+            ]
             live = {view.turn: self._cursors.setdefault(view.turn, Cursor()).seq for view in views}
             spoken = [view.turn for view in views if view.state == "speaking"]
             pieces = await self._history.pieces({turn: live[turn] for turn in spoken}) if spoken else []

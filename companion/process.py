@@ -21,7 +21,6 @@ from companion.ledger import Ledger
 from companion.runner import Runner
 from companion.waiting_room import Admitted, GateResult
 from companion.watchers import Watchers
-from routing.chain import Route
 
 log = logging.getLogger(__name__)
 

@@ -96,7 +96,9 @@ class Runner:
     async def stop(self, turn: int) -> EndedTurn | None:
         """End a turn because its participant said so, whichever process drives it. None: it had ended."""
         line = self._house.lines.stopped
-        return await self._ledger.close(Story(ending=Ending(turn=turn, state="stopped", reason="stopped", line=line)))
+        return await self._ledger.close(
+            Story(ending=Ending(turn=turn, state="stopped", reason="stopped", line=line))
+        )
 
     def admitted(self, admitted: Admitted) -> None:
         """A turn of this process may speak."""
@@ -284,9 +286,7 @@ class Runner:
             try:
                 return await self._ledger.close(story)
             except psycopg.Error as failure:
-                log.warning(
-                    "runner.cannot_close turn=%d cause=%s", story.ending.turn, type(failure).__name__
-                )
+                log.warning("runner.cannot_close turn=%d cause=%s", story.ending.turn, type(failure).__name__)
                 if loop.time() > give_up:
                     return None
                 await asyncio.sleep(0.2 + 0.3 * random.random())

@@ -31,7 +31,9 @@ def readyz(request: HttpRequest, is_ready: Callable[[], bool]) -> HttpResponse:
 def status_json(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
     """The figures of the moment, for signed-in staff or the bearer of OPS_TOKEN."""
     if not may_see_figures(request):
-        response = JsonResponse({"problem": "Sign in as staff, or send OPS_TOKEN as a bearer token."}, status=401)
+        response = JsonResponse(
+            {"problem": "Sign in as staff, or send OPS_TOKEN as a bearer token."}, status=401
+        )
         response["WWW-Authenticate"] = "Bearer"
         return response
     return JsonResponse(status(facts()))

@@ -50,7 +50,7 @@ def database() -> Iterator[EmbeddedPostgres]:
     yield POSTGRES
     in_database(connections.close_all)
     for connection in connections.all():
-        connection.close_pool()
+        connection.close_pool()  # type: ignore[attr-defined]
     POSTGRES.stop()
 
 
@@ -88,9 +88,7 @@ def neighbour(service: Web, _neighbour: Web) -> Web:
 
 
 @pytest.fixture
-def another_web(
-    database: EmbeddedPostgres, rehearsal: Rehearsal
-) -> Iterator[Callable[..., Web]]:
+def another_web(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Callable[..., Web]]:
     """Start web processes with settings of their own; they end with the test."""
     from contextlib import ExitStack
 

@@ -51,7 +51,9 @@ class People:
     def __init__(self) -> None:
         number = next(_numbers)
         self._word = f"{number}-{uuid.uuid4().hex[:6]}"
-        self.site = in_database(lambda: Site.objects.create(slug=f"house-{self._word}", name=f"House {number}"))
+        self.site = in_database(
+            lambda: Site.objects.create(slug=f"house-{self._word}", name=f"House {number}")
+        )
         self.elsewhere = in_database(
             lambda: Site.objects.create(slug=f"other-{self._word}", name=f"Other house {number}")
         )

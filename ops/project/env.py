@@ -47,7 +47,9 @@ class Environment:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         unknown = sorted(
-            name for name in environ if name.startswith("COMPANION_") and name not in KNOWN | {"COMPANION_TEST"}
+            name
+            for name in environ
+            if name.startswith("COMPANION_") and name not in KNOWN | {"COMPANION_TEST"}
         )
         if unknown:
             raise SettingInvalid(
@@ -73,7 +75,9 @@ class Environment:
             try:
                 return Path(path).read_text().strip()
             except OSError as error:
-                raise SettingInvalid(f"{name}_FILE points at {path}, which cannot be read: {error.strerror}.") from None
+                raise SettingInvalid(
+                    f"{name}_FILE points at {path}, which cannot be read: {error.strerror}."
+                ) from None
         return self._running.get(name, default)
 
     def need(self, name: str) -> str:

@@ -27,7 +27,9 @@ except env.SettingInvalid as refusal:
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 COMPANION_STATE_DIR = _environment.state_dir
-COMPANION_PERSONA = Path(_environment.text("COMPANION_PERSONA") or BASE_DIR / "personas" / "files" / "robin.toml")
+COMPANION_PERSONA = Path(
+    _environment.text("COMPANION_PERSONA") or BASE_DIR / "personas" / "files" / "robin.toml"
+)
 COMPANION_ROUTING = _environment.text("COMPANION_ROUTING")
 REHEARSAL_URL = _environment.text("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
 OPS_TOKEN = _environment.text("OPS_TOKEN")

@@ -44,17 +44,16 @@ class WebServer(Server):
         self._host = host
         self._port = port
         self._descriptor = descriptor
-        self._descriptor = descriptor
         self._build = process
         self._process: Process | None = None
         self.exit_code = 0
 
     def run(self) -> None:
         """Serve until a signal; returns when everything is stored and closed."""
-        endpoints, self.endpoints = self.endpoints, []
+        # Stock Daphne would listen before anything has begun; here `_begin` listens last.
+        self.endpoints: list[str] = []
         reactor.callWhenRunning(lambda: asyncio.ensure_future(self._begin()))
         super().run()
-        self.endpoints = endpoints
 
     async def _begin(self) -> None:
         try:
@@ -73,8 +72,10 @@ class WebServer(Server):
     def _endpoint(self) -> Any:
         if self._descriptor is not None:
             # Whoever started us listens already and goes on when we leave: callers wait instead of being refused.
-            return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)
-        return TCP4ServerEndpoint(reactor, self._port, backlog=BACKLOG, interface=self._host)
+            return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)  # type: ignore[no-untyped-call]
+        return TCP4ServerEndpoint(  # type: ignore[no-untyped-call]
+            reactor, self._port, backlog=BACKLOG, interface=self._host
+        )
 
     def kill_all_applications(self) -> "defer.Deferred[Any]":
         """Run by the reactor before it leaves: drain, close, and only then cancel what is left."""

@@ -2,6 +2,7 @@
 
 import uuid
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -46,9 +47,9 @@ def build_house() -> House:
 
 
 def build_routing() -> lanes.Routing:
-    """Lanes and presets: the file that COMPANION_ROUTING names, or the rehearsal provider. Raises RoutingFileInvalid."""
+    """The file that COMPANION_ROUTING names, or the rehearsal provider. Raises RoutingFileInvalid."""
     if settings.COMPANION_ROUTING:
-        return lanes.load(settings.COMPANION_ROUTING)
+        return lanes.load(Path(settings.COMPANION_ROUTING))
     return lanes.rehearsal_routing(settings.REHEARSAL_URL)
 
 

@@ -1,7 +1,7 @@
 """Whatever a page sends, it gets one clear answer, and nothing is lost."""
 
 import asyncio
-import uuid
+import json
 
 import httpx
 import pytest
@@ -12,6 +12,8 @@ from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 
+KEY = "6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11"
+
 
 @pytest.mark.parametrize(
     ("sent", "code"),
@@ -20,9 +22,9 @@ from tests.processes import Rehearsal, Web
         (b"\x00\x01\x02", "bad_frame"),
         ('{"type":"shout"}', "bad_frame"),
         ('{"type":"say","text":"no key"}', "bad_frame"),
-        ('{"type":"ping","padding":"%s"}' % ("x" * 70_000), "bad_frame"),
-        ('{"type":"say","key":"%s","text":"%s"}' % (uuid.uuid4(), "a" * 4_001), "too_long"),
-        ('{"type":"say","key":"%s","text":"  "}' % uuid.uuid4(), "empty"),
+        (json.dumps({"type": "ping", "padding": "x" * 70_000}), "bad_frame"),
+        (json.dumps({"type": "say", "key": KEY, "text": "a" * 4_001}), "too_long"),
+        (json.dumps({"type": "say", "key": KEY, "text": "  "}), "empty"),
         ('{"type":"stop","turn":1}', "not_allowed"),
         ('{"type":"catch_up","turn":1,"after":0}', "not_allowed"),
     ],
@@ -111,24 +113,26 @@ async def test_signing_out_anywhere_closes_every_socket_of_the_visit_at_once(
     async with Page(service.socket_url, cookie) as one, Page(neighbour.socket_url, cookie) as two:
         await one.next()
         await two.next()
-        with httpx.Client(base_url=service.url, cookies={"companion": cookie}, trust_env=False) as browser:
-            chat = browser.get("/chat/")
+        async with httpx.AsyncClient(
+            base_url=service.url, cookies={"companion": cookie}, trust_env=False
+        ) as browser:
+            chat = await browser.get("/chat/")
             token = browser.cookies["csrftoken"]
             assert chat.status_code == 200
-            done = browser.post(
+            done = await browser.post(
                 "/chat/finish/", data={"csrfmiddlewaretoken": token}, headers={"Origin": service.url}
             )
             assert done.status_code == 302
         codes = await asyncio.gather(one.close_code(within_s=2), two.close_code(within_s=2))
-    assert codes == [4401, 4401]
+    assert set(codes) == {4401}
 
 
 async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, people: People) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(is_open=False))
-    with httpx.Client(base_url=service.url, trust_env=False) as browser:
-        answer = browser.get(f"/card/{rosa.card}/")
+    async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
+        answer = await browser.get(f"/card/{rosa.card}/")
         assert answer.status_code == 403
         assert "The chat is closed now." in answer.text
         assert "companion" not in browser.cookies
@@ -138,8 +142,8 @@ async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, p
 
 @pytest.mark.parametrize("card", ["nonsense", "abcdef-abcdef-abcdef", "%00", "a" * 3000])
 async def test_a_card_nobody_has_is_answered_kindly(service: Web, card: str) -> None:
-    with httpx.Client(base_url=service.url, trust_env=False) as browser:
-        answer = browser.get(f"/card/{card}/")
+    async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
+        answer = await browser.get(f"/card/{card}/")
     assert answer.status_code == 403
     assert "This card or code does not work here." in answer.text
     assert "Traceback" not in answer.text
@@ -148,5 +152,5 @@ async def test_a_card_nobody_has_is_answered_kindly(service: Web, card: str) -> 
 async def test_a_new_card_makes_the_old_one_useless(service: Web, people: People) -> None:
     rosa = people.rosa
     in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).update(card_issue=2))
-    with httpx.Client(base_url=service.url, trust_env=False) as browser:
-        assert browser.get(f"/card/{rosa.card}/").status_code == 403
+    async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
+        assert (await browser.get(f"/card/{rosa.card}/")).status_code == 403

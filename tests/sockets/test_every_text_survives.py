@@ -34,7 +34,15 @@ async def test_a_reply_arrives_as_it_was_said(
 
 @pytest.mark.parametrize(
     "odd",
-    [["split_utf8"], ["lone_surrogate"], ["split_surrogate"], ["nul"], ["separators"], ["bom", "crlf", "comments"], ["cr"]],
+    [
+        ["split_utf8"],
+        ["lone_surrogate"],
+        ["split_surrogate"],
+        ["nul"],
+        ["separators"],
+        ["bom", "crlf", "comments"],
+        ["cr"],
+    ],
     ids=str,
 )
 async def test_odd_bytes_break_nothing_and_what_can_be_stored_is_shown(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.page_socket import Page
 from companion.models import Attempt
+from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 
