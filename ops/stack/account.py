@@ -65,7 +65,7 @@ def choose_account(folder: Path, binary: Path) -> Account:
     plain.own(folder)
     if _reaches(plain, folder, binary):
         return plain
-    passing = Account(uid=entry.pw_uid, gid=entry.pw_gid, prefix=_passing_prefix(entry))
+    passing = Account(uid=entry.pw_uid, gid=entry.pw_gid, prefix=passing_prefix(entry))
     if passing.prefix and _reaches(passing, folder, binary):
         return passing
     raise CannotStart(
@@ -101,7 +101,8 @@ def _reaches(account: Account, folder: Path, binary: Path) -> bool:
     return answer.returncode == 0
 
 
-def _passing_prefix(entry: pwd.struct_passwd) -> tuple[str, ...]:
+def passing_prefix(entry: pwd.struct_passwd) -> tuple[str, ...]:
+    """The command prefix that gives an account its one capability; empty where this machine has no way to."""
     setpriv = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     capability = _passing_capability()
     if setpriv is None or capability is None:

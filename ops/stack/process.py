@@ -46,6 +46,21 @@ def family(running: Running) -> list[psutil.Process]:
     return [process]
 
 
+def group(running: Running) -> list[psutil.Process]:
+    """What is left of the process group this process leads or has led: children that came to life meanwhile."""
+    leader = Running.of(running.pid)
+    if leader is not None and abs(leader.created - running.created) >= 2:
+        # The number has been given again, and the group that it names now is somebody else's.
+        return []
+    members = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            younger = process.create_time() > running.created - 2
+            if younger and os.getpgid(process.pid) == running.pid and _goes_on(process):
+                members.append(process)
+    return members
+
+
 def end(running: Running, *, with_signal: signal.Signals, grace_s: float) -> bool:
     """Ask one process to end and wait; kill it and its whole family after `grace_s`. True: it ended by itself."""
     members = family(running)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ops.stack.process import Running, family, kill, wait_until_over
+from ops.stack.process import Running, family, group, kill, wait_until_over
 from ops.stack.state import write_private
 
 
@@ -74,3 +74,6 @@ def _end_together(entries: list[Entry]) -> None:
     grace_s = max((entry.grace_s for entry in entries), default=0.0)
     wait_until_over([members[-1] for members in families if members], limit_s=grace_s)
     kill(member for members in families for member in members)
+    for entry in entries:
+        # A program that was asked to end in the middle of its own start may have had children since.
+        kill(group(entry.running))

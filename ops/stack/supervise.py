@@ -15,7 +15,7 @@ from ops.stack import roster
 from ops.stack.doors import Door
 from ops.stack.errors import CannotStart
 from ops.stack.logs import open_log, tail
-from ops.stack.process import Running
+from ops.stack.process import Running, group, kill
 from ops.stack.signals import woken_by_children
 from ops.stack.state import StateFolder
 
@@ -183,6 +183,9 @@ class Supervisor:
     def _has_ended(self, child: Child) -> None:
         assert child.popen is not None
         code, child.popen = child.popen.returncode, None
+        # Whoever has just died has left its own children without anybody to end them.
+        if (entry := self.roster.entries.get(child.program.name)) is not None:
+            kill(group(entry.running))
         self.roster.drop(child.program.name)
         if code == CONFIGURATION_REFUSED:
             raise ConfigurationRefused(
