@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -42,11 +43,11 @@ class Heartbeat:
     @property
     def is_fresh(self) -> bool:
         """Whether the lease is safely held: the last good beat is younger than three quarters of it."""
-        return asyncio.get_running_loop().time() - self._beaten_at < 0.75 * self._house.lease_s
+        return time.monotonic() - self._beaten_at < 0.75 * self._house.lease_s
 
     async def beat(self) -> None:
         """Write the row once. Raises psycopg.Error."""
-        began = asyncio.get_running_loop().time()
+        began = time.monotonic()
         async with self._pool.connection() as connection:
             await connection.execute(
                 BEAT,

@@ -131,12 +131,18 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "ops.project.logs.DiscreetFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
-        "django.request": {"level": "CRITICAL"},
-        "django.security": {"level": "CRITICAL"},
+        # Below an error these say only that a page was not found, with its path.
+        "django.request": {"level": "ERROR"},
+        "django.security": {"level": "ERROR"},
         "daphne": {"level": "WARNING"},
         "psycopg.pool": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},

@@ -1,0 +1,101 @@
+"""PURE. What is measured: loads, and the systems put under each of them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+OURS = "care companion"
+RELAY_HTTPX = "bare Channels + Daphne + httpx"
+RELAY_AIOHTTP = "bare Channels + Daphne + aiohttp"
+RELAY_SERVICE = "bare Channels + Daphne + our client"
+DIRECT_HTTPX = "direct call, httpx"
+DIRECT_SERVICE = "direct call, our client"
+
+WORDS = 80
+"""Words of each reply."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """Something that is asked. `client` names the way to the provider where there is a choice."""
+
+    name: str
+    kind: Literal["companion", "relay", "direct"]
+    client: str = "service"
+
+
+SYSTEMS = {
+    system.name: system
+    for system in (
+        System(name=OURS, kind="companion"),
+        System(name=RELAY_SERVICE, kind="relay"),
+        System(name=RELAY_AIOHTTP, kind="relay", client="aiohttp"),
+        System(name=RELAY_HTTPX, kind="relay", client="httpx"),
+        System(name=DIRECT_SERVICE, kind="direct"),
+        System(name=DIRECT_HTTPX, kind="direct", client="httpx"),
+    )
+}
+EVERY = tuple(SYSTEMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """So many people who all ask at the same moment, `rounds` times. Times in milliseconds."""
+
+    people: int
+    pace_ms: float
+    first_word_ms: float
+    rounds: int
+    systems: tuple[str, ...] = EVERY
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        who = "one person" if self.people == 1 else f"{self.people} people at once"
+        return f"{who}, {self.pace_ms:g} ms between words"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run. `sockets` are opened at once, twice; `participants` is how many people there are."""
+
+    participants: int
+    sockets: int
+    loads: tuple[Load, ...]
+
+
+def full() -> Plan:
+    """Everything; some minutes."""
+    some = (OURS, RELAY_AIOHTTP, RELAY_HTTPX)
+    return Plan(
+        participants=200,
+        sockets=1000,
+        loads=(
+            Load(people=1, pace_ms=0, first_word_ms=0, rounds=40),
+            Load(people=1, pace_ms=10, first_word_ms=100, rounds=5),
+            Load(people=50, pace_ms=10, first_word_ms=100, rounds=4),
+            Load(people=200, pace_ms=10, first_word_ms=100, rounds=4),
+            Load(people=200, pace_ms=40, first_word_ms=100, rounds=2, systems=some),
+        ),
+    )
+
+
+def quick() -> Plan:
+    """The same questions, fewer times; under a minute."""
+    some = (OURS, RELAY_AIOHTTP, RELAY_HTTPX)
+    return Plan(
+        participants=200,
+        sockets=400,
+        loads=(
+            Load(people=1, pace_ms=0, first_word_ms=0, rounds=15),
+            Load(people=50, pace_ms=10, first_word_ms=100, rounds=1),
+            Load(people=200, pace_ms=10, first_word_ms=100, rounds=2, systems=some),
+            Load(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
+        ),
+    )
+
+
+def small() -> Plan:
+    """A handful of people: enough to see that the bench itself works."""
+    return Plan(
+        participants=4, sockets=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),)
+    )

@@ -1,0 +1,118 @@
+"""A WebSocket client so small that its cost is not what is measured: text frames, ping and close, nothing else."""
+
+import asyncio
+import base64
+import json
+import os
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+
+
+class SocketClient(asyncio.Protocol):
+    """One socket. Each text frame is handed to `heard`, loaded from JSON; the end of the line to `gone`."""
+
+    def __init__(self, heard: Callable[[dict[str, Any]], None], gone: Callable[[], None]) -> None:
+        self._heard = heard
+        self._gone = gone
+        self._received = b""
+        self._transport: asyncio.Transport
+        self.upgraded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.upgraded.done():
+            self.upgraded.set_exception(ConnectionError("the socket was refused"))
+        self._gone()
+
+    def greet(self, url: str, headers: Mapping[str, str]) -> None:
+        """Ask for the upgrade."""
+        parts = urlsplit(url)
+        lines = [
+            f"GET {parts.path} HTTP/1.1",
+            f"Host: {parts.netloc}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
+            "Sec-WebSocket-Version: 13",
+            *(f"{name}: {value}" for name, value in headers.items()),
+        ]
+        self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+
+    def data_received(self, data: bytes) -> None:
+        data = self._received + data
+        if not self.upgraded.done():
+            head, blank, data = data.partition(b"\r\n\r\n")
+            if not blank:
+                self._received = head
+                return
+            if b" 101 " not in head[:20]:
+                self._transport.close()
+                return
+            self.upgraded.set_result(None)
+        self._received = data[self._frames(data) :]
+
+    def _frames(self, data: bytes) -> int:
+        """Handle all whole frames; returns where the first that is not whole begins."""
+        at, end = 0, len(data)
+        while end - at >= 2:
+            kind, length, start = data[at] & 15, data[at + 1], at + 2
+            if length == 126:
+                if end - at < 4:
+                    break
+                (length,), start = struct.unpack_from("!H", data, at + 2), at + 4
+            elif length == 127:
+                if end - at < 10:
+                    break
+                (length,), start = struct.unpack_from("!Q", data, at + 2), at + 10
+            if start + length > end:
+                break
+            at = start + length
+            self._frame(kind, data[start:at])
+        return at
+
+    def _frame(self, kind: int, body: bytes) -> None:
+        if kind == TEXT:
+            self._heard(json.loads(body))
+        elif kind == PING:
+            self._write(PONG, body)
+        elif kind == CLOSE:
+            self._transport.close()
+
+    def send(self, frame: Mapping[str, Any]) -> None:
+        """Send a text frame."""
+        self._write(TEXT, json.dumps(frame).encode())
+
+    def close(self) -> None:
+        """Leave as a browser does."""
+        self._write(CLOSE, struct.pack("!H", 1000))
+        self._transport.close()
+
+    def _write(self, kind: int, body: bytes) -> None:
+        # A mask of noughts is lawful, and leaves the bytes as they are.
+        length = len(body)
+        size = struct.pack("!BBH", 0x80 | kind, 0xFE, length) if length > 125 else bytes((0x80 | kind, 0x80 | length))
+        self._transport.write(size + b"\0\0\0\0" + body)
+
+
+async def connect(
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    heard: Callable[[dict[str, Any]], None],
+    gone: Callable[[], None],
+) -> SocketClient:
+    """An open socket. Raises OSError if it was refused."""
+    parts = urlsplit(url)
+    _, client = await asyncio.get_running_loop().create_connection(
+        lambda: SocketClient(heard, gone), parts.hostname, parts.port
+    )
+    client.greet(url, headers)
+    await client.upgraded
+    return client

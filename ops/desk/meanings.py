@@ -1,0 +1,51 @@
+"""PURE. Why a turn ended as it did, and why an attempt failed, in plain words for staff and operators."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from routing.errors import FailureClass
+
+FAILURES: Mapping[str, str] = MappingProxyType(
+    {
+        FailureClass.NETWORK: "The connection to the provider was refused, or broke off.",
+        FailureClass.NETWORK_REUSED: "A kept connection had been closed by the provider before it answered.",
+        FailureClass.SERVER_ERROR: "The provider said that something broke on its side.",
+        FailureClass.OVERLOADED: "The provider said that it has too much to do for everybody.",
+        FailureClass.RATE_LIMITED: "The provider said that our account asks too often.",
+        FailureClass.QUOTA: "Our account with the provider has no credit or allowance left. A person must renew it.",
+        FailureClass.FIRST_WORD_TIMEOUT: "The provider took the question, and no word came in time.",
+        FailureClass.IDLE_TIMEOUT: "Words came, and then none for too long.",
+        FailureClass.INCOMPLETE: "The reply ended without the sign that it was whole.",
+        FailureClass.EMPTY: "The reply ended without a single word to show.",
+        FailureClass.TOO_LONG: "The question, with what went before it, is longer than the model can read.",
+        FailureClass.MISCONFIGURED: (
+            "The provider did not accept our key, or does not know the model. A person must mend the lane."
+        ),
+        FailureClass.BAD_REQUEST: (
+            "The provider could not read what we sent. Asking again would not help; a person must look."
+        ),
+        FailureClass.REFUSED: "The provider would not answer this question. It was not asked elsewhere.",
+        FailureClass.LOCAL_LIMIT: "A limit of our own was reached before the provider was asked.",
+        FailureClass.CANCELLED: "The call was ended by us, because the turn had ended.",
+        FailureClass.UNKNOWN: "Something that is on no list. The log of the web process names it.",
+    }
+)
+"""What each class of failure means, for an attempt and for a turn that ended with it."""
+
+ENDINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "": "",
+        "length": "The provider stopped at its length limit. The reply stands, marked as short.",
+        "stopped": "The participant pressed Stop.",
+        "lost": "The web process that served this turn died, or lost touch with the database.",
+        "drained": "The web process was told to leave, and its time for ending replies ran out.",
+        "unstored": "Words came that could not be stored in time, so they were not shown.",
+        "wait_ceiling": "No place became free within the longest wait.",
+    }
+)
+"""What each other reason of a turn means; empty for a whole reply, which needs none."""
+
+
+def meaning_of(reason: str) -> str:
+    """A sentence for a failure class or a turn's reason. One that is on no list is given as it is."""
+    return FAILURES.get(reason) or ENDINGS.get(reason, f"“{reason}”: no meaning is written down for this.")

@@ -1,0 +1,157 @@
+"""PURE. Tells a turn's whole story: as a document for programs, as lines for a terminal, as a next step in words."""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from companion.states import State
+from ops.desk.meanings import meaning_of
+from ops.desk.stories import Story, Tried
+
+TIMES = ("created_at", "wait_until", "admitted_at", "first_word_at", "closed_at")
+
+
+def document(story: Story) -> dict[str, Any]:
+    """A turn with every field, as JSON can hold it. Times are ISO 8601 in UTC; durations are in seconds."""
+    return {
+        "id": story.id,
+        "key": str(story.key),
+        "state": story.state,
+        "reason": story.reason,
+        "question": story.question,
+        "reply": story.reply,
+        "lines": list(lines_shown(story)),
+        "openings": [dict(opening) for opening in story.openings],
+        "line": story.line,
+        "seq": story.seq,
+        "shortened": story.shortened,
+        "lane": story.lane,
+        "model": story.model,
+        "preset": story.preset,
+        "routing_version": story.routing_version,
+        "persona_version": story.persona_version,
+        "attempts": [asdict(attempt) for attempt in story.attempts],
+        "held_until": _iso(story.held_until),
+        "is_held": story.is_held,
+        "is_expired": story.is_expired,
+        "answered_by": story.answered_by,
+        "answers": list(story.answers),
+        "owner": str(story.owner),
+        "owner_heard_at": _iso(story.owner_heard_at),
+        **{name: _iso(getattr(story, name)) for name in TIMES},
+    }
+
+
+def lines_shown(story: Story) -> Iterator[str]:
+    """The drafted lines the participant was shown with this turn, in order."""
+    yield from (opening["line"] for opening in story.openings)
+    if story.line:
+        yield story.line
+
+
+def text(story: Story) -> str:
+    """A turn for a person at a terminal. What people wrote cannot steer the terminal."""
+    return "\n".join(_lines(story))
+
+
+def next_step(story: Story) -> str:
+    """What happens next with this turn's question, in plain words."""
+    match story.state:
+        case State.WAITING:
+            return "It waits for a place, in order of arrival."
+        case State.SPEAKING:
+            return "The reply is being said now."
+        case State.COMPLETE:
+            return "Nothing. The reply is whole."
+        case State.STOPPED:
+            return "Nothing. What was said stays, and the question is not kept."
+        case State.REFUSED:
+            return "Nothing. The participant was told to try again; no provider was asked."
+        case State.HANDED_OVER:
+            return "A member of staff has taken over."
+    if story.answered_by is not None:
+        return f"Nothing. Turn {story.answered_by} answered this question."
+    if story.is_expired:
+        return (
+            f"The question was kept until {clock(story.held_until)} and is no longer answered by itself. "
+            "A person may want to ask after it."
+        )
+    if story.held_until is not None:
+        return (
+            f"The question is kept until {clock(story.held_until)}. The next message opens with the "
+            "“I am back” line, and this question is answered first."
+        )
+    return "Nothing. The question is not kept, because asking again would be refused again."
+
+
+def clock(moment: datetime | None) -> str:
+    """A moment to the second, in UTC; a dash for none."""
+    return "–" if moment is None else f"{moment.astimezone(UTC):%d %b %Y, %H:%M:%S} UTC"
+
+
+def seconds(value: float) -> str:
+    """A duration as people read it."""
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def still(words: str) -> str:
+    """Text with every character that could steer a terminal made visible: escapes, carriage returns, overrides."""
+    return "".join(f"\\u{ord(letter):04x}" if _steers(letter) else letter for letter in words)
+
+
+# Joined emoji and some scripts are written with these two, and they steer nothing.
+_HARMLESS = frozenset("\n\t\u200c\u200d")
+# Controls, formats (the bidirectional overrides are among them), line and paragraph separators.
+_STEERING = frozenset({"Cc", "Cf", "Zl", "Zp"})
+
+
+def _steers(letter: str) -> bool:
+    return letter not in _HARMLESS and unicodedata.category(letter) in _STEERING
+
+
+def _lines(story: Story) -> Iterator[str]:
+    ended = f", {clock(story.closed_at)}" if story.closed_at else ""
+    yield f"Turn {story.id}: {story.state}{ended}"
+    if story.reason:
+        yield f"  why          {story.reason}: {meaning_of(story.reason)}"
+    yield f"  asked        {clock(story.created_at)}"
+    yield from _quoted("question", story.question)
+    for opening in story.openings:
+        yield from _quoted("opening line", f"{opening['line']} ({opening['kind']})")
+    yield from _quoted("said", story.reply or "(nothing)")
+    if story.reply and story.state == State.PAUSED:
+        yield "               (a half answer: no longer in the conversation, and never sent to a provider)"
+    if story.line:
+        yield from _quoted("closing line", story.line)
+    if story.preset:
+        model = f" ({story.model})" if story.model else ""
+        yield f"  lane         {story.lane or 'none'}{model}, preset {story.preset}, version {story.routing_version}"
+    yield f"  first word   {clock(story.first_word_at)}"
+    yield f"  character    version {story.persona_version}"
+    for attempt in story.attempts:
+        yield f"  attempt {attempt.number:<4} {_attempt(attempt)}"
+    if story.answers:
+        yield f"  also answers {', '.join(f'turn {turn}' for turn in story.answers)}"
+    yield f"  next         {next_step(story)}"
+
+
+def _attempt(attempt: Tried) -> str:
+    told = f"{attempt.failure}: {meaning_of(attempt.failure)}" if attempt.failure else "whole"
+    named = [str(part) for part in (attempt.status, attempt.code) if part]
+    return (
+        f"{attempt.lane} ({attempt.model}), {told} [{' '.join(named) or 'no answer'}; waited "
+        f"{seconds(attempt.waited_s)}, took {seconds(attempt.took_s)}, {attempt.bytes_received} bytes, "
+        f"{attempt.words} words]"
+    )
+
+
+def _quoted(name: str, words: str) -> Iterator[str]:
+    first, *others = still(words).split("\n")
+    yield f"  {name:<12} | {first}"
+    yield from (f"  {'':<12} | {line}" for line in others)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat()

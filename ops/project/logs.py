@@ -1,0 +1,36 @@
+"""Log lines that hold ids, counts and codes, and nothing that anyone wrote.
+
+An exception's own text may quote a message, a statement or a card's link, so of an exception only its class and
+the places it passed through are written; and of a request that failed, not its path.
+"""
+
+import logging
+import traceback
+from types import TracebackType
+
+_PATHS_IN_MESSAGE = ("django.request", "django.security")
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Formats a record without the text of exceptions and without request paths."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and the places of an exception below it."""
+        if record.name.startswith(_PATHS_IN_MESSAGE):
+            record = logging.makeLogRecord(record.__dict__ | {"msg": "request.failed", "args": ()})
+        elif record.exc_info and record.exc_info[1] is not None:
+            # Some libraries put the exception's text into the message as well.
+            said = str(record.exc_info[1])
+            if said and said in record.getMessage():
+                record = logging.makeLogRecord(record.__dict__ | {"msg": record.msg.split("%")[0], "args": ()})
+        record.exc_text = None
+        return super().format(record)
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  (the name is logging's)
+        """Class and places, innermost last."""
+        kind, _, trace = ei
+        places = traceback.extract_tb(trace)
+        lines = [f"  {place.filename}:{place.lineno} {place.name}" for place in places[-6:]]
+        return "\n".join([f"  {kind.__name__ if kind else 'no exception'}", *lines])

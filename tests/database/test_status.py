@@ -1,0 +1,45 @@
+"""The first look for operators: alive, ready, and the figures of the moment."""
+
+import httpx
+import pytest
+
+from tests.page_socket import Page
+from tests.people import People
+from tests.processes import Rehearsal, Web
+
+
+def test_a_running_process_is_alive_and_ready(service: Web) -> None:
+    for path in ("/healthz", "/readyz"):
+        assert httpx.get(service.url + path, trust_env=False).status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}])
+def test_the_figures_are_for_staff_or_the_bearer_of_the_token_alone(
+    service: Web, headers: dict[str, str]
+) -> None:
+    answer = httpx.get(f"{service.url}/ops/status.json", headers=headers, trust_env=False)
+    assert answer.status_code == 401
+
+
+async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_held(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    bearer = {"Authorization": "Bearer a token for tests"}
+    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
+        before = (await operator.get("/ops/status.json")).json()
+        rehearsal.will({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
+        async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+            await page.say("How are things?")
+            await page.until("words")
+            during = (await operator.get("/ops/status.json")).json()
+            await page.ending()
+        after = (await operator.get("/ops/status.json")).json()
+    assert during["in_flight"] == before["in_flight"] + 1
+    assert after["held_questions"] == before["held_questions"] + 1
+    assert after["last_hour"]["paused"] == before["last_hour"]["paused"] + 1
+    assert after["persona"]["name"] == "Robin"
+    assert len(after["persona"]["version"]) == 16
+    assert after["routing"]["preset"] == "normal"
+    assert {"ceiling", "wait_ceiling_s", "hold_s", "oldest_wait_s"} <= after.keys()
+    assert all({"id", "in_flight", "sockets", "beat_age_s"} <= one.keys() for one in after["processes"])
+    assert after["first_word_ms"]["p50"] > 0
