@@ -143,10 +143,10 @@ async function showEarlier() {
   const snapshots = await fetchTurns({ before: turns.all()[0].id });
   if (!snapshots) return;
   turns.hasEarlier = snapshots.length >= PAGE;
-  // The button goes when there is nothing more behind it; whoever pressed it goes on where it led.
-  if (!turns.hasEarlier && document.activeElement === earlier) greeting.hidden = false;
+  const pressed = document.activeElement === earlier;
   place.keeping(() => painter.now());
-  if (!turns.hasEarlier) greeting.focus({ preventScroll: true });
+  // The button goes when there is nothing more behind it; whoever pressed it goes on where it led.
+  if (pressed && !turns.hasEarlier) greeting.focus({ preventScroll: true });
 }
 
 /** Everything anyone said leaves the page, and with it every way to bring it back. */

@@ -1,0 +1,80 @@
+"""A real browser for the page tests: Debian's Chromium, its back/forward cache on."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from tests.pages.door import Door, door_to
+from tests.pages.room import Room
+from tests.processes import Web
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Playwright switches the cache off that a shared machine has on.
+LEFT_ON = ["--disable-back-forward-cache"]
+
+if not os.path.exists(CHROMIUM):
+    raise RuntimeError(
+        "There is no Chromium, and the page tests mean nothing without one: apt-get install chromium"
+    )
+
+OpenRoom = Callable[..., Awaitable[Room]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All page tests share one event loop, because they share one browser."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all page tests."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
+        )
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_room(browser: Browser, service: Web) -> AsyncIterator[OpenRoom]:
+    """Open a tab in a browser profile of its own. No page may complain in its console unless a test says so."""
+    opened: list[Room] = []
+
+    async def open_room(base_url: str = service.url, **profile: Any) -> Room:
+        context = await browser.new_context(**profile)
+        room = Room(await context.new_page(), base_url)
+        opened.append(room)
+        return room
+
+    yield open_room
+    complaints = [complaint for room in opened for complaint in room.complaints]
+    for room in opened:
+        await room.context.close()
+    assert not complaints, complaints
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def door(service: Web) -> AsyncIterator[Door]:
+    """A door to the service that a test may shut."""
+    async with door_to(service.port) as door:
+        yield door
+    await asyncio.sleep(0)

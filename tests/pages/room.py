@@ -1,0 +1,146 @@
+"""A participant's page in a real browser: what a person does there, and what they see and hear."""
+
+import re
+from typing import Any
+
+from playwright.async_api import BrowserContext, Locator, Page, expect
+
+from tests.people import Person
+
+LISTEN = """() => {
+  window.heard = [];
+  const region = document.querySelector("[data-status]");
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const node of change.addedNodes) window.heard.push(node.textContent);
+  }).observe(region, { childList: true, subtree: true });
+}"""
+
+
+class Room:
+    """One tab with the chat in it. Keeps every request, complaint and frame of the tab."""
+
+    def __init__(self, page: Page, base_url: str) -> None:
+        self.page = page
+        self.base_url = base_url
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.sent: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("websocket", self._watch)
+
+    def _watch(self, socket: Any) -> None:
+        self.requests.append(socket.url)
+        socket.on("framesent", lambda frame: self.sent.append(str(frame)))
+
+    async def enter(self, person: Person) -> "Room":
+        """Open the card's link and wait until the room is there."""
+        await self.page.goto(f"{self.base_url}/card/{person.card}/")
+        return await self.ready()
+
+    async def ready(self) -> "Room":
+        """Wait until the service has said whose room this is; from here on, listen as a screen reader does."""
+        await expect(self.greeting.or_(self.earlier).first).to_be_visible()
+        await self.page.evaluate(LISTEN)
+        return self
+
+    @property
+    def greeting(self) -> Locator:
+        return self.page.locator("[data-greeting]")
+
+    @property
+    def earlier(self) -> Locator:
+        return self.page.get_by_role("button", name="Show what we said before")
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Write to Robin")
+
+    @property
+    def send(self) -> Locator:
+        return self.page.get_by_role("button", name="Send", exact=True)
+
+    @property
+    def stop(self) -> Locator:
+        return self.page.get_by_role("button", name="Stop", exact=True)
+
+    @property
+    def finished(self) -> Locator:
+        return self.page.get_by_role("button", name="I am finished")
+
+    @property
+    def turns(self) -> Locator:
+        return self.page.locator("[data-turns] > article")
+
+    @property
+    def away(self) -> Locator:
+        return self.page.locator("[data-away]")
+
+    @property
+    def problem(self) -> Locator:
+        return self.page.locator("[data-problem]")
+
+    def question(self, turn: Locator) -> Locator:
+        return turn.locator("[data-part=question]")
+
+    def reply(self, turn: Locator) -> Locator:
+        return turn.locator("[data-part=reply]")
+
+    def line(self, turn: Locator) -> Locator:
+        return turn.locator("[data-part=line]")
+
+    async def say(self, text: str) -> Locator:
+        """Write and press Enter; returns the turn, once it is there."""
+        count = await self.turns.count()
+        await self.box.fill(text)
+        await self.box.press("Enter")
+        turn = self.turns.nth(count)
+        await expect(turn).to_be_visible()
+        return turn
+
+    async def becomes(self, turn: Locator, state: str, within_s: float = 20) -> Locator:
+        """Wait until a turn is in a state."""
+        await expect(turn).to_have_attribute("data-state", re.compile(state), timeout=within_s * 1000)
+        return turn
+
+    async def asked(self, text: str, state: str = "complete") -> Locator:
+        """Say something and wait for the end of the reply."""
+        return await self.becomes(await self.say(text), state)
+
+    async def text_of(self, place: Locator) -> str:
+        """The text of a place, paragraphs parted by blank lines."""
+        return "\n\n".join(await place.locator("p").all_text_contents())
+
+    async def heard(self) -> list[str]:
+        """What a screen reader was told since the room was ready."""
+        heard: list[str] = await self.page.evaluate("window.heard")
+        return heard
+
+    async def whole_text(self) -> str:
+        """Every text and every typed word in the page, seen or not."""
+        text: str = await self.page.evaluate(
+            """() => document.documentElement.textContent
+              + Array.from(document.querySelectorAll("input, textarea"), (box) => box.value).join(" ")"""
+        )
+        return text
+
+    async def another_tab(self) -> "Room":
+        """The same person in a second tab of the same browser."""
+        return await Room(await self.context.new_page(), self.base_url).go("/chat/")
+
+    async def go(self, path: str) -> "Room":
+        """Open a page of the service in this tab, as if typed."""
+        await self.page.goto(f"{self.base_url}{path}")
+        return await self.ready()
+
+    async def back(self) -> None:
+        """Press Back, and wait until something else is there."""
+        before = self.page.url
+        # From a timer, because the answer to the call itself would be lost with the page.
+        await self.page.evaluate("() => { setTimeout(() => history.back()); }")
+        await self.page.wait_for_url(lambda url: url != before, wait_until="commit")
+
+    @property
+    def context(self) -> BrowserContext:
+        return self.page.context

@@ -1,0 +1,122 @@
+"""The service goes away and returns: the page says so calmly, goes on where it was, and shows no browser error."""
+
+import re
+
+from playwright.async_api import expect
+
+from tests.pages.conftest import OpenRoom
+from tests.pages.door import Door
+from tests.people import People
+from tests.processes import Rehearsal
+
+UNAVAILABLE = "The chat is not working now. This is not because of you. You can talk to the staff here."
+
+
+async def test_a_reply_cut_off_by_the_line_goes_on_with_every_word_once(
+    open_room: OpenRoom, people: People, door: Door, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    room = await (await open_room(door.url)).enter(rosa)
+    rehearsal.will({"words": 150, "pace_ms": 20}, times=1)
+    turn = await room.say("Tell me a long story.")
+    await room.becomes(turn, "speaking")
+
+    for _ in range(3):
+        length = len(await room.text_of(room.reply(turn)))
+        await door.shut()
+        await door.open()
+        await room.page.wait_for_function(
+            "(length) => document.querySelector('[data-part=reply]').textContent.length > length", arg=length
+        )
+    await room.becomes(turn, "complete")
+
+    [stored] = rosa.turns()
+    assert (await room.text_of(room.reply(turn))).split() == stored.reply.split()
+    room.complaints.clear()
+
+
+async def test_a_service_that_stays_away_is_said_calmly_and_its_return_silently(
+    open_room: OpenRoom, people: People, door: Door
+) -> None:
+    room = await (await open_room(door.url)).enter(people.rosa)
+    turn = await room.asked("Good morning.")
+
+    await door.shut()
+    await expect(room.away).to_contain_text("The chat is not here right now.")
+    await expect(room.away).to_have_text(UNAVAILABLE, timeout=15_000)
+    # What was said stays, and so does the page.
+    await expect(room.reply(turn)).to_be_visible()
+    assert (await room.heard())[-1] == UNAVAILABLE
+    await door.open()
+    await expect(room.away).to_be_hidden(timeout=15_000)
+
+    await room.asked("Are you back?")
+    assert (await room.heard()).count(UNAVAILABLE) == 1
+    room.complaints.clear()
+
+
+async def test_a_short_cut_is_not_worth_a_word(open_room: OpenRoom, people: People, door: Door) -> None:
+    room = await (await open_room(door.url)).enter(people.rosa)
+
+    await door.shut()
+    await door.open()
+    await room.asked("Good morning.")
+
+    assert not [line for line in await room.heard() if "not here right now" in line]
+    room.complaints.clear()
+
+
+async def test_a_line_that_only_looks_open_is_noticed_when_something_is_said(
+    open_room: OpenRoom, people: People, door: Door, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    room = await (await open_room(door.url)).enter(rosa)
+    door.hold()
+
+    await room.box.fill("Are you there?")
+    await room.send.click()
+    await expect(room.away).not_to_be_empty(timeout=20_000)
+    door.release()
+    await room.becomes(room.turns.first, "complete")
+
+    assert len(rosa.turns()) == len(rehearsal.asked()) == 1
+    room.complaints.clear()
+
+
+async def test_coming_online_tries_again_at_once(open_room: OpenRoom, people: People, door: Door) -> None:
+    room = await (await open_room(door.url)).enter(people.rosa)
+    # Without the event it would wait, by this dice, for the whole of its longest pause.
+    await room.page.evaluate("Math.random = () => 0.9999")
+    await door.shut()
+    await expect(room.away).to_have_text(UNAVAILABLE, timeout=15_000)
+
+    await door.open()
+    await room.page.evaluate("window.dispatchEvent(new Event('online'))")
+
+    await expect(room.away).to_be_hidden(timeout=2_000)
+    room.complaints.clear()
+
+
+async def test_a_pause_keeps_the_words_on_the_page_and_the_next_turn_says_he_is_back(
+    open_room: OpenRoom, people: People, door: Door, rehearsal: Rehearsal
+) -> None:
+    room = await (await open_room(door.url)).enter(people.rosa)
+    rehearsal.will({"after": 8, "cut": "reset"}, times=1)
+    turn = await room.asked("What could I do first?", "paused")
+    said = await room.text_of(room.reply(turn))
+    assert said
+
+    # The same page keeps what was read on it, whatever the line does.
+    await door.shut()
+    await door.open()
+    following = await room.asked("Are you there?")
+    assert await room.text_of(room.reply(turn)) == said
+    await expect(room.line(turn)).to_contain_text("I have kept your question safe.")
+    await expect(following.locator("[data-kind=i_am_back]")).to_have_text(re.compile("^I am back."))
+
+    # A page opened anew never had it.
+    await room.page.reload()
+    await room.ready()
+    await expect(room.reply(room.turns.first)).to_be_empty()
+    await expect(room.line(room.turns.first)).to_contain_text("I have kept your question safe.")
+    room.complaints.clear()
