@@ -17,6 +17,9 @@ SELECT
     (SELECT jsonb_object_agg(state, n) FROM (
         SELECT state, count(*) AS n FROM companion_turn
          WHERE closed_at > clock_timestamp() - interval '1 hour' GROUP BY state) ended),
+    (SELECT jsonb_object_agg(reason, n) FROM (
+        SELECT reason, count(*) AS n FROM companion_turn
+         WHERE state = 'paused' AND closed_at > clock_timestamp() - interval '1 hour' GROUP BY reason) broken),
     (SELECT jsonb_build_object(
         'p50', percentile_cont(0.5) WITHIN GROUP (ORDER BY ms),
         'p95', percentile_cont(0.95) WITHIN GROUP (ORDER BY ms))
@@ -46,8 +49,8 @@ def status(settings: Settings) -> dict[str, Any]:
     """The document of /ops/status.json. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(FIGURES)
-        in_flight, waiting, oldest_s, held, ended, first_word, processes = cursor.fetchone()
-    ended, first_word = _loaded(ended) or {}, _loaded(first_word) or {}
+        in_flight, waiting, oldest_s, held, ended, reasons, first_word, processes = cursor.fetchone()
+    ended, first_word, reasons = _loaded(ended) or {}, _loaded(first_word) or {}, _loaded(reasons) or {}
     return {
         "in_flight": in_flight,
         "ceiling": settings.ceiling,
@@ -57,6 +60,8 @@ def status(settings: Settings) -> dict[str, Any]:
         "hold_s": settings.hold_s,
         "held_questions": held,
         "last_hour": {state: ended.get(state, 0) for state in ("complete", "paused", "refused", "stopped")},
+        # Why replies broke off, the most frequent reason first: during an outage this names it.
+        "paused_last_hour_by_reason": dict(sorted(reasons.items(), key=lambda found: (-found[1], found[0]))),
         "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
         "processes": _loaded(processes) or [],
         "routing": settings.routing,

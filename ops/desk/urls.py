@@ -1,4 +1,4 @@
-"""The staff's pages. Whoever includes them passes `facts`, a callable that gives the `Settings` of the figures."""
+"""The staff's pages, under /ops/. The first of them needs the figures, so `ops.project.urls` places it."""
 
 from django.urls import path
 

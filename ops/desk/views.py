@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
@@ -29,11 +28,11 @@ LARGEST_ID = 2**63 - 1
 class StaffForm(AuthenticationForm):
     """A name and a password of a member of staff."""
 
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
+    def confirm_login_allowed(self, user: User) -> None:
         super().confirm_login_allowed(user)
-        if not getattr(user, "is_staff", False):
+        if not user.is_staff:
             # The same answer as for a wrong password: who exists is nobody's business.
-            raise ValidationError(self.error_messages["invalid_login"], code="invalid_login", params={"username": "name"})
+            raise self.get_invalid_login_error()
 
 
 @method_decorator(unkept, name="dispatch")
@@ -86,7 +85,13 @@ def turns(request: HttpRequest) -> HttpResponse:
         raise Http404
     page = shelf(Shelf(chosen), sites=sites_of(request.user), after=_id(request.GET.get("after")))
     listed = [Listed(turn=entry, why=meaning_of(entry.reason)) for entry in page.entries]
-    context = {"shelves": list(Shelf), "chosen": chosen, "listed": listed, "further": page.further, "here": "turns"}
+    context = {
+        "shelves": list(Shelf),
+        "chosen": chosen,
+        "listed": listed,
+        "further": page.further,
+        "here": "turns",
+    }
     return render(request, "ops/turns.html", context)
 
 
@@ -109,7 +114,10 @@ def _told(found: Story) -> dict[str, object]:
         "why": meaning_of(found.reason),
         "next": next_step(found),
         "attempts": [
-            Told(attempt=attempt, meaning=meaning_of(attempt.failure) if attempt.failure else "The reply was whole.")
+            Told(
+                attempt=attempt,
+                meaning=meaning_of(attempt.failure) if attempt.failure else "The reply was whole.",
+            )
             for attempt in found.attempts
         ],
     }

@@ -3,10 +3,11 @@
 from functools import cache
 
 from django.conf import settings
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from ops import views
+from ops.desk import views as desk
 from ops.project import wiring
 from ops.status import Settings
 
@@ -33,7 +34,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", views.healthz),
     path("readyz", views.readyz, {"is_ready": _is_ready}),
     path("ops/status.json", views.status_json, {"facts": _facts}),
-    path("staff/sign-in/", LoginView.as_view(template_name="ops/sign_in.html"), name="staff_sign_in"),
+    path("ops/", desk.home, {"facts": _facts}, name="staff_home"),
+    path("ops/", include("ops.desk.urls")),
+    path("staff/sign-in/", desk.SignIn.as_view(), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
     path("", include("companion.urls"), {"front": wiring.build_front}),
 ]

@@ -127,7 +127,9 @@ class Launch:
         self.say("Provider: the rehearsal provider runs; no key is needed.")
 
     def _publish(self) -> None:
-        names = ("DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "SECRET_KEY_FILE", "TRUSTED_ORIGINS")
+        # Commands must read the same character and the same lanes as the processes that serve.
+        addresses = ("DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "SECRET_KEY_FILE", "TRUSTED_ORIGINS")
+        names = (*addresses, "COMPANION_PERSONA", "COMPANION_ROUTING")
         facts: dict[str, object] = {
             name: self.environment[name] for name in names if name in self.environment
         }

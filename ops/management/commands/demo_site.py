@@ -15,6 +15,7 @@ from django.db import transaction
 from companion.access import card_of, person_named, welcome
 from companion.models import Site
 from ops.management.commands.card import first_origin
+from ops.models import Supervision
 from ops.stack.state import write_private
 
 SITE = ("willow-house", "Willow House")
@@ -56,14 +57,14 @@ def demo(passwords: Path) -> dict[str, Any]:
     return {
         "site": site.name,
         "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
-        "staff": _staff(passwords),
+        "staff": _staff(passwords, site),
         "participants": [
             {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"} for person in people
         ],
     }
 
 
-def _staff(passwords: Path) -> list[dict[str, str]]:
+def _staff(passwords: Path, site: Site) -> list[dict[str, str]]:
     kept: dict[str, dict[str, str]] = json.loads(passwords.read_text()) if passwords.exists() else {}
     members = []
     for username, (name, role) in STAFF.items():
@@ -75,9 +76,12 @@ def _staff(passwords: Path) -> list[dict[str, str]]:
             password = "-".join("".join(secrets.choice(ALPHABET) for _ in range(5)) for _ in range(3))
             user.set_password(password)
             user.save()
-            user.groups.add(Group.objects.get_or_create(name=role)[0])
             kept[username] = {"password": password, "stored": user.password}
             write_private(passwords, json.dumps(kept, indent=1))
+        # Groups are named after all their members: supervisors, operators.
+        user.groups.add(Group.objects.get_or_create(name=f"{role}s")[0])
+        if role == "supervisor":
+            Supervision.objects.get_or_create(user=user, site=site)
         # The stored form is compared, not the password itself, because hashing one costs half a second.
         unchanged = kept.get(username, {}).get("stored") == user.password
         shown = (

@@ -16,7 +16,9 @@ from ops.desk.stories import Story, people_named, stories_of
 
 
 class Command(BaseCommand):
-    help = "Prints every turn of a participant with its whole story. That it was read, and by whom, is recorded."
+    help = (
+        "Prints every turn of a participant with its whole story. That it was read, and by whom, is recorded."
+    )
     # What was said must be readable while the persona file is being mended.
     requires_system_checks = ()
 
@@ -24,8 +26,12 @@ class Command(BaseCommand):
         parser.add_argument("name", help="the participant's name, as staff know it")
         parser.add_argument("--json", action="store_true", help="print one JSON document for programs")
         parser.add_argument("--site", metavar="SLUG", help="where there are several of that name")
-        parser.add_argument("--number", type=int, help="the participant's number, where even the site is the same")
-        parser.add_argument("--by", metavar="WHO", help="who reads it, for the record (default: this account)")
+        parser.add_argument(
+            "--number", type=int, help="the participant's number, where even the site is the same"
+        )
+        parser.add_argument(
+            "--by", metavar="WHO", help="who reads it, for the record (default: this account)"
+        )
 
     def handle(
         self, *args: Any, name: str, site: str | None, number: int | None, by: str | None, **options: Any
