@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ops.stack.errors import AlreadyRunning, CannotStart, DiskFull
+from ops.stack.errors import AlreadyRunning, CannotStart, DiskFull, out_of_room
 from ops.stack.process import Running
 
 ROOM_NEEDED = 400_000_000
@@ -21,8 +21,9 @@ CLEARING_LIMIT_S = 60.0
 class StateFolder:
     """The paths under one state folder, and the small files in it. Everything private is mode 0600 or 0700."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, room_needed: int = ROOM_NEEDED) -> None:
         self.path = path.absolute()
+        self._room_needed = room_needed
         self.run = self.path / "run"
         self.environment = self.run / "environment.json"
         self.children = self.run / "children.json"
@@ -49,16 +50,19 @@ class StateFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             for private in (self.run, self.path / "log"):
                 private.mkdir(mode=0o700, exist_ok=True)
+            (self.path / "static").mkdir(exist_ok=True)
             free = shutil.disk_usage(self.path).free
-        except PermissionError as refusal:
+        except OSError as refusal:
+            if out_of_room(refusal):
+                raise
             raise CannotStart(
-                f"{refusal.filename} cannot be written by this account. "
+                f"{refusal.filename} cannot be used by this account: {refusal.strerror}. "
                 "Start as the account it belongs to, or choose another folder with --state."
             ) from refusal
-        if free < ROOM_NEEDED:
+        if free < self._room_needed:
             raise DiskFull(
                 f"The disk of {self.path} is too full: {free // 1_000_000} MB are left, and "
-                f"{ROOM_NEEDED // 1_000_000} MB are needed. Make some room, or choose another folder with --state."
+                f"{self._room_needed // 1_000_000} MB are needed. Make some room, or choose another --state folder."
             )
 
     def _take(self, lock: int) -> None:

@@ -1,0 +1,104 @@
+"""The listening sockets that outlive a web process, and the page that stands on them meanwhile."""
+
+import http.client
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from ops.page_wording import lint_page
+from ops.stack.doors import Door, open_doors
+from ops.stack.errors import CannotStart, PortInUse
+from ops.stack.unavailable import PAGE
+
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    with open_doors([0]) as doors:
+        doors[0].port = doors[0].socket.getsockname()[1]
+        yield doors[0]
+
+
+def ask(
+    door: Door, method: str, path: str, headers: dict[str, str] | None = None
+) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=10)
+    connection.request(method, path, headers=headers or {})
+    answer = connection.getresponse()
+    answer.body = answer.read().decode()  # type: ignore[attr-defined]
+    connection.close()
+    return answer
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/", "/chat/", "/card/abc/", "/healthz", "/static/companion/chat.js"])
+def test_every_request_is_answered_with_the_page_under_503(door: Door, method: str, path: str) -> None:
+    door.say_unavailable()
+
+    answer = ask(door, method, path)
+
+    assert answer.status == 503
+    assert answer.headers["Retry-After"] == "15"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.body == PAGE.read_text()  # type: ignore[attr-defined]
+
+
+def test_a_socket_that_wants_to_be_upgraded_gets_503_as_well(door: Door) -> None:
+    door.say_unavailable()
+
+    answer = ask(door, "GET", "/ws/chat/", {"Connection": "Upgrade", "Upgrade": "websocket"})
+
+    assert answer.status == 503
+
+
+def test_the_page_has_its_style_and_asks_nobody_else_for_anything(door: Door) -> None:
+    door.say_unavailable()
+
+    style = ask(door, "GET", "/static/unavailable.css")
+
+    assert style.status == 200
+    assert style.headers["Content-Type"] == "text/css; charset=utf-8"
+    assert "url(" not in style.body  # type: ignore[attr-defined]
+    assert "default-src 'none'" in style.headers["Content-Security-Policy"]
+    page = PAGE.read_text()
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<script" not in page
+    assert "style=" not in page
+
+
+def test_the_page_is_worded_by_the_rules_for_drafted_lines() -> None:
+    assert lint_page("unavailable.html", PAGE.read_text()) == []
+
+
+def test_a_caller_who_comes_between_two_answerers_is_answered_by_the_second(door: Door) -> None:
+    door.say_unavailable()
+    door.hand_over()
+    with socket.create_connection(("127.0.0.1", door.port), timeout=10) as caller:
+        caller.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+
+        door.say_unavailable()
+
+        assert caller.recv(1024).startswith(b"HTTP/1.1 503 ")
+
+
+def test_a_caller_who_says_nothing_does_not_keep_others_waiting(door: Door) -> None:
+    door.say_unavailable()
+    with socket.create_connection(("127.0.0.1", door.port)):
+        assert ask(door, "GET", "/").status == 503
+
+
+def test_a_port_of_somebody_else_is_refused_by_name_and_none_is_kept(door: Door) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    with pytest.raises(PortInUse, match=f"Port {door.port} is in use"), open_doors([port, door.port]):
+        pass
+
+    with socket.socket() as again:
+        again.bind(("127.0.0.1", port))
+
+
+def test_a_number_that_is_no_port_is_refused() -> None:
+    with pytest.raises(CannotStart, match="not a port"):
+        Door(70_000)
