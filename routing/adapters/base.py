@@ -91,6 +91,8 @@ class HttpAdapter:
                             call.deadlines.spoke(call.now())
         finally:
             await _closed(response)
+            if reader.ending is None:
+                call.note.abandon()
         ending = reader.ending
         if ending.failure is not None:
             raise call.failed(ending.failure, code=ending.code)
@@ -148,7 +150,11 @@ class _Call:
         try:
             async with asyncio.timeout_at(self.deadlines.at):
                 response = await client.send(request, stream=True)
+        except asyncio.CancelledError:
+            self.note.abandon()
+            raise
         except TimeoutError:
+            self.note.abandon()
             failed = self._late()
         except Exception as error:
             failed = self._broken(error, before_head=True)

@@ -1,5 +1,7 @@
 """Builds the one HTTP client of an event loop, over either of two transports, and tells whether a connection is new."""
 
+import asyncio
+import ssl
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -17,8 +19,20 @@ closes what it has not heard from."""
 class Note:
     """What the transport notes about one attempt."""
 
-    reused = False
-    """The request went out on a kept connection, which the other end may have closed in the meantime."""
+    def __init__(self) -> None:
+        self.reused = False
+        """The request went out on a kept connection, which the other end may have closed in the meantime."""
+        self.transport: asyncio.Transport | None = None
+        self._connecting = False
+
+    def abandon(self) -> None:
+        """After an attempt that was broken off: throw away what the other end has not taken yet.
+
+        asyncio's polite closing, which aiohttp uses, would wait for that for ever. Without anything unsent the
+        polite closing stands, and the other end hears of it at once.
+        """
+        if self.transport is not None and self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     async def httpx_trace(self, event: str, info: dict[str, Any]) -> None:
         """For httpx's `trace` extension."""
@@ -27,26 +41,27 @@ class Note:
         elif event == "connection.connect_tcp.started":
             self._connecting = True
 
-    _connecting = False
-
 
 NOTE: ContextVar[Note | None] = ContextVar("routing.adapters.transport.NOTE", default=None)
 """The note of the attempt that runs in this task; aiohttp's tracing has no other way to know whose request it is."""
 
 
-def build_client(*, transport: Transport = "aiohttp") -> httpx.AsyncClient:
+def build_client(
+    *, transport: Transport = "aiohttp", context: ssl.SSLContext | None = None
+) -> httpx.AsyncClient:
     """A client for one event loop; close it with `aclose`. No limit on connections: the waiting room is the limit.
 
-    It follows no redirect, believes no proxy or certificate variable of the environment, and keeps no cookie.
+    `context` holds the authorities to trust, the usual public ones if it is None. The client follows no redirect,
+    believes no proxy or certificate variable of the environment, and keeps no cookie.
     """
-    context = httpx.create_ssl_context(trust_env=False)
+    context = context or httpx.create_ssl_context(trust_env=False)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT, keepalive_expiry=KEPT_S)
     inner: httpx.AsyncBaseTransport
     if transport == "aiohttp":
 
         def session() -> aiohttp.ClientSession:
             # Called inside the loop at the first request. `limit=0` is aiohttp's word for none; without it, 100.
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEPT_S, ssl=context)
+            connector = _Connector(limit=0, keepalive_timeout=KEPT_S, ssl=context)
             return aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -58,6 +73,15 @@ def build_client(*, transport: Transport = "aiohttp") -> httpx.AsyncClient:
     else:
         inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
     return httpx.AsyncClient(transport=inner, trust_env=False, follow_redirects=False, timeout=None)
+
+
+class _Connector(aiohttp.TCPConnector):
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109
+        connection = await super().connect(req, traces, timeout)
+        note = NOTE.get()
+        if note is not None:
+            note.transport = connection.transport
+        return connection
 
 
 def _tracing() -> aiohttp.TraceConfig:

@@ -37,6 +37,12 @@ class Play:
         self._chance = random.Random(asked.id)
         self._zipped: list[bytes] | None = None
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether a body stands under status 200 in the place of a stream."""
+        fault = self._fault
+        return bool(fault.error or fault.body) and fault.content_type is not None and not fault.after
+
     async def perform(self, pieces: list[str]) -> str:
         fault = self._fault
         if fault.disconnect:
@@ -78,7 +84,7 @@ class Play:
         self._out.begin(200, headers | fault.headers, framing=framing)
         if "bom" in fault.odd:
             self._out.send(b"\xef\xbb\xbf")
-        if fault.error is None or fault.after or fault.content_type is None:
+        if not self._is_plain:
             self._send(self._wire.opening())
 
     async def _before_words(self) -> None:
@@ -132,9 +138,9 @@ class Play:
             out.end()
             return "failed"
         if fault.error is not None:
-            plain = fault.content_type is not None and not fault.after
             body = ERROR_BODIES[fault.error]
-            self._send(body if plain else self._wire.error(body, event=fault.error_event) + self._wire.done())
+            event = self._wire.error(body, event=fault.error_event) + self._wire.done()
+            self._send(body if self._is_plain else event)
             out.end()
             return "failed"
         if fault.cut in ("mid_json",):

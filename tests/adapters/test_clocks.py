@@ -1,0 +1,138 @@
+"""The four clocks: connecting, the first visible word, silence between words, the whole turn."""
+
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from routing.contracts import Clocks, Lane
+from routing.errors import FailureClass as F
+from tests.adapters.hearing import CLOCKS, hear
+from tests.processes import Rehearsal
+
+SHORT = 0.25
+SLACK = 0.35
+
+
+def clocks(**changes: Any) -> Clocks:
+    return replace(CLOCKS, **changes)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"hang": "before_byte"},
+        {"hang": "before_word"},
+        {"hang": "before_word", "pings_ms": 20},
+        {"reply": "reasoning_only", "reasoning": 1000, "pace_ms": 20},
+        {"pieces": [""] * 1000, "pace_ms": 20},
+        {"pieces": [" "] * 1000, "pace_ms": 20},
+    ],
+    ids=["no byte", "no event", "pings", "reasoning", "empty deltas", "white space"],
+)
+async def test_the_first_word_has_one_deadline_that_nothing_but_a_word_moves(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, fault: dict[str, Any]
+) -> None:
+    provider.will(fault)
+    heard = await hear(client, lane, clocks=clocks(first_word_s=SHORT, reasoning_s=None))
+    assert heard.failed is not None
+    assert heard.failed.failure is F.FIRST_WORD_TIMEOUT
+    assert SHORT <= heard.took < SHORT + SLACK
+    assert heard.text == ""
+
+
+async def test_reasoning_may_put_the_first_word_off(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"reasoning": 30, "pace_ms": 20, "even": True, "pieces": ["There."], "first_word_s": 0})
+    heard = await hear(client, lane, clocks=clocks(first_word_s=SHORT, reasoning_s=5))
+    assert heard.failed is None
+    assert heard.text == "There."
+
+
+async def test_reasoning_puts_the_first_word_off_only_up_to_its_own_cap(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"reasoning": 1000, "pace_ms": 20, "first_word_s": 0})
+    heard = await hear(client, lane, clocks=clocks(first_word_s=0.1, reasoning_s=0.4))
+    assert heard.failed is not None
+    assert heard.failed.failure is F.FIRST_WORD_TIMEOUT
+    assert 0.4 <= heard.took < 0.4 + SLACK
+
+
+async def test_the_last_lane_is_bounded_by_the_total_alone(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"hang": "before_word", "pings_ms": 20})
+    heard = await hear(
+        client, lane, clocks=clocks(first_word_s=None, reasoning_s=None, idle_s=0.1, total_s=0.4)
+    )
+    assert heard.failed is not None
+    assert heard.failed.failure is F.FIRST_WORD_TIMEOUT
+    assert heard.failed.code == "total"
+    assert 0.4 <= heard.took < 0.4 + SLACK
+
+
+@pytest.mark.parametrize("pings", [{}, {"pings_ms": 20}], ids=["silence", "pings"])
+async def test_silence_after_words_ends_the_call(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, pings: dict[str, Any]
+) -> None:
+    provider.will(
+        {"hang": "after_words", "after": 3, "pace_ms": 0, "first_word_s": 0, "say": "a b c d", **pings}
+    )
+    heard = await hear(client, lane, clocks=clocks(idle_s=SHORT))
+    assert heard.failed is not None
+    assert heard.failed.failure is F.IDLE_TIMEOUT
+    assert heard.failed.status == 200
+    assert heard.text == "a b c"
+    assert SHORT <= heard.took < SHORT + SLACK
+
+
+async def test_spaces_do_not_keep_a_silent_reply_alive(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"pieces": ["Well", *[" "] * 1000], "pace_ms": 20, "first_word_s": 0})
+    heard = await hear(client, lane, clocks=clocks(idle_s=SHORT))
+    assert heard.failed is not None
+    assert heard.failed.failure is F.IDLE_TIMEOUT
+
+
+async def test_words_may_take_longer_than_the_first_word_had(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"words": 12, "pace_ms": 40, "even": True, "first_word_s": 0})
+    heard = await hear(client, lane, clocks=clocks(first_word_s=SHORT, idle_s=SHORT))
+    assert heard.failed is None
+    assert heard.took > SHORT
+
+
+async def test_the_total_ends_a_reply_that_goes_on_and_on(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"words": 1000, "pace_ms": 20, "first_word_s": 0})
+    heard = await hear(client, lane, clocks=clocks(total_s=0.4))
+    assert heard.failed is not None
+    assert heard.failed.failure is F.IDLE_TIMEOUT
+    assert heard.failed.code == "total"
+    assert heard.text
+    assert 0.4 <= heard.took < 0.4 + SLACK
+
+
+async def test_a_provider_is_not_blamed_for_the_time_its_reader_took(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    """A slow store between two words must not look like a silent provider."""
+    import asyncio
+    from contextlib import aclosing
+
+    from routing.adapters.openai import OpenAIAdapter
+    from tests.adapters.hearing import ASK
+
+    provider.will({"words": 6, "pace_ms": 30, "even": True, "first_word_s": 0})
+    said = []
+    async with aclosing(OpenAIAdapter(client).stream(lane, ASK, clocks(idle_s=0.1))) as events:
+        async for event in events:
+            said.append(event)
+            await asyncio.sleep(0.15)
+    assert len(said) > 2

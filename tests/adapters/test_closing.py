@@ -1,0 +1,221 @@
+"""Whoever stops listening is heard by the provider within 0.2 s, wherever the call stands (T14)."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from routing.adapters.openai import OpenAIAdapter
+from routing.adapters.transport import Transport, build_client
+from routing.contracts import Ask, Message
+from tests.adapters.hearing import ASK, CLOCKS, HEAD, STOP, chunk, lane_at, raw_server, taken
+
+WITHIN_S = 0.2
+
+
+class Upstream:
+    """A provider that gets as far as it is told, then only watches its socket."""
+
+    def __init__(self, upto: str) -> None:
+        self._upto = upto
+        self.reached = asyncio.Event()
+        self.left = asyncio.Event()
+        self.left_at = 0.0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if self._upto == "unread":
+                # It takes the head of the request and nothing of its long body.
+                await reader.readuntil(b"\r\n\r\n")
+                self.reached.set()
+                await self._until_gone(writer)
+            else:
+                await taken(reader)
+                if self._upto in ("head", "words"):
+                    writer.write(HEAD)
+                if self._upto == "words":
+                    writer.write(chunk("One"))
+                self.reached.set()
+                await reader.read()
+        except ConnectionError:
+            pass
+        finally:
+            self.left_at = time.perf_counter()
+            self.left.set()
+
+    async def _until_gone(self, writer: asyncio.StreamWriter) -> None:
+        """Watch for the client to leave without reading: only writing shows it."""
+        while True:
+            writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+
+async def listen(
+    client: httpx.AsyncClient, url: str, ask: Ask = ASK, *, spoke: asyncio.Event | None = None
+) -> None:
+    async with aclosing(OpenAIAdapter(client).stream(lane_at(url), ask, CLOCKS)) as events:
+        async for _ in events:
+            if spoke is not None:
+                spoke.set()
+
+
+async def cancelled_in_time(client: httpx.AsyncClient, url: str, upstream: Upstream, ask: Ask = ASK) -> None:
+    spoke = asyncio.Event()
+    task = asyncio.create_task(listen(client, url, ask, spoke=spoke))
+    await asyncio.wait_for(upstream.reached.wait(), 5)
+    if upstream._upto == "words":
+        await asyncio.wait_for(spoke.wait(), 5)
+    began = time.perf_counter()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.perf_counter() - began < WITHIN_S
+    await asyncio.wait_for(upstream.left.wait(), 5)
+    assert upstream.left_at - began < WITHIN_S
+
+
+@pytest.mark.parametrize("upto", ["request", "head", "words"])
+async def test_a_cancelled_call_closes_the_connection(client: httpx.AsyncClient, *, upto: str) -> None:
+    upstream = Upstream(upto)
+    async with raw_server(upstream.serve) as url:
+        await cancelled_in_time(client, url, upstream)
+
+
+# aiohttp warns of bodies above 1 MiB, which no question reaches outside this test.
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
+async def test_a_call_cancelled_while_its_question_is_still_being_sent_closes_the_connection(
+    client: httpx.AsyncClient,
+) -> None:
+    upstream = Upstream("unread")
+    # More than the system's buffers take, so that most of it has not left us.
+    long = Ask(reference="long", messages=(Message(role="user", text="x" * 16_000_000),))
+    async with raw_server(upstream.serve) as url:
+        await cancelled_in_time(client, url, upstream, long)
+
+
+async def test_leaving_at_a_word_closes_the_connection(client: httpx.AsyncClient) -> None:
+    upstream = Upstream("words")
+    async with raw_server(upstream.serve) as url:
+        async with aclosing(OpenAIAdapter(client).stream(lane_at(url), ASK, CLOCKS)) as events:
+            async for _ in events:
+                break
+            began = time.perf_counter()
+        assert time.perf_counter() - began < WITHIN_S
+        await asyncio.wait_for(upstream.left.wait(), 5)
+        assert upstream.left_at - began < WITHIN_S
+
+
+async def test_a_timeout_closes_the_connection(client: httpx.AsyncClient) -> None:
+    from dataclasses import replace
+
+    from tests.adapters.hearing import hear
+
+    upstream = Upstream("words")
+    async with raw_server(upstream.serve) as url:
+        heard = await hear(client, lane_at(url), clocks=replace(CLOCKS, idle_s=0.1))
+        ended = time.perf_counter()
+        assert heard.failed is not None
+        await asyncio.wait_for(upstream.left.wait(), 5)
+        assert upstream.left_at - ended < WITHIN_S
+
+
+async def test_a_server_that_never_closes_does_not_hold_a_finished_reply(client: httpx.AsyncClient) -> None:
+    left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await taken(reader)
+        writer.write(HEAD + chunk("All said.") + STOP)
+        await reader.read()
+        left.set()
+
+    async with raw_server(serve) as url:
+        await asyncio.wait_for(listen(client, url), 2)
+        await asyncio.wait_for(left.wait(), 2)
+
+
+async def test_many_cancelled_calls_leave_a_client_that_still_calls(client: httpx.AsyncClient) -> None:
+    """Cancelling must not use up anything a later call needs."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await taken(reader)
+        if b"turn-7" in request:
+            writer.write(HEAD + chunk("Here.") + STOP)
+            return
+        await reader.read()
+
+    async with raw_server(serve) as url:
+        for round_ in range(5):
+            waiting = Ask(reference=f"wait-{round_}", messages=ASK.messages)
+            tasks = [asyncio.create_task(listen(client, url, waiting)) for _ in range(60)]
+            await asyncio.sleep(0.002 * round_)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait_for(listen(client, url), 5)
+
+
+# Over TLS, where closing politely would wait for the other end.
+
+
+@asynccontextmanager
+async def tls_server(upstream: Upstream, folder: Path) -> AsyncIterator[tuple[str, ssl.SSLContext]]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = folder / "certificate.pem"
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    pem.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(pem)
+    async with raw_server(upstream.serve, ssl=serving) as url:
+        yield url, ssl.create_default_context(cafile=str(pem))
+
+
+@pytest.mark.parametrize("upto", ["request", "words"])
+async def test_a_cancelled_call_closes_a_tls_connection_as_fast(
+    transport: Transport, tmp_path: Path, *, upto: str
+) -> None:
+    upstream = Upstream(upto)
+    async with (
+        tls_server(upstream, tmp_path) as (url, trust),
+        build_client(transport=transport, context=trust) as client,
+    ):
+        await cancelled_in_time(client, url, upstream)
+
+
+async def test_a_certificate_nobody_vouches_for_is_a_network_failure(
+    client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    from routing.errors import FailureClass
+    from tests.adapters.hearing import hear
+
+    upstream = Upstream("words")
+    async with tls_server(upstream, tmp_path) as (url, _):
+        heard = await hear(client, lane_at(url))
+    assert heard.failed is not None
+    assert heard.failed.failure is FailureClass.NETWORK

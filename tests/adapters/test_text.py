@@ -1,0 +1,98 @@
+"""Text survives: odd but lawful bytes, floods, and what is said beside the words, over both transports."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from routing.contracts import Lane
+from tests.adapters.hearing import hear
+from tests.processes import Rehearsal
+
+PIECES = ["One", " two", " three", " four", " five"]
+
+
+def saying(**fault: Any) -> dict[str, Any]:
+    return {"pieces": PIECES, "pace_ms": 0, "first_word_s": 0, **fault}
+
+
+ODD = [
+    "split_utf8", "bom", "cr", "crlf", "comments", "unknown_events", "empty_choices", "no_delta", "null_content",
+    "lone_surrogate", "split_surrogate", "nul", "separators", "reasoning", "finish_with_words", "no_done",
+    "no_last_blank",
+]  # fmt: skip
+SLIPPED_IN = {
+    "split_utf8": " ✓ 👩🏽‍🚀 שלום",
+    "lone_surrogate": " \ufffd?",
+    "split_surrogate": " \U0001f30d",
+    "nul": " ab",
+    "separators": " a\u2028b\u2029c\x85d\x0be",
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_odd_but_lawful_bytes_change_no_word(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, odd: str
+) -> None:
+    provider.will(saying(odd=[odd]))
+    heard = await hear(client, lane)
+    assert heard.failed is None
+    ending = " The end." if odd == "finish_with_words" else ""
+    assert heard.text == "One" + SLIPPED_IN.get(odd, "") + " two three four five" + ending
+    heard.text.encode()
+
+
+async def test_all_oddities_together_change_no_word(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will(saying(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
+    heard = await hear(client, lane)
+    assert heard.failed is None
+    assert heard.text == (
+        "One \ufffd? ab a\u2028b\u2029c\x85d\x0be \U0001f30d ✓ 👩🏽‍🚀 שלום two three four five The end."
+    )
+
+
+async def test_a_flood_of_twenty_thousand_tokens_arrives_whole(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    provider.will({"words": 20_000, "pace_ms": 0, "first_word_s": 0})
+    heard = await hear(client, lane)
+    assert heard.failed is None
+    assert len(heard.text.split()) == 20_000
+
+
+async def test_a_whole_answer_to_a_request_for_a_stream_is_read_as_well(
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+) -> None:
+    body = '{"choices": [{"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}]}'
+    provider.will({"body": body, "content_type": "application/json"})
+    heard = await hear(client, lane)
+    assert heard.failed is None
+    assert heard.text == "Hello."
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"retry-after-ms": "1500", "Retry-After": "99"}, 1.5),
+        ({"x-ms-retry-after-ms": "250"}, 0.25),
+        ({}, None),
+    ],
+)
+async def test_the_time_a_provider_names_travels_with_the_failure(
+    client: httpx.AsyncClient,
+    lane: Lane,
+    provider: Rehearsal,
+    *,
+    headers: dict[str, str],
+    seconds: float | None,
+) -> None:
+    provider.will({"status": 429, "error": "rate_limit", "headers": headers})
+    heard = await hear(client, lane)
+    assert heard.failed is not None
+    assert heard.failed.retry_after_s == seconds
+    assert heard.failed.code == "rate_limit_exceeded"
