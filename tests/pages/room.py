@@ -134,12 +134,15 @@ class Room:
         await self.page.goto(f"{self.base_url}{path}")
         return await self.ready()
 
+    async def go_to(self, path: str) -> None:
+        """Open a page of the service that is not the room."""
+        await self.page.goto(f"{self.base_url}{path}")
+
     async def back(self) -> None:
-        """Press Back, and wait until something else is there."""
-        before = self.page.url
-        # From a timer, because the answer to the call itself would be lost with the page.
-        await self.page.evaluate("() => { setTimeout(() => history.back()); }")
-        await self.page.wait_for_url(lambda url: url != before, wait_until="commit")
+        """Press Back, and wait until something is there: another page, or the same one anew."""
+        async with self.page.expect_event("framenavigated"):
+            # From a timer, because the answer to the call itself would be lost with the page.
+            await self.page.evaluate("() => { setTimeout(() => history.back()); }")
 
     @property
     def context(self) -> BrowserContext:

@@ -1,0 +1,106 @@
+"""What a screen reader hears: each finished sentence once, drafted lines at once, and never a token (A4)."""
+
+from playwright.async_api import expect
+
+from tests.pages.conftest import OpenRoom
+from tests.pages.script import Script, snapshot
+from tests.people import People
+from tests.processes import Rehearsal
+
+
+async def test_each_finished_sentence_is_heard_once_and_nothing_else(
+    open_room: OpenRoom, people: People, rehearsal: Rehearsal
+) -> None:
+    room = await (await open_room()).enter(people.rosa)
+    text = "Good morning. It is 3.5 miles to the sea. Shall we go?\n\nBring a coat, e.g. the red one"
+    rehearsal.will({"say": text, "split": 3}, times=1)
+
+    await room.asked("Where shall we go?")
+
+    assert await room.heard() == [
+        "Good morning.",
+        "It is 3.5 miles to the sea.",
+        "Shall we go?",
+        "Bring a coat, e.g. the red one",
+    ]
+
+
+async def test_a_sentence_is_heard_when_it_is_finished_and_not_before(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+
+    script.say(1, "Good ", "morn", "ing. ", "How ")
+    await expect(room.reply(turn)).to_have_text("Good morning. How")
+    assert await room.heard() == ["Good morning."]
+    script.say(1, "are you?", after=4)
+    await expect(room.reply(turn)).to_have_text("Good morning. How are you?")
+    assert await room.heard() == ["Good morning."]
+    script.tell({"type": "complete", "turn": 1, "seq": 5})
+    await room.becomes(turn, "complete")
+
+    assert await room.heard() == ["Good morning.", "How are you?"]
+
+
+async def test_the_waiting_the_opening_and_the_pause_line_are_heard_at_once_and_in_order(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+
+    script.tell({"type": "waiting", "turn": 1, "line": "I will come to you."})
+    await expect(room.line(turn)).to_have_text("I will come to you.")
+    assert await room.heard() == ["I will come to you."]
+    script.tell({"type": "opening", "turn": 1, "kind": "reduced", "line": "I am a bit slower."})
+    script.say(1, "Good. ", "I was")
+    await expect(room.reply(turn)).to_have_text("Good. I was")
+    assert await room.heard() == ["I will come to you.", "I am a bit slower.", "Good."]
+    script.tell({"type": "paused", "turn": 1, "seq": 2, "line": "I have to stop."})
+    await room.becomes(turn, "paused")
+
+    assert (await room.heard())[3:] == ["I was", "I have to stop."]
+
+
+async def test_what_was_there_before_is_not_read_out_on_arrival(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    speaking = snapshot(2, reply="Already said. Half a sen", state="speaking", seq=4)
+    script = await Script.behind(room, people.rosa, [snapshot(1), speaking])
+
+    script.say(2, "tence. ", "And more.", after=4)
+    script.tell({"type": "complete", "turn": 2, "seq": 6})
+    await room.becomes(room.turns.nth(1), "complete")
+
+    assert await room.heard() == ["Half a sentence.", "And more."]
+
+
+async def test_a_new_line_reads_nothing_twice(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+    script.say(1, "One. ", "Two. ", "Thr")
+    await expect(room.reply(turn)).to_have_text("One. Two. Thr")
+
+    script.turns[0] |= {"reply": "One. Two. Three. Four. Fi", "seq": 5}
+    await script.close(4408)
+    await script.until_connected(2)
+    script.say(1, "ve.", after=5)
+    script.tell({"type": "complete", "turn": 1, "seq": 6})
+    await room.becomes(turn, "complete")
+
+    assert await room.heard() == ["One.", "Two.", "Three.", "Four.", "Five."]
+
+
+async def test_the_conversation_itself_is_not_live(open_room: OpenRoom, people: People) -> None:
+    room = await (await open_room()).enter(people.rosa)
+    await room.asked("Hello.")
+
+    live = await room.page.evaluate(
+        """() => Array.from(document.querySelectorAll("[aria-live], [role=log], [role=status], [role=alert]"))
+          .filter((region) => region.getAttribute("aria-live") !== "off")
+          .map((region) => region.hasAttribute("data-status"))"""
+    )
+
+    assert live == [True]

@@ -1,0 +1,96 @@
+"""Focus and scroll never move by themselves: only for a reader at the end, and never past the start of the reply."""
+
+from playwright.async_api import expect
+
+from tests.pages.conftest import OpenRoom
+from tests.pages.script import Script, snapshot
+from tests.people import People
+
+LONG = "This sentence goes on for a little while and then it ends. " * 3
+SEEN = """(selector) => {
+  const found = document.querySelectorAll(selector);
+  const box = found[found.length - 1].getBoundingClientRect();
+  return box.top >= 0 && box.top < innerHeight;
+}"""
+AT_END = "() => document.documentElement.scrollHeight - innerHeight - scrollY < 2"
+
+
+async def test_a_reader_who_has_scrolled_up_is_left_alone(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa, [snapshot(id, reply=LONG) for id in range(1, 20)])
+    await room.say("Hello.")
+    await room.page.evaluate("scrollTo(0, 500)")
+    newest = room.page.get_by_role("button", name="Go to the newest")
+    await expect(newest).to_be_visible()
+
+    script.say(20, *[LONG] * 10)
+    await expect(room.reply(room.turns.last)).to_contain_text("sentence")
+    script.tell({"type": "complete", "turn": 20, "seq": 10})
+    await room.becomes(room.turns.last, "complete")
+
+    assert await room.page.evaluate("scrollY") == 500
+    await newest.click()
+    assert await room.page.evaluate(AT_END)
+    await expect(newest).to_be_hidden()
+    await expect(room.box).to_be_focused()
+
+
+async def test_a_reader_at_the_end_sees_new_words_but_never_loses_the_start_of_the_reply(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa, [snapshot(id) for id in range(1, 20)])
+    assert await room.page.evaluate(AT_END)
+    turn = await room.say("Hello.")
+
+    script.say(20, LONG)
+    await expect(room.reply(turn)).to_contain_text("ends.")
+    assert await room.page.evaluate(AT_END)
+    script.say(20, *[LONG] * 30, after=1)
+    script.tell({"type": "complete", "turn": 20, "seq": 31})
+    await room.becomes(turn, "complete")
+
+    assert not await room.page.evaluate(AT_END)
+    assert await room.page.evaluate(SEEN, "[data-turns] > article:last-child h2")
+
+
+async def test_a_reader_who_goes_to_the_end_of_a_long_reply_goes_on_with_it(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+    script.say(1, *[LONG] * 30)
+    await expect(room.reply(turn)).to_contain_text("ends.")
+    await room.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+
+    script.say(1, *[LONG] * 10, "The last words.", after=30)
+    await expect(room.reply(turn)).to_contain_text("The last words.")
+
+    assert await room.page.evaluate(AT_END)
+
+
+async def test_the_focus_stays_where_it_is_through_every_state(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    moved = """() => {
+      window.moved = [];
+      document.addEventListener("focusin", (event) => window.moved.push(event.target.outerHTML));
+      document.addEventListener("focusout", (event) => window.moved.push("out"));
+    }"""
+    turn = await room.say("Hello.")
+    await room.finished.focus()
+    await room.page.evaluate(moved)
+
+    script.tell({"type": "waiting", "turn": 1, "line": "I will come to you."})
+    script.tell({"type": "opening", "turn": 1, "kind": "reduced", "line": "I am a bit slower."})
+    script.say(1, "Good. ", "I was")
+    script.tell({"type": "paused", "turn": 1, "seq": 2, "line": "I have to stop."})
+    await room.becomes(turn, "paused")
+    await script.close(4503)
+    await script.until_connected(2)
+    script.tell({"type": "problem", "code": "bad_frame", "line": "That did not get through."})
+    await expect(room.problem).to_be_visible()
+
+    await expect(room.finished).to_be_focused()
+    assert await room.page.evaluate("window.moved") == []
