@@ -56,9 +56,9 @@ def is_current(lock: str) -> bool:
 
 
 def works() -> bool:
-    """Whether the environment's Python runs and finds its packages."""
+    """Whether the environment's Python runs, and is still the one that its packages were put there for."""
     try:
-        return subprocess.run([PYTHON, "-c", "import django"], capture_output=True).returncode == 0
+        return subprocess.run([PYTHON, "-c", "import pip"], capture_output=True).returncode == 0
     except OSError:
         return False
 

@@ -199,6 +199,9 @@ class EmbeddedPostgres:
         if self._child is not None:
             self._child.wait()
             self._child = None
+        sockets = self._socket_folder()
+        if not sockets.is_relative_to(self._folder):
+            shutil.rmtree(sockets, ignore_errors=True)
 
     def _socket_folder(self) -> Path:
         folder = self._folder / "socket"

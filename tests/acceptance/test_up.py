@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -266,7 +267,9 @@ def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
         if reaches_python(person)
         else Account(uid=person.pw_uid, gid=person.pw_gid, prefix=passing_prefix(person))
     )
-    change = {} if account.prefix else {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
+    change: dict[str, Any] = (
+        {} if account.prefix else {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": []}
+    )
 
     with up(state, command=account.command([ROOT / "scripts" / "up"]), **change) as run:
         run.ready()

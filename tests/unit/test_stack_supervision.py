@@ -196,7 +196,7 @@ def test_a_program_that_dies_is_started_again(supervisor: Supervisor) -> None:
 
     child.popen.kill()
 
-    look_until(supervisor, lambda: child.popen is not None and child.popen.pid != first)
+    look_until(supervisor, lambda: getattr(child.popen, "pid", first) != first)
 
 
 def test_one_that_dies_at_once_again_and_again_waits_longer_each_time(supervisor: Supervisor) -> None:
