@@ -113,6 +113,11 @@ class Outbox:
         """Try again what could not be read before."""
         self._run()
 
+    async def settle(self) -> None:
+        """Wait until everything that was offered is on its way."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
     def close(self) -> None:
         """Send nothing more."""
         self._closed = True

@@ -9,7 +9,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.access import Doorkeeper
-from companion.consumers import Sockets
+from companion.consumers import COME_BACK, Sockets
 from companion.doorbell import Doorbell
 from companion.engine import Caller
 from companion.folding import EndedTurn
@@ -106,8 +106,16 @@ class Process:
             async with asyncio.timeout(self.house.store_within_s + 1):
                 await self.runner.pause_all()
         finally:
-            await self.sockets.close_all(4503)
+            await self._say_goodbye()
             log.info("process.drained process=%s", self.id)
+
+    async def _say_goodbye(self) -> None:
+        try:
+            async with asyncio.timeout(self.house.store_within_s):
+                await self.watchers.settle()
+        except (psycopg.Error, TimeoutError):
+            log.warning("process.goodbye_without_database process=%s", self.id)
+        await self.sockets.close_all(COME_BACK)
 
     async def stop(self) -> None:
         """End the loops, give up the heartbeat and close the pool."""

@@ -82,6 +82,14 @@ class Watchers:
                 outbox.nudge()
                 self.changed((turn, conversation) for turn in outbox.unended())
 
+    async def settle(self) -> None:
+        """Show every socket the end of what has ended, and wait until that is on its way. Raises psycopg.Error."""
+        self.refresh()
+        changed, self._changed = self._changed, set()
+        await self._read(changed)
+        outboxes = [outbox for group in self._outboxes.values() for outbox in group]
+        await asyncio.gather(*(outbox.settle() for outbox in outboxes))
+
     async def run(self) -> None:
         """Read what changed, and follow turns elsewhere, until cancelled."""
         while True:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import httpx
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
+from django.db import connection
 
 from companion import access
 from companion.models import Conversation, Participant, Site, Turn
+from ops.models import Supervision
 
 Result = TypeVar("Result")
 
@@ -22,7 +24,15 @@ _database = ThreadPoolExecutor(1, thread_name_prefix="database")
 
 def in_database(call: Callable[[], Result]) -> Result:
     """Call something that uses Django's connection, from anywhere."""
-    return _database.submit(call).result()
+    return _database.submit(_called, call).result()
+
+
+def _called(call: Callable[[], Result]) -> Result:
+    try:
+        return call()
+    finally:
+        # Back to the pool, which looks at a connection before it gives it out again: tests restart the database.
+        connection.close()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +84,24 @@ class People:
         """A stranger: a participant of another site."""
         return self.participant("Otto", site=self.elsewhere)
 
+    @property
+    def password(self) -> str:
+        """What every member of staff signs in with."""
+        return self._word
+
     def sam(self) -> User:
-        """Rosa's supervisor; the password is the last word of the name."""
+        """Rosa's supervisor: of her site, and of no other."""
+        sam = self._staff("sam")
+        in_database(lambda: Supervision.objects.create(user=sam, site=self.site))
+        return sam
+
+    def ines(self) -> User:
+        """An operator: of all sites."""
+        ines = self._staff("ines")
+        in_database(lambda: ines.groups.add(Group.objects.get_or_create(name="operators")[0]))
+        return ines
+
+    def _staff(self, name: str) -> User:
         return in_database(
-            lambda: User.objects.create_user(f"sam-{self._word}", password=self._word, is_staff=True)
+            lambda: User.objects.create_user(f"{name}-{self._word}", password=self._word, is_staff=True)
         )

@@ -81,7 +81,8 @@ TEMPLATES = [
 ]
 
 # Pages take their connections from Django's own pool; turns and sockets never use the ORM at all.
-DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
+# Each is asked whether it still lives before it is used, so a database that restarted costs no page an error.
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0, conn_health_checks=True)}
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -1,0 +1,179 @@
+"""Whatever dies, every turn ends in a stored state, what was seen is what is stored, and the question is answered (T11)."""
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+import websockets
+
+from companion.models import Turn
+from ops.stack.postgres import EmbeddedPostgres
+from tests.page_socket import Page
+from tests.patience import until
+from tests.people import People, Person
+from tests.processes import Rehearsal, Web
+
+SLOW = {"pace_ms": 25, "words": 400}
+WITHIN_S = 15.0
+
+
+async def speaking(page: Page, text: str = "What helps against fear?", pieces: int = 3) -> int:
+    """Ask, and read until so many pieces have come; returns the turn."""
+    await page.say(text)
+    turn: int = (await page.until("accepted"))["turn"]
+    for _ in range(pieces):
+        await page.until("words", turn=turn)
+    return turn
+
+
+async def read_until_gone(page: Page) -> None:
+    with contextlib.suppress(websockets.ConnectionClosed):
+        while True:
+            await page.next()
+
+
+async def comes_back(web: Web, person: Person, cookie: str, turn: int, seen: str) -> None:
+    """On `web` the turn reads as paused within the time allowed, and the next message answers it."""
+    began = time.monotonic()
+    while True:
+        async with Page(web.socket_url, cookie) as page:
+            turns = (await page.next())["conversation"]["turns"]
+            [snapshot] = [one for one in turns if one["id"] == turn]
+            if snapshot["state"] in {"waiting", "speaking"}:
+                await page.ending(turn, within_s=WITHIN_S)
+        assert time.monotonic() - began < WITHIN_S
+        if snapshot["state"] == "paused":
+            break
+    assert snapshot["reply"] == ""
+    # It reads as paused from the moment the lease is over; the sweep writes that down within a second.
+    await until(lambda: stored(person, turn).state == "paused", within_s=WITHIN_S)
+    assert stored(person, turn).reply.startswith(seen)
+    async with Page(web.socket_url, cookie) as page:
+        await page.say("hello?")
+        ending = await page.ending()
+        assert ending["type"] == "complete"
+        assert "opening" in page.kinds(ending["turn"])
+    assert stored(person, turn).answered_by_id == ending["turn"]
+
+
+def stored(person: Person, turn: int) -> Turn:
+    [row] = [one for one in person.turns() if one.pk == turn]
+    return row
+
+
+async def test_a_process_killed_at_a_random_moment_leaves_a_paused_turn_and_a_held_question(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    doomed, left = another_web(), another_web()
+    rosa = people.rosa
+    cookie = rosa.sign_in(left.url)
+    rehearsal.will(SLOW, times=1)
+    async with Page(doomed.socket_url, cookie) as page:
+        turn = await speaking(page, pieces=random.randrange(1, 12))
+        doomed.kill()
+        await read_until_gone(page)
+        seen = page.words(turn)
+    await until(lambda: rosa.turns()[0].state == "paused", within_s=WITHIN_S)
+    assert stored(rosa, turn).reason == "lost"
+    await comes_back(left, rosa, cookie, turn, seen)
+
+
+async def test_all_processes_killed_and_one_started_leaves_nobody_stuck(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    webs = [another_web(), another_web()]
+    cast = [people.participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
+    cookies = [person.sign_in(webs[0].url) for person in cast]
+    rehearsal.will(SLOW)
+    async with contextlib.AsyncExitStack() as stack:
+        pages = [
+            await stack.enter_async_context(Page(webs[number % 2].socket_url, cookie))
+            for number, cookie in enumerate(cookies)
+        ]
+        turns = await asyncio.gather(*(speaking(page) for page in pages))
+        for web in webs:
+            web.kill()
+        await asyncio.gather(*(read_until_gone(page) for page in pages))
+    rehearsal.clear()
+    started = another_web()
+    for person, cookie, page, turn in zip(cast, cookies, pages, turns, strict=True):
+        await comes_back(started, person, cookie, turn, page.words(turn))
+
+
+async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long_ones(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    leaving, left = another_web(), another_web()
+    rosa, ada = people.rosa, people.participant("Ada")
+    hers, adas = rosa.sign_in(left.url), ada.sign_in(left.url)
+    rehearsal.will({"pace_ms": 25, "words": 60}, times=1, match="short")
+    rehearsal.will({"pace_ms": 50, "words": 1_000}, times=1, match="long")
+    async with Page(leaving.socket_url, hers) as short, Page(leaving.socket_url, adas) as long:
+        short_turn = await speaking(short, "A short one.", pieces=1)
+        long_turn = await speaking(long, "A long one.", pieces=1)
+        # A request that never ends must not keep the process from leaving.
+        half_sent, writer = await asyncio.open_connection("127.0.0.1", leaving.port)
+        writer.write(b"POST /card/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nhalf")
+        await writer.drain()
+        leaving.signal(signal.SIGTERM)
+        assert (await short.ending(short_turn))["type"] == "complete"
+        assert (await long.ending(long_turn))["type"] == "paused"
+        assert await asyncio.gather(short.close_code(), long.close_code()) == [4503, 4503]
+        writer.close()
+        del half_sent
+    assert await asyncio.to_thread(leaving.end, 20) == 0
+    row = stored(ada, long_turn)
+    assert (row.state, row.reason) == ("paused", "drained")
+    assert row.reply == long.words(long_turn)
+    await comes_back(left, ada, adas, long_turn, long.words(long_turn))
+
+
+async def test_a_process_that_slept_beyond_its_lease_shows_nothing_more_of_a_turn_it_lost(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    sleeper, left = another_web(), another_web()
+    rosa = people.rosa
+    cookie = rosa.sign_in(left.url)
+    rehearsal.will(SLOW, times=1)
+    async with Page(sleeper.socket_url, cookie) as page:
+        turn = await speaking(page)
+        sleeper.signal(signal.SIGSTOP)
+        await until(lambda: rosa.turns()[0].state == "paused", within_s=WITHIN_S)
+        swept = stored(rosa, turn).reply
+        sleeper.signal(signal.SIGCONT)
+        ending = await page.ending(turn)
+        assert ending["type"] == "paused"
+        assert swept.startswith(page.words(turn))
+        assert stored(rosa, turn).reply == swept
+    await comes_back(sleeper, rosa, cookie, turn, page.words(turn))
+
+
+@pytest.mark.parametrize("away_s", [0, 10], ids=["restarted at once", "away for ten seconds"])
+async def test_a_database_that_restarts_stops_nobody_for_longer_than_it_is_away(
+    another_web: Callable[..., Web],
+    people: People,
+    rehearsal: Rehearsal,
+    database: EmbeddedPostgres,
+    away_s: int,
+) -> None:
+    web = another_web()
+    rosa = people.rosa
+    cookie = rosa.sign_in(web.url)
+    rehearsal.will(SLOW, times=1)
+    async with Page(web.socket_url, cookie) as page:
+        turn = await speaking(page)
+        reading = asyncio.create_task(page.ending(turn, within_s=60))
+        await asyncio.to_thread(database.stop, "immediate")
+        await asyncio.sleep(away_s)
+        await asyncio.to_thread(database.start)
+        ending = await reading
+    seen = page.words(turn)
+    assert stored(rosa, turn).reply == seen
+    if ending["type"] == "complete":
+        return
+    assert (ending["type"], stored(rosa, turn).state) == ("paused", "paused")
+    await comes_back(web, rosa, cookie, turn, seen)
