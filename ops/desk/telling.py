@@ -8,7 +8,7 @@ from typing import Any
 
 from companion.states import State
 from ops.desk.meanings import meaning_of
-from ops.desk.stories import Story, Tried
+from ops.desk.shapes import Story, Tried
 
 TIMES = ("created_at", "wait_until", "admitted_at", "first_word_at", "closed_at")
 

@@ -18,7 +18,8 @@ from companion.access import end_visit
 from ops.desk import audit
 from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import meaning_of
-from ops.desk.stories import Entry, Shelf, Story, Tried, shelf, story
+from ops.desk.shapes import Entry, Shelf, Story, Tried
+from ops.desk.stories import shelf, story
 from ops.desk.telling import next_step
 from ops.status import Settings, status
 

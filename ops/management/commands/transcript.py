@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from companion.models import Participant
 from ops.desk import audit, telling
-from ops.desk.stories import Story, people_named, stories_of
+from ops.desk.shapes import Story
+from ops.desk.stories import people_named, stories_of
 
 
 class Command(BaseCommand):

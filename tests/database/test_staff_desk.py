@@ -1,0 +1,200 @@
+"""What staff see of turns over plain HTTP: by site, on record, as text, and without JavaScript."""
+
+import re
+
+import httpx
+import psycopg
+import pytest
+from django.contrib.auth.models import User
+
+from ops.models import AuditEntry, Supervision
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+from tests.staff import at_the_desk, broken_turn, on_record, played_turn, run_out, sign_in
+
+MARKUP = "<script>alert(1)</script> **bold** &amp; <img src=x onerror=alert(2)>"
+
+
+@pytest.mark.parametrize("path", ["/ops/", "/ops/turns/", "/ops/turns/1/"])
+def test_a_page_for_staff_asks_everybody_else_to_sign_in(service: Web, path: str) -> None:
+    answer = httpx.get(service.url + path, trust_env=False)
+    assert answer.status_code == 302
+    assert answer.headers["location"] == f"/staff/sign-in/?next={path}"
+
+
+def test_a_participants_card_opens_no_page_for_staff(service: Web, people: People) -> None:
+    cookies = {"companion": people.rosa.sign_in(service.url)}
+    answer = httpx.get(f"{service.url}/ops/turns/", cookies=cookies, trust_env=False)
+    assert answer.status_code == 302
+
+
+def test_somebody_with_a_password_who_is_not_staff_is_refused_like_a_wrong_password(
+    service: Web, people: People
+) -> None:
+    name = f"visitor-{people.password}"
+    in_database(lambda: User.objects.create_user(name, password=people.password))
+    with httpx.Client(base_url=service.url, trust_env=False) as desk:
+        desk.get("/staff/sign-in/")
+        not_staff = sign_in(desk, name, people.password)
+        wrong = sign_in(desk, people.sam().get_username(), "wrong")
+    for answer in (not_staff, wrong):
+        assert answer.status_code == 200
+        assert "The name or the password is not right." in answer.text
+    assert "companion" not in desk.cookies
+
+
+def test_staff_who_sign_in_where_a_participant_was_end_that_visit(service: Web, people: People) -> None:
+    sam = people.sam()
+    cookie = people.rosa.sign_in(service.url)
+    with httpx.Client(base_url=service.url, trust_env=False, cookies={"companion": cookie}) as desk:
+        desk.get("/staff/sign-in/")
+        desk.cookies.delete("companion")
+        desk.cookies.set("companion", cookie, domain="127.0.0.1", path="/")
+        assert sign_in(desk, sam.get_username(), people.password).status_code == 302
+        assert desk.get("/chat/").status_code == 302
+    assert (
+        httpx.get(f"{service.url}/chat/", cookies={"companion": cookie}, trust_env=False).status_code == 302
+    )
+
+
+async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa, sam = people.rosa, people.sam()
+    turn = await broken_turn(service, rosa, rehearsal)
+    with at_the_desk(service, sam, people.password) as desk:
+        page = desk.get(f"/ops/turns/{turn.pk}/")
+    assert page.status_code == 200
+    assert "no-store" in page.headers["cache-control"]
+    for told in (turn.question, turn.reply, turn.line, "A half answer.", "paused, held", "kept until"):
+        assert told in page.text
+    for told in ("network", "rehearsal-1", "The connection to the provider was refused, or broke off."):
+        assert told in page.text
+    [entry] = on_record(rosa)
+    assert (entry.who, entry.what, entry.note) == (sam.get_username(), "read_story", f"turn {turn.pk}")
+
+
+async def test_a_stranger_at_another_site_is_nowhere_and_nothing_is_on_record(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    otto, sam = people.otto, people.sam()
+    turn = await broken_turn(service, otto, rehearsal)
+    with at_the_desk(service, sam, people.password) as desk:
+        page = desk.get(f"/ops/turns/{turn.pk}/")
+        lists = [desk.get(f"/ops/turns/?show={shelf}").text for shelf in ("paused", "held", "expired")]
+    assert page.status_code == 404
+    assert page.text == httpx.get(f"{service.url}/nothing-here/", trust_env=False).text
+    assert not any("Otto" in text or f"/ops/turns/{turn.pk}/" in text for text in lists)
+    assert on_record(otto) == []
+
+
+async def test_access_that_is_withdrawn_ends_with_the_next_request(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    sam = people.sam()
+    turn = await broken_turn(service, people.rosa, rehearsal)
+    with at_the_desk(service, sam, people.password) as desk:
+        assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 200
+        in_database(lambda: Supervision.objects.filter(user=sam).delete())
+        assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 404
+        in_database(lambda: User.objects.filter(pk=sam.pk).update(is_active=False))
+        assert desk.get("/ops/").status_code == 302
+
+
+async def test_an_operator_sees_the_people_of_every_site(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turns = [await broken_turn(service, person, rehearsal) for person in (people.rosa, people.otto)]
+    with at_the_desk(service, people.ines(), people.password) as desk:
+        assert [desk.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
+
+
+async def test_a_list_holds_no_word_that_anybody_wrote(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal)
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        text = desk.get("/ops/turns/").text
+    assert f"/ops/turns/{turn.pk}/" in text
+    assert turn.question not in text and turn.reply not in text
+
+
+async def test_markup_is_shown_as_text(service: Web, people: People, rehearsal: Rehearsal) -> None:
+    rosa = people.participant("<b>Rosa</b>")
+    turn = await played_turn(service, rosa, rehearsal, question=MARKUP, fault={"say": MARKUP + "\n# Heading"})
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        text = desk.get(f"/ops/turns/{turn.pk}/").text
+    assert turn.reply == MARKUP + "\n# Heading"
+    assert "&lt;b&gt;Rosa&lt;/b&gt;" in text
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; **bold** &amp;amp; &lt;img") == 2
+    assert "# Heading" in text
+    assert not re.search(r"<script|<img src=x|<b>", text)
+
+
+async def test_every_list_holds_what_its_name_says_in_its_own_order(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    first, second, third = (people.participant(name) for name in ("Ada", "Bea", "Cleo"))
+    held = await broken_turn(service, first, rehearsal)
+    later = await broken_turn(service, second, rehearsal)
+    expired = await broken_turn(service, third, rehearsal)
+    run_out(expired)
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        listed = {
+            shelf: [
+                int(turn)
+                for turn in re.findall(
+                    r'href="/ops/turns/(\d+)/"', desk.get(f"/ops/turns/?show={shelf}").text
+                )
+            ]
+            for shelf in ("paused", "held", "expired", "refused", "stopped")
+        }
+    assert listed == {
+        "paused": [expired.pk, later.pk, held.pk],
+        "held": [held.pk, later.pk],
+        "expired": [expired.pk],
+        "refused": [],
+        "stopped": [],
+    }
+
+
+async def test_the_answer_and_the_question_it_answered_point_at_each_other(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    broken = await broken_turn(service, rosa, rehearsal)
+    answer = await played_turn(service, rosa, rehearsal, question="Hello?")
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        assert f'href="/ops/turns/{answer.pk}/"' in desk.get(f"/ops/turns/{broken.pk}/").text
+        text = desk.get(f"/ops/turns/{answer.pk}/").text
+    assert f'href="/ops/turns/{broken.pk}/"' in text
+    assert "I am back. First, what you asked me before." in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ops/turns/?show=nonsense",
+        "/ops/turns/99999999999999999999999/",
+        "/ops/turns/0/",
+    ],
+)
+def test_nonsense_in_an_address_is_not_found(service: Web, people: People, path: str) -> None:
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        assert desk.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("change", ["UPDATE ops_auditentry SET who = 'nobody'", "DELETE FROM ops_auditentry"])
+async def test_the_database_refuses_to_change_the_audit_record(
+    service: Web, people: People, rehearsal: Rehearsal, change: str
+) -> None:
+    rosa = people.rosa
+    in_database(lambda: AuditEntry.objects.create(who="sam", what="read_story", about=rosa.row.pk))
+    from django.conf import settings
+
+    with (
+        psycopg.connect(settings.DATABASE_URL) as connection,
+        pytest.raises(psycopg.Error, match="append-only"),
+    ):
+        connection.execute(change)
+    assert len(on_record(rosa)) == 1

@@ -1,0 +1,70 @@
+"""Staff at their desk, without a browser, and the turns they look at."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import httpx
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from companion.models import Turn
+from ops.models import AuditEntry
+from tests.page_socket import Page
+from tests.people import Person, in_database
+from tests.processes import Rehearsal, Web
+
+
+@contextmanager
+def at_the_desk(service: Web, user: User, password: str) -> Iterator[httpx.Client]:
+    """A signed-in member of staff, as a browser without JavaScript has it."""
+    with httpx.Client(base_url=service.url, trust_env=False) as desk:
+        desk.get("/staff/sign-in/")
+        answer = sign_in(desk, user.get_username(), password)
+        assert (answer.status_code, answer.headers["location"]) == (302, "/ops/")
+        yield desk
+
+
+def sign_in(desk: httpx.Client, name: str, password: str) -> httpx.Response:
+    """Fill in the form and send it."""
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": desk.cookies["csrftoken"]}
+    headers = {"Origin": str(desk.base_url).rstrip("/")}
+    return desk.post("/staff/sign-in/", data=form, headers=headers)
+
+
+async def broken_turn(
+    service: Web,
+    person: Person,
+    rehearsal: Rehearsal,
+    *,
+    question: str = "What helps against fear?",
+    fault: dict[str, Any] | None = None,
+) -> Turn:
+    """A turn of this person that met a fault of the provider (by default a cut after five words), as stored."""
+    return await played_turn(
+        service, person, rehearsal, question=question, fault=fault or {"cut": "fin", "after": 5}
+    )
+
+
+async def played_turn(
+    service: Web, person: Person, rehearsal: Rehearsal, *, question: str, fault: dict[str, Any] | None = None
+) -> Turn:
+    """A turn of this person, played to its end over a real socket, as stored."""
+    if fault is not None:
+        rehearsal.will(fault, times=1)
+    async with Page(service.socket_url, person.sign_in(service.url)) as page:
+        await page.say(question)
+        await page.ending()
+    return person.turns()[-1]
+
+
+def run_out(turn: Turn) -> None:
+    """The hold of this turn's question ran out a minute ago."""
+    past = timezone.now() - timedelta(minutes=1)
+    in_database(lambda: Turn.objects.filter(id=turn.pk).update(held_until=past))
+
+
+def on_record(person: Person) -> list[AuditEntry]:
+    """What is on record about a person, oldest first."""
+    return in_database(lambda: list(AuditEntry.objects.filter(about=person.row.pk).order_by("id")))
