@@ -11,14 +11,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "templates" / "unavailable.html"
-STYLE = Path(__file__).with_name("unavailable.css")
-STYLE_PATH = "/static/unavailable.css"
+HERE = Path(__file__).parent
+FILES = {
+    "/static/unavailable.css": ("text/css; charset=utf-8", HERE / "unavailable.css"),
+    "/static/unavailable.js": ("text/javascript; charset=utf-8", HERE / "unavailable.js"),
+}
 RETRY_AFTER_S = 15
 
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -54,7 +58,9 @@ class _Server(http.server.ThreadingHTTPServer):
         self.socket.close()
         self.socket = listening
         self.page = PAGE.read_bytes()
-        self.style = STYLE.read_bytes()
+        # What was sent by a form is not sent again: its page goes to the front door instead.
+        self.page_after_form = self.page.replace(b'data-next=""', b'data-next="/"')
+        self.files = {path: (kind, file.read_bytes()) for path, (kind, file) in FILES.items()}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller who hung up is no news."""
@@ -69,11 +75,12 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     server: _Server
 
     def answer(self) -> None:
-        """The style sheet, or the page under 503, whatever was asked: an upgrade to a socket as well."""
-        if self.path == STYLE_PATH:
-            self._send(HTTPStatus.OK, "text/css; charset=utf-8", self.server.style)
-        else:
-            self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/html; charset=utf-8", self.server.page)
+        """One of the page's own files, or the page under 503, whatever was asked: an upgrade to a socket as well."""
+        if self.path in self.server.files:
+            self._send(HTTPStatus.OK, *self.server.files[self.path])
+            return
+        page = self.server.page if self.command in {"GET", "HEAD"} else self.server.page_after_form
+        self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/html; charset=utf-8", page)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
 
