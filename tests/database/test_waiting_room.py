@@ -1,0 +1,183 @@
+"""The gate: never more than the ceiling, strict order of arrival, slots leased by heartbeat (Q1, Q4)."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from psycopg_pool import AsyncConnectionPool
+
+from companion.folding import EndedTurn, Ending
+from companion.house import House
+from companion.ledger import Asked, Ledger, Opened, Story
+from companion.models import Process, Turn, Visit
+from companion.waiting_room import Admitted, GateResult
+from ops.project.wiring import build_house
+from ops.stack.postgres import EmbeddedPostgres
+from tests.people import People, Person, in_database
+
+
+class Desk:
+    """One process's ledger, and everything it was told."""
+
+    def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
+        self.id = uuid.uuid4()
+        self.house = house
+        self.pool = pool
+        self.admitted: list[Admitted] = []
+        self.ended: list[EndedTurn] = []
+        self.ledger = Ledger(pool, house, process=self.id, told=self._told)
+
+    def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
+        self.admitted += result.admitted
+        self.ended += [*ended, *result.lost]
+
+    async def beat(self, age_s: float = 0) -> None:
+        async with self.pool.connection() as connection:
+            await connection.execute(
+                "INSERT INTO companion_process (id, host, pid, beat_at, draining, sockets) "
+                "VALUES (%s, 'test', 1, clock_timestamp() - make_interval(secs => %s), false, 0) "
+                "ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at",
+                (self.id, age_s),
+            )
+
+    async def ask(self, person: Person, key: uuid.UUID | None = None) -> Opened:
+        visit = in_database(
+            lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
+        )
+        opened = await self.ledger.open(Asked(visit=visit.pk, key=key or uuid.uuid4(), question="?"))
+        assert opened is not None
+        return opened
+
+    async def end(self, admitted: Admitted) -> EndedTurn | None:
+        ending = Ending(
+            turn=admitted.turn, state="complete", reason="", owner=admitted.owner, fence=admitted.fence
+        )
+        return await self.ledger.close(Story(ending=ending))
+
+
+Desks = Callable[[int], Desk]
+
+
+@pytest.fixture
+async def desks(database: EmbeddedPostgres) -> AsyncIterator[Desks]:
+    """Ledgers of several processes over one database, under the ceiling each test names."""
+    # Turns of other tests would count against the ceiling.
+    in_database(lambda: Process.objects.all().delete())
+    async with pool_of(database.url) as pool:
+        yield lambda ceiling: Desk(pool, with_ceiling(ceiling))
+
+
+@asynccontextmanager
+async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(url, min_size=2, max_size=8, open=False)
+    await pool.open()
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def with_ceiling(ceiling: int) -> House:
+    return replace(build_house(), ceiling=ceiling)
+
+
+def speaking() -> int:
+    return in_database(lambda: Turn.objects.filter(state="speaking").count())
+
+
+async def test_no_more_turns_speak_than_the_ceiling_and_the_rest_wait_in_order(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(3)
+    await desk.beat()
+    cast = [people.participant(f"P{number}") for number in range(8)]
+    opened = [await desk.ask(person) for person in cast]
+    assert [one.turn for one in desk.admitted] == [one.turn for one in opened[:3]]
+    for place in range(3, 8):
+        await desk.end(desk.admitted[place - 3])
+        assert desk.admitted[-1].turn == opened[place].turn
+        assert speaking() == 3
+
+
+async def test_two_processes_that_open_at_once_never_pass_the_ceiling_together(
+    desks: Desks, people: People
+) -> None:
+    one, two = desks(5), desks(5)
+    await asyncio.gather(one.beat(), two.beat())
+    cast = [people.participant(f"P{number}") for number in range(24)]
+    await asyncio.gather(*(desk.ask(person) for desk, person in zip([one, two] * 12, cast, strict=True)))
+    assert speaking() == 5
+    assert len(one.admitted) + len(two.admitted) >= 5
+
+
+async def test_the_slot_of_a_dead_process_is_free_again_and_its_turn_is_paused_with_its_question_held(
+    desks: Desks, people: People
+) -> None:
+    dead, alive = desks(1), desks(1)
+    await asyncio.gather(dead.beat(), alive.beat())
+    lost = await dead.ask(people.participant("Ada"))
+    next_one = await alive.ask(people.participant("Wim"))
+    assert alive.admitted == []
+    await dead.beat(age_s=60)
+    await alive.ledger.gate()
+    assert [one.turn for one in alive.admitted] == [next_one.turn]
+    row = in_database(lambda: Turn.objects.get(pk=lost.turn))
+    assert (row.state, row.reason) == ("paused", "lost")
+    assert row.held_until is not None
+
+
+async def test_a_late_ending_of_a_lost_turn_changes_nothing(desks: Desks, people: People) -> None:
+    desk = desks(1)
+    await desk.beat()
+    opened = await desk.ask(people.participant("Ada"))
+    await desk.beat(age_s=60)
+    await desk.ledger.gate()
+    await desk.beat()
+    assert await desk.end(desk.admitted[0]) is None
+    assert in_database(lambda: Turn.objects.get(pk=opened.turn)).state == "paused"
+
+
+async def test_a_draining_process_is_admitted_nothing_more(desks: Desks, people: People) -> None:
+    desk = desks(4)
+    await desk.beat()
+    in_database(lambda: Process.objects.filter(pk=desk.id).update(draining=True))
+    await desk.ask(people.participant("Ada"))
+    assert desk.admitted == []
+
+
+async def test_one_person_speaks_once_at_a_time_and_keeps_nobody_else_waiting(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(4)
+    await desk.beat()
+    ada, wim = people.participant("Ada"), people.participant("Wim")
+    first = await desk.ask(ada)
+    second = await desk.ask(ada)
+    third = await desk.ask(wim)
+    assert [one.turn for one in desk.admitted] == [first.turn, third.turn]
+    await desk.end(desk.admitted[0])
+    assert desk.admitted[-1].turn == second.turn
+
+
+async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, people: People) -> None:
+    desk = desks(4)
+    await desk.beat()
+    ada, key = people.participant("Ada"), uuid.uuid4()
+    opened = await asyncio.gather(*(desk.ask(ada, key) for _ in range(5)))
+    assert len({one.turn for one in opened}) == 1
+    assert [one.is_new for one in opened].count(True) == 1
+
+
+async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> None:
+    desk = desks(2)
+    await desk.beat()
+    for state in ("complete", "paused", "stopped", "handed_over") * 3:
+        await desk.ask(people.participant("Ada"))
+        admitted = desk.admitted[-1]
+        ending = Ending(turn=admitted.turn, state=state, reason="test")
+        assert await desk.ledger.close(Story(ending=ending)) is not None
+    assert speaking() == 0

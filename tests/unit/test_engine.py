@@ -1,0 +1,205 @@
+"""The story of a turn, stepped without a clock: what is tried, what is not, and what is told at the end (T1 to T5)."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from companion.engine import Answered, Broken, Limits, Say, run_turn
+from companion.prompt import Draft
+from routing.adapters.scripted import ScriptedAdapter, Step, finished
+from routing.chain import Caller, Route
+from routing.contracts import Lane
+from routing.errors import CallFailed, FailureClass
+
+DRAFT = Draft(system="You are Robin.", instruction_held="First:", dialogue=[], held=[], question="Hello?")
+F = FailureClass
+
+
+def lane(name: str, *, context_tokens: int = 8_000) -> Lane:
+    return Lane(
+        name=name,
+        adapter="openai",
+        base_url="http://127.0.0.1/v1",
+        model=f"model-of-{name}",
+        api_key_env=None,
+        failure_domain=name,
+        region="here",
+        context_tokens=context_tokens,
+        max_in_flight=10,
+        connect_ms=1_000,
+        first_word_ms=2_000,
+        idle_ms=3_000,
+    )
+
+
+@dataclass
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    at: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.at += seconds
+
+
+@dataclass
+class Stage:
+    """A turn with scripted lanes."""
+
+    adapter: ScriptedAdapter
+    clock: Clock
+    events: list[Say | Answered | Broken]
+
+    @property
+    def said(self) -> str:
+        return "".join(event.text for event in self.events if isinstance(event, Say))
+
+    @property
+    def end(self) -> Answered | Broken:
+        last = self.events[-1]
+        assert not isinstance(last, Say)
+        return last
+
+    @property
+    def lanes(self) -> list[str]:
+        return [call.lane.name for call in self.adapter.calls]
+
+
+async def play(
+    *scripts: list[Step], lanes: list[Lane] | None = None, draft: Draft = DRAFT, **limits: Any
+) -> Stage:
+    adapter, clock = ScriptedAdapter(*scripts), Clock()
+    chain = tuple(lanes or [lane("one"), lane("two")])
+    route = Route(preset="normal", version=0, lanes=chain, marking="none", ceiling=10)
+    facts: dict[str, Any] = {"seconds": 60.0, "attempts": 4, "random": lambda: 1.0} | limits
+    events: AsyncIterator[Say | Answered | Broken] = run_turn(
+        draft,
+        route,
+        Caller({"openai": adapter}),
+        reference="turn-1",
+        limits=Limits(now=clock.now, sleep=clock.sleep, **facts),
+    )
+    return Stage(adapter, clock, [event async for event in events])
+
+
+async def test_a_reply_is_answered_by_the_first_lane_and_nothing_else_is_asked() -> None:
+    stage = await play(["Hello ", "Rosa.", finished()])
+    assert stage.said == "Hello Rosa."
+    assert isinstance(stage.end, Answered)
+    assert stage.end.lane.name == "one"
+    assert [report.words for report in stage.end.attempts] == [2]
+
+
+@pytest.mark.parametrize("failure", [F.NETWORK, F.SERVER_ERROR, F.OVERLOADED, F.RATE_LIMITED])
+async def test_a_call_worth_another_attempt_waits_with_jitter_and_asks_again(failure: FailureClass) -> None:
+    stage = await play([failure], ["Here.", finished()])
+    assert stage.said == "Here."
+    assert stage.lanes == ["one", "one"]
+    assert len(stage.clock.slept) == 1 and stage.clock.slept[0] > 0
+    assert isinstance(stage.end, Answered)
+    assert [report.failure for report in stage.end.attempts] == [failure, None]
+    assert stage.end.attempts[1].waited_s == stage.clock.slept[0]
+
+
+@pytest.mark.parametrize("failure", list(F))
+async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
+    failure: FailureClass,
+) -> None:
+    stage = await play(["One word", failure], ["never asked", finished()])
+    assert stage.said == "One word"
+    assert len(stage.adapter.calls) == 1
+    assert isinstance(stage.end, Broken)
+    assert stage.end.failure is failure
+    assert stage.end.attempts[0].words == 2
+
+
+@pytest.mark.parametrize(
+    "failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.UNKNOWN, F.CANCELLED, F.LOCAL_LIMIT]
+)
+async def test_what_another_attempt_cannot_mend_goes_to_nobody_else(failure: FailureClass) -> None:
+    stage = await play([failure])
+    assert isinstance(stage.end, Broken)
+    assert stage.clock.slept == []
+
+
+@pytest.mark.parametrize("failure", [F.FIRST_WORD_TIMEOUT, F.IDLE_TIMEOUT, F.INCOMPLETE, F.EMPTY, F.QUOTA])
+async def test_a_lane_that_is_silent_or_spent_hands_over_to_the_next_at_once(failure: FailureClass) -> None:
+    stage = await play([failure], ["From two.", finished()])
+    assert stage.lanes == ["one", "two"]
+    assert stage.clock.slept == []
+
+
+async def test_white_space_alone_is_not_a_word_and_leaves_the_next_lane_open() -> None:
+    stage = await play(["\n\n ", F.INCOMPLETE], ["\n Really.", finished()])
+    assert stage.said == "Really."
+    assert stage.lanes == ["one", "two"]
+    assert [event.opens for event in stage.events if isinstance(event, Say)] == [True]
+
+
+async def test_the_attempts_of_a_turn_are_one_budget_over_all_lanes() -> None:
+    stage = await play(*([F.SERVER_ERROR] for _ in range(4)))
+    assert len(stage.adapter.calls) == 4
+    assert stage.lanes == ["one", "one", "two", "two"]
+    assert isinstance(stage.end, Broken)
+    assert len(stage.end.attempts) == 4
+
+
+async def test_a_retry_after_that_does_not_fit_the_turns_time_is_not_waited_for() -> None:
+    limited = CallFailed(F.RATE_LIMITED, status=429, retry_after_s=300)
+    stage = await play([limited], ["From two.", finished()])
+    assert stage.lanes == ["one", "two"]
+    assert stage.clock.slept == []
+
+
+async def test_a_retry_after_that_fits_is_honoured() -> None:
+    limited = CallFailed(F.RATE_LIMITED, status=429, retry_after_s=5)
+    stage = await play([limited], ["At last.", finished()])
+    assert stage.lanes == ["one", "one"]
+    assert stage.clock.slept[0] >= 5
+
+
+async def test_too_long_goes_only_to_a_lane_with_a_larger_window() -> None:
+    lanes = [
+        lane("small", context_tokens=4_000),
+        lane("same", context_tokens=4_000),
+        lane("large", context_tokens=64_000),
+    ]
+    stage = await play([F.TOO_LONG], ["It fits.", finished()], lanes=lanes)
+    assert stage.lanes == ["small", "large"]
+    assert isinstance((await play([F.TOO_LONG], lanes=lanes[:2])).end, Broken)
+
+
+async def test_the_last_lane_is_bounded_by_the_turns_time_alone() -> None:
+    stage = await play([F.FIRST_WORD_TIMEOUT], ["Late.", finished()])
+    first, last = (call.clocks for call in stage.adapter.calls)
+    assert first.first_word_s == 2.0
+    assert last.first_word_s is None
+    assert last.total_s <= 60.0
+
+
+async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
+    dialogue = [(f"question {number}", "answer " * 300) for number in range(20)]
+    draft = Draft(system="s", instruction_held="i", dialogue=dialogue, held=[], question="Hello?")
+    lanes = [lane("large", context_tokens=64_000), lane("small", context_tokens=4_000)]
+    stage = await play([F.EMPTY], ["Yes.", finished()], lanes=lanes, draft=draft)
+    large, small = (len(call.ask.messages) for call in stage.adapter.calls)
+    assert large > small
+
+
+async def test_leaving_in_the_middle_closes_the_call() -> None:
+    adapter, clock = ScriptedAdapter(["One ", "two ", "three", finished()]), Clock()
+    route = Route(preset="normal", version=0, lanes=(lane("one"),), marking="none", ceiling=1)
+    limits = Limits(seconds=60, attempts=4, now=clock.now, sleep=clock.sleep, random=lambda: 1.0)
+    events = run_turn(DRAFT, route, Caller({"openai": adapter}), reference="turn-1", limits=limits)
+    async for _ in events:
+        break
+    assert adapter.open == 1
+    await events.aclose()  # type: ignore[attr-defined]
+    assert adapter.open == 0
