@@ -99,7 +99,7 @@ async def test_a_call_cancelled_while_its_question_is_still_being_sent_closes_th
 ) -> None:
     upstream = Upstream("unread")
     # More than the system's buffers take, so that most of it has not left us.
-    long = Ask(reference="long", messages=(Message(role="user", text="x" * 16_000_000),))
+    long = Ask(reference="long", messages=(Message(role="user", text="x" * 8_000_000),))
     async with raw_server(upstream.serve) as url:
         await cancelled_in_time(client, url, upstream, long)
 

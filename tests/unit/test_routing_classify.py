@@ -137,8 +137,14 @@ def test_only_a_short_code_is_kept(value: Any, code: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [(b"", "empty_body"), (b"  \n", "empty_body"), (b"<html>", "html"), (b"null", "not_a_stream"), (b"[[", "not_a_stream")],
-)  # fmt: skip
+    [
+        (b"", "empty_body"),
+        (b"  \n", "empty_body"),
+        (b"<html>", "html"),
+        (b"null", "not_a_stream"),
+        (b"[[", "not_a_stream"),
+    ],
+)
 def test_a_200_without_an_event_is_incomplete_and_says_why(body: bytes, code: str) -> None:
     verdict = from_body(body)
     assert (verdict.failure, verdict.code) == (F.INCOMPLETE, code)

@@ -11,7 +11,7 @@ from routing.adapters.translate import class_of
 from routing.errors import FailureClass as F
 
 
-def tree(module: object, root: type[BaseException]) -> list[type[Exception]]:
+def tree(module: object, root: type[Exception]) -> list[type[Exception]]:
     return [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, root)]
 
 
