@@ -6,6 +6,11 @@ import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
+    if sys.argv[1:2] == ["bench"]:
+        # A bench brings a database of its own, whose address must stand before the settings are read.
+        from ops.bench import place
+
+        place.take()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -9,6 +9,7 @@ import gc
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -42,15 +43,25 @@ async def connect(people: Sequence[Speaker]) -> dict[str, Any]:
     return {"connected_s": time.perf_counter() - began}
 
 
-async def ask(people: Sequence[Speaker], label: str) -> dict[str, Any]:
-    """All of them ask at once, each something of their own."""
+async def ask(people: Sequence[Speaker], label: str, *, times: int) -> dict[str, Any]:
+    """All of them ask at once, each something of their own, and again when all have been answered."""
     began = time.process_time()
-    tasks = [
-        asyncio.wait_for(person.ask(f"{label}, person {place}: how are you today?"), WITHIN_S)
-        for place, person in enumerate(people)
-    ]
-    heard = await asyncio.gather(*tasks, return_exceptions=True)
-    answers = [asdict(one) for one in heard if not isinstance(one, BaseException)]
+    answers: list[Any] = []
+    for number in range(1, times + 1):
+        heard = await asyncio.gather(
+            *(
+                asyncio.wait_for(
+                    person.ask(f"{label}, question {number}, person {place}: how are you?"), WITHIN_S
+                )
+                for place, person in enumerate(people)
+            ),
+            return_exceptions=True,
+        )
+        answers += [asdict(one) for one in heard if not isinstance(one, BaseException)]
+        for kind, count in Counter(
+            type(one).__name__ for one in heard if isinstance(one, BaseException)
+        ).items():
+            print(f"{count} of {len(people)} heard nothing: {kind}", file=sys.stderr, flush=True)
     return {"heard": answers, "client_cpu_s": time.process_time() - began}
 
 
@@ -63,7 +74,8 @@ async def main(read: Callable[[], str], write: Callable[[str], None]) -> None:
     gc.freeze()
     gc.disable()
     while line := await asyncio.to_thread(read):
-        write(json.dumps(await ask(people, json.loads(line)["ask"])))
+        asked = json.loads(line)
+        write(json.dumps(await ask(people, asked["ask"], times=asked["times"])))
         gc.collect()
     await asyncio.gather(*(person.close() for person in people))
     await asyncio.sleep(0.1)

@@ -42,7 +42,9 @@ def of_round(
     What is added to the first word is the way there and the way back; the provider's own time is neither.
     """
     whole = [
-        one for one in answer["heard"] if one["whole"] and len(one["delays"]) == words and one["question"] in started
+        one
+        for one in answer["heard"]
+        if one["whole"] and len(one["delays"]) == words and one["question"] in started
     ]
     first = [(started[one["question"]] - one["asked_at"] + one["delays"][0]) * 1000 for one in whole]
     later = [delay * 1000 for one in whole for delay in one["delays"][1:]]

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 OURS = "care companion"
-RELAY_HTTPX = "bare Channels + Daphne + httpx"
+RELAY_STOCK = "bare Channels + Daphne + stock httpx"
+RELAY_TUNED = "bare Channels + Daphne + tuned httpx"
 RELAY_AIOHTTP = "bare Channels + Daphne + aiohttp"
 RELAY_SERVICE = "bare Channels + Daphne + our client"
-DIRECT_HTTPX = "direct call, httpx"
+DIRECT_STOCK = "direct call, stock httpx"
+DIRECT_TUNED = "direct call, tuned httpx"
 DIRECT_SERVICE = "direct call, our client"
 
 WORDS = 80
@@ -29,9 +31,11 @@ SYSTEMS = {
         System(name=OURS, kind="companion"),
         System(name=RELAY_SERVICE, kind="relay"),
         System(name=RELAY_AIOHTTP, kind="relay", client="aiohttp"),
-        System(name=RELAY_HTTPX, kind="relay", client="httpx"),
+        System(name=RELAY_TUNED, kind="relay", client="tuned"),
+        System(name=RELAY_STOCK, kind="relay", client="stock"),
         System(name=DIRECT_SERVICE, kind="direct"),
-        System(name=DIRECT_HTTPX, kind="direct", client="httpx"),
+        System(name=DIRECT_TUNED, kind="direct", client="tuned"),
+        System(name=DIRECT_STOCK, kind="direct", client="stock"),
     )
 }
 EVERY = tuple(SYSTEMS)
@@ -39,12 +43,13 @@ EVERY = tuple(SYSTEMS)
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """So many people who all ask at the same moment, `rounds` times. Times in milliseconds."""
+    """So many people who all ask at the same moment, `times` in a row and `rounds` times over. In milliseconds."""
 
     people: int
     pace_ms: float
     first_word_ms: float
     rounds: int
+    times: int = 1
     systems: tuple[str, ...] = EVERY
 
     @property
@@ -65,13 +70,13 @@ class Plan:
 
 def full() -> Plan:
     """Everything; some minutes."""
-    some = (OURS, RELAY_AIOHTTP, RELAY_HTTPX)
+    some = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
     return Plan(
         participants=200,
         sockets=1000,
         loads=(
-            Load(people=1, pace_ms=0, first_word_ms=0, rounds=40),
-            Load(people=1, pace_ms=10, first_word_ms=100, rounds=5),
+            Load(people=1, pace_ms=0, first_word_ms=0, rounds=5, times=10),
+            Load(people=1, pace_ms=10, first_word_ms=100, rounds=2, times=3),
             Load(people=50, pace_ms=10, first_word_ms=100, rounds=4),
             Load(people=200, pace_ms=10, first_word_ms=100, rounds=4),
             Load(people=200, pace_ms=40, first_word_ms=100, rounds=2, systems=some),
@@ -81,12 +86,12 @@ def full() -> Plan:
 
 def quick() -> Plan:
     """The same questions, fewer times; under a minute."""
-    some = (OURS, RELAY_AIOHTTP, RELAY_HTTPX)
+    some = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
     return Plan(
         participants=200,
         sockets=400,
         loads=(
-            Load(people=1, pace_ms=0, first_word_ms=0, rounds=15),
+            Load(people=1, pace_ms=0, first_word_ms=0, rounds=3, times=8),
             Load(people=50, pace_ms=10, first_word_ms=100, rounds=1),
             Load(people=200, pace_ms=10, first_word_ms=100, rounds=2, systems=some),
             Load(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
@@ -96,6 +101,4 @@ def quick() -> Plan:
 
 def small() -> Plan:
     """A handful of people: enough to see that the bench itself works."""
-    return Plan(
-        participants=4, sockets=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),)
-    )
+    return Plan(participants=4, sockets=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),))

@@ -1,8 +1,8 @@
 """`python -m ops.bench.relay --upstream URL`: what the service is measured against.
 
 The least that Channels and Daphne can be asked to do: pass on what the provider says, frame by frame, to whoever
-asked. It knows nobody, queues nothing and stores nothing. One path for each way to ask the provider:
-`/ws/httpx/`, `/ws/aiohttp/` and `/ws/service/`, the client the service itself uses.
+asked. It knows nobody, queues nothing and stores nothing. One path for each way to ask the
+provider: `/ws/stock/`, `/ws/tuned/` (both httpx), `/ws/aiohttp/`, and `/ws/service/`, the service's own client.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from django.urls import path  # noqa: E402
 
 from ops.bench.clients import Way, way  # noqa: E402
 
-WAYS = ("httpx", "aiohttp", "service")
+WAYS = ("stock", "tuned", "aiohttp", "service")
 
 
 class Relay(AsyncWebsocketConsumer):
@@ -35,12 +35,13 @@ class Relay(AsyncWebsocketConsumer):
     async def _pass_on(self, question: str) -> None:
         ways: dict[str, Way] = self.scope["ways"]
         whole = False
-        async for chunk in ways[self.scope["url_route"]["kwargs"]["way"]](question):
-            choice = chunk["choices"][0]
-            if words := choice["delta"].get("content"):
-                await self.send(text_data=json.dumps({"words": words}))
-            whole = whole or choice["finish_reason"] == "stop"
-        await self.send(text_data=json.dumps({"ended": whole}))
+        try:
+            async for words, finish in ways[self.scope["url_route"]["kwargs"]["way"]](question):
+                if words:
+                    await self.send(text_data=json.dumps({"words": words}))
+                whole = whole or finish == "stop"
+        finally:
+            await self.send(text_data=json.dumps({"ended": whole}))
 
 
 class RelayServer(Server):

@@ -124,22 +124,22 @@ class Bench:
         rounds: dict[str, list[Figures]] = {name: [] for name in crowds}
         for number in range(1, load.rounds + 1):
             for name, crowd in crowds.items():
-                rounds[name].append(self._round(name, crowd, f"Round {number}", people=load.people))
+                rounds[name].append(self._round(name, crowd, load, f"Round {number}"))
         for crowd in crowds.values():
             crowd.leave()
         return {name: together(measured) for name, measured in rounds.items()}
 
-    def _round(self, name: str, crowd: Crowd, label: str, *, people: int) -> Figures:
+    def _round(self, name: str, crowd: Crowd, load: Load, label: str) -> Figures:
         kind = SYSTEMS[name].kind
         cpu = self._cpu.get(kind)
         self._provider.forget()
         served, stored = cpu() if cpu else 0.0, self._database_cpu()
-        answer = crowd.ask(label)
+        answer = crowd.ask(label, times=load.times)
         time.sleep(BREATH_S)
         return of_round(
             answer,
             self._provider.started(),
-            asked=people,
+            asked=load.people * load.times,
             words=WORDS,
             cpu_s=cpu() - served if cpu else None,
             database_cpu_s=self._database_cpu() - stored if kind == "companion" else None,

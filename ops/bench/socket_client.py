@@ -97,7 +97,11 @@ class SocketClient(asyncio.Protocol):
     def _write(self, kind: int, body: bytes) -> None:
         # A mask of noughts is lawful, and leaves the bytes as they are.
         length = len(body)
-        size = struct.pack("!BBH", 0x80 | kind, 0xFE, length) if length > 125 else bytes((0x80 | kind, 0x80 | length))
+        size = (
+            struct.pack("!BBH", 0x80 | kind, 0xFE, length)
+            if length > 125
+            else bytes((0x80 | kind, 0x80 | length))
+        )
         self._transport.write(size + b"\0\0\0\0" + body)
 
 

@@ -44,7 +44,9 @@ class Person:
 
     async def open(self) -> None:
         """Connect, and wait for what this service says first."""
-        self._socket = await connect(self._url, self._headers, heard=self._heard, gone=lambda: self._end(False))
+        self._socket = await connect(
+            self._url, self._headers, heard=self._heard, gone=lambda: self._end(False)
+        )
 
     async def ask(self, question: str) -> Heard:
         """Ask, and listen to the end."""
@@ -132,10 +134,9 @@ class Caller:
     async def ask(self, question: str) -> Heard:
         """Ask, and listen to the end."""
         ear, whole = Ear(time.perf_counter()), False
-        async for chunk in self._way(question):
-            choice = chunk["choices"][0]
-            ear.hear(choice["delta"].get("content") or "", time.perf_counter())
-            whole = whole or choice["finish_reason"] == "stop"
+        async for words, finish in self._way(question):
+            ear.hear(words, time.perf_counter())
+            whole = whole or finish == "stop"
         ear.end(time.perf_counter())
         return Heard(question=question, asked_at=ear.asked_at, delays=ear.delays, whole=whole)
 

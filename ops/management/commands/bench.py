@@ -27,7 +27,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         size = parser.add_mutually_exclusive_group()
         size.add_argument("--quick", action="store_true", help="fewer rounds: under a minute")
-        size.add_argument("--small", action="store_true", help="a handful of people: only to see that it works")
+        size.add_argument(
+            "--small", action="store_true", help="a handful of people: only to see that it works"
+        )
         parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to this file too")
 
     def handle(self, *args: Any, quick: bool, small: bool, **options: Any) -> None:
@@ -55,4 +57,3 @@ class Command(BaseCommand):
     def _say(self, sentence: str) -> None:
         self.stdout.write(sentence)
         self.stdout.flush()
-
