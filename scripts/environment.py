@@ -30,7 +30,7 @@ def main(lock: str) -> int:
     try:
         if is_current(lock):
             return 0
-        with open(ROOT / ".venv.lock", "w") as door:
+        with open(__file__) as door:
             only_one_at_a_time(door)
             if not is_current(lock):
                 make(lock)
