@@ -35,7 +35,7 @@ _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
         r"\b(worr|scared|afraid|nervous|anxious|panic|stress)",
         (
             "Worry can be loud. It helps to say it in plain words, as you did.",
-            "That sounds like a lot to carry at once.",
+            "That sounds like a lot to carry.",
             "It is all right to feel uneasy about this.",
         ),
     ),
@@ -66,7 +66,7 @@ _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         r"\b(walk|garden|bird|rain|sun|weather|outside|park|tree)",
         (
-            "Going outside can help, even for a few minutes.",
+            "Going outside can help, even for a little while.",
             "I like that you notice what is around you.",
             "Fresh air does not fix things, but it can make room.",
         ),
@@ -88,19 +88,19 @@ _ANYTHING = (
 )
 _MIDDLES = (
     "We can look at it together, one small piece at a time.",
-    "There is no hurry here, and there is no wrong way to say it.",
-    "Sometimes it helps to write down what is on your mind, just a few words.",
+    "There is no hurry here. There is no wrong way to say it.",
+    "It can help to write down a few words about it.",
     "You could start with the part that feels lightest.",
-    "A slow breath or a glass of water can be a good first step.",
+    "A slow breath or a glass of water can be a start.",
     "You do not have to sort out all of it today.",
-    "It may help to think of one thing that went all right this week.",
+    "You could think of one thing that went all right this week.",
     "Many people find that a short list makes a big thing look smaller.",
     "You could tell someone who works here about it. They are good at listening.",
     "If it changes from day to day, that is quite usual.",
-    "Even a small change can be enough to make the evening softer.",
+    "Even a small change can be enough for today.",
     "You know yourself well, and you can trust that.",
     "Some things get clearer when they have been said out loud.",
-    "It is fine to leave it for now and come back to it later.",
+    "It is fine to leave it for now and come back later.",
 )
 _CLOSINGS = (
     "Tell me more when you like.",
@@ -109,6 +109,8 @@ _CLOSINGS = (
     "You can stop at any point. That is fine too.",
     "What would make today a little easier?",
 )
+SENTENCES = (*(said for _, openings in _TOPICS for said in openings), *_ANYTHING, *_MIDDLES, *_CLOSINGS)
+"""Everything it can say but its name, for the lint."""
 _NAME = re.compile(r"\b(?:You are|Your name is|named|called)\s+([A-Z][a-z]+)\b")
 _INSTRUCTION = re.compile(r"\b(question|message)s?\b.*\b(answer)\b.*\b(first|before|in order)\b", re.I | re.S)
 _WHO = re.compile(r"\b(who|what) are you\b|\byour name\b|^\s*(hi|hello|hey|good (morning|evening))\b", re.I)

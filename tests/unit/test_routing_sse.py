@@ -1,6 +1,8 @@
 """Server-sent events out of bytes, however they are split."""
 
+import httpx
 import pytest
+from httpx_sse import EventSource
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,3 +100,15 @@ def test_an_event_of_many_lines_is_bounded() -> None:
     with pytest.raises(TooLarge):
         for _ in range(EVENT_LIMIT // 1000 + 2):
             decoder.feed(b"data: " + b"x" * 1000 + b"\n")
+
+
+LINES = st.sampled_from(["data: a", "data:  b", "data", ": c", "event: e", "id: 1", "nonsense", "", ""])
+
+
+@given(st.lists(LINES, max_size=30))
+def test_a_lawful_stream_gives_the_same_events_as_httpx_sse(lines: list[str]) -> None:
+    # It drops a last event without a blank line, and delivers events that hold only an id: neither is asked here.
+    body = "".join(f"{line}\n" for line in [*lines, "", ""]).encode()
+    response = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+    theirs = [Event(event.event, event.data) for event in EventSource(response).iter_sse() if event.data]
+    assert [event for event in decode(body) if event.data] == theirs
