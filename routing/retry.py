@@ -103,8 +103,8 @@ def decide(
 ) -> Decision:
     """What to do after a call that failed before its first word.
 
-    Both counts of attempts include the one that failed. `reused_before`: an earlier attempt of this turn has
-    already been repeated for free. `random` gives numbers from 0 to 1.
+    Both counts of attempts include the one that failed, and one that was repeated for free, which is taken off
+    here. `reused_before`: an earlier attempt of this turn was. `random` gives numbers from 0 to 1.
     """
     rule = RULES[failure]
     room = seconds_left - SHORTEST_CALL_S
@@ -113,7 +113,7 @@ def decide(
     # The second bound only matters to a caller that never says `reused_before`.
     if rule.free_once and not reused_before and attempts_made <= attempts_allowed:
         return Again(after_s=0.0)
-    if attempts_made >= attempts_allowed:
+    if attempts_made - reused_before >= attempts_allowed:
         return GiveUp()
     elsewhere = {"yes": more_lanes, "no": False, "larger_window": larger_window_left}[rule.next_lane]
     if _may_stay(rule, elsewhere=elsewhere, attempts_on_lane=attempts_on_lane):

@@ -113,7 +113,13 @@ def test_a_prompt_that_is_too_long_goes_only_where_it_fits() -> None:
 def test_a_connection_closed_under_us_is_free_once_and_at_once() -> None:
     assert decided(F.NETWORK_REUSED, attempts_made=4) == Again(after_s=0.0)
     assert decided(F.NETWORK_REUSED, reused_before=True) == Again(after_s=BASE_S)
-    assert decided(F.NETWORK_REUSED, reused_before=True, attempts_made=4) == GiveUp()
+    assert decided(F.NETWORK_REUSED, reused_before=True, attempts_made=5) == GiveUp()
+
+
+def test_an_attempt_that_was_free_is_not_counted() -> None:
+    assert decided(F.NETWORK, attempts_made=4) == GiveUp()
+    assert decided(F.NETWORK, attempts_made=4, reused_before=True) == Again(after_s=BASE_S)
+    assert decided(F.NETWORK, attempts_made=5, reused_before=True) == GiveUp()
 
 
 def test_a_caller_that_never_counts_free_repetitions_still_comes_to_an_end() -> None:
