@@ -75,14 +75,14 @@ class Launch:
         own = self.environment
         own["COMPANION_STATE_DIR"] = str(self.state.path)
         own["PYTHONUNBUFFERED"] = "1"
-        if not own.get("SECRET_KEY") and not own.get("SECRET_KEY_FILE"):
+        if not _named(own, "SECRET_KEY"):
             own["SECRET_KEY_FILE"] = str(self.state.secret_key_file())
         addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
         own.setdefault("TRUSTED_ORIGINS", ",".join(addresses))
         own.setdefault("ALLOWED_HOSTS", f"{HOST},localhost")
 
     def _database(self) -> None:
-        if self.environment.get("DATABASE_URL"):
+        if _named(self.environment, "DATABASE_URL"):
             self.say("Database: the one DATABASE_URL names.")
             return
         folder = self.state.path / "postgres"
@@ -93,7 +93,7 @@ class Launch:
         self.say(f"Database: PostgreSQL runs{', newly made,' if is_new else ''} in {folder}.")
 
     def _queue(self) -> None:
-        if self.environment.get("VALKEY_URL"):
+        if _named(self.environment, "VALKEY_URL"):
             self.say("Queue: the one VALKEY_URL names.")
             return
         server = EmbeddedValkey(self.state.path / "valkey", log=self.state.log("valkey"))
@@ -191,6 +191,10 @@ class Launch:
         while _signature(self.environment) == before:
             self.supervisor.look()
             select.select([], [], [], LOOK_AT_FILES_EVERY_S)
+
+
+def _named(environment: Mapping[str, str], name: str) -> bool:
+    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
 
 
 def _web(door: Door) -> Program:

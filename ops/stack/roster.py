@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from ops.stack.errors import out_of_room
 from ops.stack.process import Running, family, group, kill, wait_until_over
 from ops.stack.state import write_private
 
@@ -31,7 +32,8 @@ class Entry:
 
 @dataclass(kw_only=True)
 class Roster:
-    """What runs now. Every change is on disk before the call returns, so that a guard or the next start can act."""
+    """What runs now. Every change is on disk before the call returns, so that a guard or the next start can act,
+    unless the disk is full."""
 
     path: Path
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -47,7 +49,12 @@ class Roster:
             self._write()
 
     def _write(self) -> None:
-        write_private(self.path, json.dumps([asdict(entry) for entry in self.entries.values()]))
+        try:
+            write_private(self.path, json.dumps([asdict(entry) for entry in self.entries.values()]))
+        except OSError as refusal:
+            # A disk that fills up later is no reason to end a service that runs.
+            if not out_of_room(refusal):
+                raise
 
 
 def read(path: Path) -> list[Entry]:

@@ -28,7 +28,10 @@ def stopping_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], Non
         nonlocal calm
         calm = True
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    # Under nohup the end of the terminal is meant to be nothing.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield from_now_on_only_say
@@ -40,7 +43,7 @@ def stopping_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], Non
 @contextlib.contextmanager
 def woken_by_children() -> Iterator[int]:
     """A descriptor that becomes readable when a child ends."""
-    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+    reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
     earlier_handler = signal.signal(signal.SIGCHLD, lambda number, frame: None)

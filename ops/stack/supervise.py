@@ -92,6 +92,8 @@ class Supervisor:
     roster: roster.Roster
     children: dict[str, Child] = field(default_factory=dict)
     servers: list[Hosted] = field(default_factory=list)
+    not_before: dict[str, float] = field(default_factory=dict)
+    """When a server that would not start is tried again."""
 
     def host(self, hosted: Hosted) -> str:
         """Start an embedded server and keep it running; returns its url."""
@@ -139,10 +141,8 @@ class Supervisor:
     def look(self) -> None:
         """One round: start again what has ended and whose pause is over."""
         for hosted in self.servers:
-            if hosted.server.running is None:
-                self.say(f"{hosted.name} has ended by itself. It is started again.")
-                hosted.server.start()
-                self._enrol_server(hosted)
+            if hosted.server.running is None and time.monotonic() >= self.not_before.get(hosted.name, 0.0):
+                self._start_again(hosted)
         for child in list(self.children.values()):
             if child.popen is not None and child.popen.poll() is not None:
                 self._has_ended(child)
@@ -169,6 +169,17 @@ class Supervisor:
             hosted.server.stop()
             self.roster.drop(hosted.name)
         self.servers.clear()
+
+    def _start_again(self, hosted: Hosted) -> None:
+        self.say(f"{hosted.name} has ended by itself. It is started again.")
+        try:
+            hosted.server.start()
+        except CannotStart as refusal:
+            # Whoever is still served is served on; a full disk, say, may have room again later.
+            self.say(f"{refusal}\nThe next attempt is in {LONGEST_PAUSE_S:.0f} s.")
+            self.not_before[hosted.name] = time.monotonic() + LONGEST_PAUSE_S
+        else:
+            self._enrol_server(hosted)
 
     def _launch(self, child: Child) -> None:
         program = child.program

@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return CONFIGURATION_REFUSED
     except CannotStart as refusal:
         say(str(refusal))
+    except PermissionError as refusal:
+        say(
+            f"{refusal.filename} belongs to another account. "
+            "Start as that account, or choose another folder with --state."
+        )
     except OSError as refusal:
         if not out_of_room(refusal):
             raise

@@ -145,6 +145,19 @@ def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(serving
     assert status(serving, "/healthz")[0] == 200
 
 
+def test_a_folder_of_another_account_is_refused_by_name(serving: Up) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can start something as another account")
+    account = Account(uid=65534, gid=65534, prefix=passing_prefix(pwd.getpwnam("nobody")))
+
+    with up(serving.state, command=account.command([ROOT / "scripts" / "up"])) as other:
+        assert other.to_the_end() == 1
+
+    assert "another account" in other.text
+    assert "Traceback" not in other.text
+    assert status(serving, "/healthz")[0] == 200
+
+
 def test_two_side_by_side_have_nothing_in_common(serving: Up, used_before: Path) -> None:
     with up(used_before, "--processes", "2", port=free_ports(2)) as other:
         other.ready()
