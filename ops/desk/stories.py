@@ -71,7 +71,7 @@ def _placed() -> QuerySet[Turn, Any]:
 def _whole(turns: QuerySet[Turn, Any]) -> list[Story]:
     # Pieces and reply are read by one statement: a fold between two of them would lose every word.
     pieces = Spoken.objects.filter(turn_id=OuterRef("pk")).order_by().values("turn_id")
-    said = pieces.annotate(said=StringAgg("text", "", ordering="seq")).values("said")
+    said = pieces.annotate(said=StringAgg("text", "", order_by="seq")).values("said")
     heard = Process.objects.filter(id=OuterRef("owner")).values("beat_at")
     rows = list(
         turns.annotate(

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -86,6 +86,34 @@ def next_step(story: Story) -> str:
     return "Nothing. The question is not kept, because asking again would be refused again."
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One step of a turn: when it was, and how many seconds after the question; or what to say if it never was."""
+
+    name: str
+    at: datetime | None
+    after_s: float
+    otherwise: str
+
+
+def steps(story: Story) -> list[Step]:
+    """A turn's steps in order, from the question to its end."""
+    return [
+        Step(
+            name=name,
+            at=at,
+            after_s=(at - story.created_at).total_seconds() if at else 0.0,
+            otherwise=otherwise,
+        )
+        for name, at, otherwise in (
+            ("Asked", story.created_at, ""),
+            ("Got a place", story.admitted_at, "never"),
+            ("First word", story.first_word_at, "none"),
+            ("Ended", story.closed_at, "not yet"),
+        )
+    ]
+
+
 def clock(moment: datetime | None) -> str:
     """A moment to the second, in UTC; a dash for none."""
     return "–" if moment is None else f"{moment.astimezone(UTC):%d %b %Y, %H:%M:%S} UTC"
@@ -94,6 +122,13 @@ def clock(moment: datetime | None) -> str:
 def seconds(value: float) -> str:
     """A duration as people read it."""
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def span(length_s: int) -> str:
+    """A length of time in hours, minutes and seconds, without those that are nought."""
+    minutes, left = divmod(length_s, 60)
+    parts = zip((*divmod(minutes, 60), left), ("h", "min", "s"), strict=True)
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
 
 
 def still(words: str) -> str:

@@ -20,7 +20,7 @@ from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import meaning_of
 from ops.desk.shapes import Entry, Shelf, Story, Tried
 from ops.desk.stories import shelf, story
-from ops.desk.telling import next_step
+from ops.desk.telling import next_step, span, steps
 from ops.status import Settings, status
 
 LARGEST_ID = 2**63 - 1
@@ -74,7 +74,8 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         {"reason": reason, "count": count, "meaning": meaning_of(reason)}
         for reason, count in figures["paused_last_hour_by_reason"].items()
     ]
-    return render(request, "ops/home.html", {"figures": figures, "reasons": reasons, "here": "home"})
+    spans = {"longest_wait": span(figures["wait_ceiling_s"]), "hold": span(figures["hold_s"])}
+    return render(request, "ops/home.html", {"figures": figures, "reasons": reasons, "here": "home"} | spans)
 
 
 @require_safe
@@ -114,6 +115,7 @@ def _told(found: Story) -> dict[str, object]:
         "turn": found,
         "why": meaning_of(found.reason),
         "next": next_step(found),
+        "steps": steps(found),
         "attempts": [
             Told(
                 attempt=attempt,
