@@ -17,8 +17,8 @@ class Route:
     version: int
     lanes: tuple[Lane, ...]
     marking: Literal["none", "reduced"]
-    ceiling: int
-    """Turns in flight: the preset's own, or what its first lane takes."""
+    ceiling: int | None
+    """Turns in flight over all lanes, if the preset has a ceiling of its own."""
 
 
 def route(routing: Routing, preset: str, version: int) -> Route:
@@ -30,7 +30,7 @@ def route(routing: Routing, preset: str, version: int) -> Route:
         version=version,
         lanes=lanes,
         marking=chosen.marking,
-        ceiling=lanes[0].max_in_flight if chosen.ceiling is None else chosen.ceiling,
+        ceiling=chosen.ceiling,
     )
 
 

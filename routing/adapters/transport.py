@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from contextvars import ContextVar
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Literal
 
 import aiohttp
@@ -72,7 +73,11 @@ def build_client(
         inner = AiohttpTransport(verify=context, trust_env=False, limits=limits, client=session)
     else:
         inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
-    return httpx.AsyncClient(transport=inner, trust_env=False, follow_redirects=False, timeout=None)
+    # Both libraries keep cookies of their own unless told not to.
+    jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    return httpx.AsyncClient(
+        transport=inner, trust_env=False, follow_redirects=False, timeout=None, cookies=jar
+    )
 
 
 class _Connector(aiohttp.TCPConnector):

@@ -195,6 +195,21 @@ async def test_the_key_is_read_anew_for_every_attempt_and_each_lane_has_its_own(
     assert seen == ["bearer one", "bearer two", None, "bearer three"]
 
 
+async def test_a_cookie_a_provider_sets_is_never_sent_back(client: httpx.AsyncClient) -> None:
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append((await taken(reader)).lower())
+        writer.write(HEAD.replace(b"\r\n", b"\r\nSet-Cookie: who=rosa; Path=/\r\n", 1) + chunk("Yes.") + STOP)
+
+    async with raw_server(serve) as url:
+        for _ in range(2):
+            # Libraries keep no cookies for bare addresses, so it must be a name.
+            assert "localhost" in url
+            await call(client, lane_at(url), {})
+    assert not any(b"cookie" in request for request in seen)
+
+
 @pytest.mark.parametrize("key", [None, "", "  ", "sk-\nx", "schlüssel"])
 async def test_a_lane_without_a_usable_key_is_misconfigured_and_not_called(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, key: str | None

@@ -141,6 +141,13 @@ def test_a_lane_rests_fifteen_minutes_at_most() -> None:
     assert decided(F.RATE_LIMITED, retry_after_s=86_400.0) == NextLane(rest_s=LONGEST_REST_S)
 
 
+def test_jitter_never_uses_up_the_time_of_the_call() -> None:
+    close = decided(F.NETWORK, seconds_left=SHORTEST_CALL_S + 0.25)
+    assert close == Again(after_s=0.25)
+    named = decided(F.RATE_LIMITED, retry_after_s=3.0, seconds_left=SHORTEST_CALL_S + 3.25)
+    assert named == Again(after_s=3.25)
+
+
 @pytest.mark.parametrize("failure", list(F))
 def test_nothing_is_begun_that_has_no_time_left(failure: F) -> None:
     assert decided(failure, seconds_left=SHORTEST_CALL_S, larger_window_left=True) == GiveUp()
@@ -154,7 +161,7 @@ def test_nothing_is_begun_that_has_no_time_left(failure: F) -> None:
     attempts_on_lane=st.integers(1, 6),
     more_lanes=st.booleans(),
     larger_window_left=st.booleans(),
-    seconds_left=st.floats(min_value=-10, max_value=300),
+    seconds_left=st.floats(min_value=-1, max_value=12) | st.floats(min_value=-10, max_value=300),
     chance=st.floats(min_value=0, max_value=1),
     reused_before=st.booleans(),
 )
