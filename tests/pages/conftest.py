@@ -1,6 +1,7 @@
 """A real browser for the page tests: Debian's Chromium, its back/forward cache on."""
 
 import asyncio
+import inspect
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -36,10 +37,10 @@ OpenRoom = Callable[..., Awaitable[Room]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All page tests share one event loop, because they share one browser."""
+    """All tests of a browser share one event loop, because they share one."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if here in item.path.parents and inspect.iscoroutinefunction(getattr(item, "function", None)):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

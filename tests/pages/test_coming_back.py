@@ -38,17 +38,21 @@ async def test_a_reply_cut_off_by_the_line_goes_on_with_every_word_once(
 async def test_a_service_that_stays_away_is_said_calmly_and_its_return_silently(
     open_room: OpenRoom, people: People, door: Door
 ) -> None:
-    room = await (await open_room(door.url)).enter(people.rosa)
+    room = await open_room(door.url)
+    await room.page.clock.install()
+    await room.enter(people.rosa)
     turn = await room.asked("Good morning.")
 
     await door.shut()
     await expect(room.away).to_contain_text("The chat is not here right now.")
-    await expect(room.away).to_have_text(UNAVAILABLE, timeout=15_000)
+    await room.page.clock.fast_forward(9_000)
+    await expect(room.away).to_have_text(UNAVAILABLE)
     # What was said stays, and so does the page.
     await expect(room.reply(turn)).to_be_visible()
     assert (await room.heard())[-1] == UNAVAILABLE
     await door.open()
-    await expect(room.away).to_be_hidden(timeout=15_000)
+    await room.page.clock.fast_forward(10_000)
+    await expect(room.away).to_be_hidden()
 
     await room.asked("Are you back?")
     assert (await room.heard()).count(UNAVAILABLE) == 1
@@ -70,12 +74,15 @@ async def test_a_line_that_only_looks_open_is_noticed_when_something_is_said(
     open_room: OpenRoom, people: People, door: Door, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    room = await (await open_room(door.url)).enter(rosa)
+    room = await open_room(door.url)
+    await room.page.clock.install()
+    await room.enter(rosa)
     door.hold()
 
     await room.box.fill("Are you there?")
     await room.send.click()
-    await expect(room.away).not_to_be_empty(timeout=20_000)
+    await room.page.clock.fast_forward(8_000)
+    await expect(room.away).not_to_be_empty()
     door.release()
     await room.becomes(room.turns.first, "complete")
 
@@ -85,10 +92,10 @@ async def test_a_line_that_only_looks_open_is_noticed_when_something_is_said(
 
 async def test_coming_online_tries_again_at_once(open_room: OpenRoom, people: People, door: Door) -> None:
     room = await (await open_room(door.url)).enter(people.rosa)
-    # Without the event it would wait, by this dice, for the whole of its longest pause.
-    await room.page.evaluate("Math.random = () => 0.9999")
+    # Without the event it would wait, by this dice, for a hundred times its longest pause.
+    await room.page.evaluate("Math.random = () => 100")
     await door.shut()
-    await expect(room.away).to_have_text(UNAVAILABLE, timeout=15_000)
+    await expect(room.away).to_contain_text("The chat is not here right now.")
 
     await door.open()
     await room.page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -119,4 +126,25 @@ async def test_a_pause_keeps_the_words_on_the_page_and_the_next_turn_says_he_is_
     await room.ready()
     await expect(room.reply(room.turns.first)).to_be_empty()
     await expect(room.line(room.turns.first)).to_contain_text("I have kept your question safe.")
+    room.complaints.clear()
+
+
+async def test_finishing_while_the_service_is_away_empties_the_page_and_ends_the_visit_when_it_is_back(
+    open_room: OpenRoom, people: People, door: Door
+) -> None:
+    room = await open_room(door.url)
+    await room.page.clock.install()
+    await room.enter(people.rosa)
+    await room.asked("My secret is a blue door.")
+    await door.shut()
+
+    await room.finished.click()
+
+    await expect(room.page.get_by_text("Goodbye. Thank you for talking with me.")).to_be_visible()
+    assert "blue door" not in await room.whole_text()
+    await room.page.clock.fast_forward(10_000)
+    await expect(room.page.get_by_text(UNAVAILABLE)).to_be_visible()
+    await door.open()
+    await room.page.wait_for_url("**/finished/")
+    await expect(room.page.get_by_text("You are signed out.")).to_be_visible()
     room.complaints.clear()

@@ -68,6 +68,23 @@ async def test_titles_and_addresses_hold_nothing_of_what_was_said(
     assert await room.page.evaluate("history.state") is None
 
 
+async def test_no_field_offers_what_was_typed_before(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    kept = (
+        "() => Array.from(document.querySelectorAll('form, textarea, input'), (field) => field.autocomplete)"
+    )
+    await room.go_to("/card/")
+    code_page = await room.page.evaluate(kept)
+    await room.enter(people.rosa)
+    await room.box.fill("A draft.")
+    assert "on" not in code_page + await room.page.evaluate(kept)
+
+    await room.page.reload()
+    await room.ready()
+
+    await expect(room.box).to_have_value("")
+
+
 async def test_finishing_in_one_tab_blanks_the_others_within_two_seconds(
     open_room: OpenRoom, people: People
 ) -> None:

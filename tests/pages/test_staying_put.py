@@ -94,3 +94,26 @@ async def test_the_focus_stays_where_it_is_through_every_state(open_room: OpenRo
 
     await expect(room.finished).to_be_focused()
     assert await room.page.evaluate("window.moved") == []
+
+
+async def test_a_line_beside_the_box_does_not_grow_over_what_was_read_last(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa, [snapshot(id, reply=LONG) for id in range(1, 20)])
+
+    script.tell({"type": "problem", "code": "bad_frame", "line": LONG})
+    await expect(room.problem).to_be_visible()
+
+    await room.page.wait_for_function(AT_END)
+
+
+async def test_a_first_visit_begins_at_the_top_where_it_says_what_he_is(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room(viewport={"width": 320, "height": 400})
+
+    await room.enter(people.rosa)
+
+    assert await room.page.evaluate("scrollY") == 0
+    assert await room.page.evaluate(SEEN, ".standing")

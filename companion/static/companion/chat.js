@@ -27,7 +27,7 @@ const announcer = new Announcer(find("status"));
 const announce = (line) => announcer.say(line);
 const away = new Away({ box: find("away"), lines, announce });
 const view = new View(find("turns"), find("turn-template"));
-const place = new Place({ newest: find("newest"), header: find("header") });
+const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
 const painter = new Painter(paint);
 const past = new Past(lines.history, { signedOut, somebodyElse });
 const line = new Line(lines.socket, { frame: heard, up, down, signedOut, notAllowed });
@@ -75,7 +75,8 @@ function up() {
   composer.resend();
   if (painter.isOpen) return painter.now();
   painter.open();
-  place.toEnd();
+  // Whoever comes for the first time begins at the top, where it says whom they talk to.
+  if (all.length) place.toEnd();
 }
 
 function down(announced) {
@@ -190,6 +191,8 @@ find("newest").addEventListener("click", () => {
   place.toEnd();
 });
 watchForTheEnd({ form: find("finish"), page, goodbye: find("goodbye"), late: lines.unavailable, empty, heard: signedOut });
+find("no-script").remove();
+find("send").disabled = false;
 window.addEventListener("pagehide", putAway);
 window.addEventListener("pageshow", takeOut);
 window.addEventListener("online", wake);

@@ -2,23 +2,29 @@
 
 const NEAR_PX = 64;
 
-/** Watches the window; `newest` is the button that leads back to the end. */
+/** Watches the window; `newest` leads back to the end, `header` and `writing` may lie over it. */
 export class Place {
   #newest;
   #header;
+  #atEnd = false;
+  #begun = false;
 
-  constructor({ newest, header }) {
+  constructor({ newest, header, writing }) {
     this.#newest = newest;
     this.#header = header;
+    // What a person writes, or a line beside it, must not grow over the words they were reading.
+    new ResizeObserver(() => this.#begun && this.#atEnd && this.toEnd()).observe(writing);
     window.addEventListener("scroll", () => this.#offer(), { passive: true });
     window.addEventListener("resize", () => this.#offer(), { passive: true });
   }
 
-  /** Change the page. A reader at the end stays there, but the start of `reading` is not pushed out of sight. */
-  during(change, reading) {
+  /** Change the page. A reader at the end stays there, but the start of `newest()` is not pushed out of sight. */
+  during(change, newest) {
     const following = this.#distance() <= NEAR_PX;
     change();
-    if (following) this.#follow(reading());
+    const reading = newest();
+    this.#begun = Boolean(reading);
+    if (following && reading) this.#follow(reading);
     this.#offer();
   }
 
@@ -37,7 +43,7 @@ export class Place {
 
   #follow(reading) {
     const end = document.documentElement.scrollHeight - window.innerHeight;
-    const start = reading ? reading.getBoundingClientRect().top + window.scrollY - this.#covered() : end;
+    const start = reading.getBoundingClientRect().top + window.scrollY - this.#covered();
     // A reader who has gone past the start by themselves wants the end.
     this.#to(window.scrollY > start ? end : Math.min(end, start));
   }
@@ -56,6 +62,7 @@ export class Place {
   }
 
   #offer() {
+    this.#atEnd = this.#distance() <= NEAR_PX;
     const far = this.#distance() > NEAR_PX * 2;
     // A button that vanishes takes the focus with it, so it stays for as long as it has it.
     this.#newest.hidden = !far && document.activeElement !== this.#newest;

@@ -1,0 +1,147 @@
+"""The staff's pages in a real browser: by keyboard, without JavaScript, at 320 px, in light and dark."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from django.contrib.auth.models import User
+from playwright.async_api import Browser, Page, expect
+
+from companion.models import Turn
+from tests.people import People
+from tests.processes import Rehearsal, Web
+from tests.staff import broken_turn, played_turn, run_out
+
+MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
+LOOKS: list[dict[str, Any]] = [
+    {"viewport": {"width": 1200, "height": 900}},
+    {"viewport": {"width": 320, "height": 640}},
+    {"viewport": {"width": 1000, "height": 800}, "color_scheme": "dark"},
+    {"viewport": {"width": 320, "height": 640}, "forced_colors": "active"},
+]
+
+
+@asynccontextmanager
+async def desk(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[Page]:
+    """A browser profile of its own, in which nothing may complain and nothing may leave the service's origin."""
+    context = await browser.new_context(base_url=service.url, **profile)
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on(
+        "request",
+        lambda request: complaints.extend([request.url] * (not request.url.startswith(service.url))),
+    )
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    try:
+        yield page
+    finally:
+        await context.close()
+    assert complaints == []
+
+
+async def sign_in(page: Page, user: User, password: str) -> None:
+    """With the keyboard alone."""
+    await page.goto("/staff/sign-in/?next=/ops/turns/")
+    await expect(page.get_by_label("Name")).to_be_focused()
+    await page.keyboard.type(user.get_username())
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(password)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Paused turns")
+
+
+async def is_sound(page: Page) -> None:
+    """No violation of the accessibility rules, and nothing to scroll sideways."""
+    found = await Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+async def story_of_every_kind(service: Web, people: People, rehearsal: Rehearsal) -> list[Turn]:
+    ada, bea = people.participant("Ada"), people.participant("Bea")
+    rehearsal.will({"status": 429, "error": "rate_limit"}, times=4)
+    turns = [
+        await broken_turn(service, ada, rehearsal),
+        await played_turn(service, ada, rehearsal, question=MARKUP),
+        await broken_turn(service, bea, rehearsal, question="x" * 400),
+        await broken_turn(service, bea, rehearsal, fault={"refusal": True}),
+    ]
+    run_out(turns[2])
+    return turns
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_every_page_for_staff_is_sound_in_every_look(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal, look: dict[str, Any]
+) -> None:
+    turns = await story_of_every_kind(service, people, rehearsal)
+    async with desk(browser, service, **look) as page:
+        await page.goto("/staff/sign-in/")
+        await is_sound(page)
+        await page.get_by_label("Name").fill("nobody")
+        await page.get_by_label("Password").fill("wrong")
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Not signed in.")
+        await is_sound(page)
+        await sign_in(page, people.sam(), people.password)
+        for path in (
+            "/ops/",
+            *(f"/ops/turns/?show={shelf}" for shelf in ("paused", "held", "expired", "stopped")),
+        ):
+            await page.goto(path)
+            await is_sound(page)
+        for turn in turns:
+            await page.goto(f"/ops/turns/{turn.pk}/")
+            await is_sound(page)
+
+
+async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal)
+    async with desk(browser, service, java_script_enabled=False) as page:
+        await sign_in(page, people.sam(), people.password)
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        await page.keyboard.press("Enter")
+        story = page.get_by_role("link", name=f"Turn {turn.pk}: Rosa")
+        # Past the five lists.
+        for _ in range(6):
+            await page.keyboard.press("Tab")
+        await expect(story).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", level=1)).to_contain_text(f"Turn {turn.pk}: Rosa")
+        await expect(page.get_by_text(turn.reply, exact=True)).to_be_visible()
+        await page.get_by_role("button", name="Sign out").press("Enter")
+        await page.wait_for_url("**/staff/sign-in/")
+        await page.goto(f"/ops/turns/{turn.pk}/")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+async def test_markup_somebody_wrote_is_letters_on_the_page(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await played_turn(service, people.rosa, rehearsal, question=MARKUP, fault={"say": MARKUP})
+    async with desk(browser, service) as page:
+        await sign_in(page, people.sam(), people.password)
+        await page.goto(f"/ops/turns/{turn.pk}/")
+        await expect(page.get_by_text(MARKUP, exact=True)).to_have_count(2)
+        await expect(page).to_have_title(f"Turn {turn.pk} – Staff desk")
+
+
+async def test_after_signing_out_back_shows_nothing_of_a_story(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal)
+    async with desk(browser, service) as page:
+        await sign_in(page, people.sam(), people.password)
+        await page.goto(f"/ops/turns/{turn.pk}/")
+        await page.get_by_role("button", name="Sign out").click()
+        await page.wait_for_url("**/staff/sign-in/")
+        await page.go_back()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert turn.reply not in await page.content()

@@ -1,0 +1,187 @@
+"""The way in: a card's link, a typed code, and every card that does not open anything. Plain HTTP, no browser."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from companion.models import Site
+from tests.people import People, in_database
+from tests.processes import Web
+
+UNKNOWN = "This card or code does not work here."
+CLOSED = "The chat is closed now."
+
+
+@pytest.fixture
+def visitor(service: Web) -> Iterator[httpx.Client]:
+    """Somebody in front of a browser that follows no redirects."""
+    with httpx.Client(base_url=service.url, trust_env=False) as client:
+        yield client
+
+
+def signed_in(visitor: httpx.Client) -> bool:
+    return visitor.get("/chat/").status_code == 200
+
+
+def typed(visitor: httpx.Client, code: str) -> httpx.Response:
+    visitor.get("/card/")
+    facts = {"code": code, "csrfmiddlewaretoken": visitor.cookies["csrftoken"]}
+    return visitor.post("/card/", data=facts, headers={"Origin": str(visitor.base_url).rstrip("/")})
+
+
+def close(site: Site) -> None:
+    in_database(lambda: Site.objects.filter(pk=site.pk).update(is_open=False))
+
+
+def test_a_card_link_signs_in_and_goes_on_to_the_chat(visitor: httpx.Client, people: People) -> None:
+    answer = visitor.get(f"/card/{people.rosa.card}/")
+
+    assert (answer.status_code, answer.headers["location"]) == (302, "/chat/")
+    assert signed_in(visitor)
+
+
+@pytest.mark.parametrize("spelling", [str.upper, str.lower, lambda card: f"  {card.replace('-', ' ')} "])
+def test_a_typed_code_signs_in_however_it_is_spelled(visitor: httpx.Client, people: People, spelling) -> None:
+    answer = typed(visitor, spelling(people.rosa.card))
+
+    assert (answer.status_code, answer.headers["location"]) == (302, "/chat/")
+    assert signed_in(visitor)
+
+
+@pytest.mark.parametrize("code", ["abcd", "", "'; DROP TABLE", "\x00", "a" * 101, "ß" * 18, "\U0001f642"])
+def test_a_code_that_opens_nothing_is_told_kindly_and_can_be_mended(visitor: httpx.Client, code: str) -> None:
+    answer = typed(visitor, code)
+
+    assert answer.status_code == 403
+    assert UNKNOWN in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    assert not signed_in(visitor)
+
+
+@pytest.mark.parametrize("token", ["abcdef-ghjkmn-pqrstu", "x", "%00", "%F0%9F%99%82", "a" * 2_000])
+def test_a_card_that_opens_nothing_is_told_kindly(visitor: httpx.Client, token: str) -> None:
+    answer = visitor.get(f"/card/{token}/")
+
+    assert answer.status_code == 403
+    assert UNKNOWN in answer.text
+    assert not signed_in(visitor)
+
+
+def test_a_card_of_a_closed_site_says_so(visitor: httpx.Client, people: People) -> None:
+    rosa = people.rosa
+    close(people.site)
+
+    by_link, by_code = visitor.get(f"/card/{rosa.card}/"), typed(visitor, rosa.card)
+
+    assert by_link.status_code == by_code.status_code == 403
+    assert CLOSED in by_link.text and CLOSED in by_code.text
+    assert not signed_in(visitor)
+
+
+def test_closing_a_site_ends_what_is_open_there(visitor: httpx.Client, people: People) -> None:
+    visitor.get(f"/card/{people.rosa.card}/")
+    assert signed_in(visitor)
+
+    close(people.site)
+
+    assert not signed_in(visitor)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"Sec-Purpose": "prefetch"},
+        {"Sec-Purpose": "prefetch;prerender"},
+        {"Purpose": "prefetch"},
+        {"X-Moz": "prefetch"},
+    ],
+)
+def test_a_browser_that_only_guesses_is_not_signed_in(
+    visitor: httpx.Client, people: People, header: dict[str, str]
+) -> None:
+    answer = visitor.get(f"/card/{people.rosa.card}/", headers=header)
+
+    assert (answer.status_code, answer.text) == (204, "")
+    assert not signed_in(visitor)
+
+
+def test_asking_for_the_head_of_a_card_does_not_sign_in(visitor: httpx.Client, people: People) -> None:
+    assert visitor.head(f"/card/{people.rosa.card}/").status_code == 204
+    assert not signed_in(visitor)
+
+
+def test_whoever_is_not_signed_in_is_led_to_the_code_and_whoever_is_to_the_chat(
+    visitor: httpx.Client, people: People
+) -> None:
+    assert visitor.get("/").headers["location"] == visitor.get("/chat/").headers["location"] == "/card/"
+
+    visitor.get(f"/card/{people.rosa.card}/")
+
+    assert visitor.get("/").headers["location"] == visitor.get("/finished/").headers["location"] == "/chat/"
+
+
+def test_finishing_needs_our_own_form(visitor: httpx.Client, people: People) -> None:
+    visitor.get(f"/card/{people.rosa.card}/")
+
+    assert visitor.get("/chat/finish/").status_code == 405
+    refused = visitor.post("/chat/finish/", headers={"Origin": "https://elsewhere.example"})
+
+    assert refused.status_code == 403
+    assert "You did nothing wrong." in refused.text
+    assert signed_in(visitor)
+
+
+def test_no_page_and_no_answer_may_be_kept(visitor: httpx.Client, people: People) -> None:
+    card = f"/card/{people.rosa.card}/"
+    paths = [
+        "/",
+        "/card/",
+        "/card/x/",
+        "/finished/",
+        "/chat/turns/?after=0",
+        card,
+        "/chat/",
+        "/chat/turns/?after=0",
+    ]
+
+    for path in paths:
+        assert visitor.get(path).headers["cache-control"] == "private, no-store", path
+
+
+def test_every_page_forbids_what_it_does_not_need(visitor: httpx.Client, people: People) -> None:
+    for path in ("/card/", f"/card/{people.rosa.card}/", "/chat/", "/nowhere/"):
+        headers = visitor.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_turns_are_given_before_or_after_one_and_to_their_owner_alone(
+    visitor: httpx.Client, people: People
+) -> None:
+    assert visitor.get("/chat/turns/?after=0").status_code == 401
+    rosa = people.rosa
+    visitor.get(f"/card/{rosa.card}/")
+
+    assert visitor.get("/chat/turns/?after=0").json() == {"conversation": rosa.conversation.pk, "turns": []}
+    for asked in (
+        "",
+        "?before=1&after=1",
+        "?after=-1",
+        "?after=x",
+        "?before=%D9%A3",
+        "?after=1e3",
+        "?after=" + "9" * 40,
+    ):
+        assert visitor.get(f"/chat/turns/{asked}").status_code == 400, asked
+    assert visitor.get(f"/chat/turns/?after={2**63 - 1}").json()["turns"] == []
+
+
+def test_an_address_that_leads_nowhere_gets_a_page_of_our_own(visitor: httpx.Client) -> None:
+    answer = visitor.get("/wp-login.php")
+
+    assert answer.status_code == 404
+    assert "There is nothing to see here." in answer.text
