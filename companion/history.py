@@ -14,10 +14,13 @@ from django.db import connection
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
+from companion.batch import Batch
 from companion.house import House
 
 Row = tuple[Any, ...]
 PAGE = 50
+DIALOGUE_PAIRS = 60
+"""Answered questions a prompt may look back on."""
 
 VISIBLE = """
 SELECT t.id, t.key, t.conversation_id, t.question,
@@ -61,21 +64,27 @@ JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.tur
 WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 """
 
-# What was said and answered, oldest last: complete turns only, so no half answer can enter a prompt.
-DIALOGUE = """
-SELECT t.question, t.reply FROM companion_turn t
-WHERE t.conversation_id = %(conversation)s AND t.state = 'complete' AND t.id < %(turn)s
-ORDER BY t.id DESC LIMIT %(limit)s
+# For many turns at once: what was said and answered before each, and what is held. Complete turns only, so no half
+# answer can enter a prompt.
+MATERIAL = """
+SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions
+FROM companion_turn t
+CROSS JOIN LATERAL (
+    SELECT array_agg(e.question ORDER BY e.id) AS questions, array_agg(e.reply ORDER BY e.id) AS replies
+    FROM (
+        SELECT id, question, reply FROM companion_turn
+        WHERE conversation_id = t.conversation_id AND id < t.id AND state = 'complete'
+        ORDER BY id DESC LIMIT %(limit)s
+    ) e
+) said
+CROSS JOIN LATERAL (
+    SELECT array_agg(h.id ORDER BY h.id) AS ids, array_agg(h.question ORDER BY h.id) AS questions
+    FROM companion_turn h
+    WHERE h.conversation_id = t.conversation_id AND h.id < t.id AND h.state = 'paused'
+      AND h.answered_by_id IS NULL AND h.held_until > clock_timestamp()
+) held
+WHERE t.id = ANY(%(turns)s)
 """
-
-HELD = """
-SELECT t.id, t.question FROM companion_turn t
-WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s AND t.state = 'paused'
-  AND t.answered_by_id IS NULL AND t.held_until > clock_timestamp()
-ORDER BY t.id
-"""
-
-QUESTION = "SELECT t.question FROM companion_turn t WHERE t.id = %(turn)s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,6 +141,7 @@ class History:
     def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
         self._pool = pool
         self._house = house
+        self._materials: Batch[int, Material] = Batch(self._material_of)
 
     async def latest(self, conversation: int) -> list[View]:
         """The last turns of a conversation, oldest first."""
@@ -146,18 +156,16 @@ class History:
         """(turn, seq, text) of turns still speaking, after the piece each names."""
         return await self._rows(PIECES, turns=list(after), after=list(after.values()))
 
-    async def material(self, conversation: int, turn: int, *, limit: int = 60) -> Material:
+    async def material(self, turn: int) -> Material:
         """Everything a prompt for `turn` may be made of."""
+        return await self._materials.submit(turn)
+
+    async def _material_of(self, turns: Sequence[int]) -> list[Material]:
+        """Turns that start together are read together."""
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            facts = {"conversation": conversation, "turn": turn, "limit": limit}
-            question = await _all(cursor, QUESTION, facts)
-            dialogue = await _all(cursor, DIALOGUE, facts)
-            held = await _all(cursor, HELD, facts)
-        return Material(
-            question=question[0][0],
-            dialogue=tuple((asked, said) for asked, said in reversed(dialogue)),
-            held=tuple((one, asked) for one, asked in held),
-        )
+            rows = await _all(cursor, MATERIAL, {"turns": list(turns), "limit": DIALOGUE_PAIRS})
+        found = {row[0]: _material(row) for row in rows}
+        return [found[turn] for turn in turns]
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
@@ -209,6 +217,15 @@ def _view(row: Row) -> View:
         seq=seq,
         cuts=tuple(cuts or ()),
         owner=owner,
+    )
+
+
+def _material(row: Row) -> Material:
+    _, question, asked, said, held, held_questions = row
+    return Material(
+        question=question,
+        dialogue=tuple(zip(asked or (), said or (), strict=True)),
+        held=tuple(zip(held or (), held_questions or (), strict=True)),
     )
 
 

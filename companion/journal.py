@@ -20,11 +20,13 @@ from companion.house import House
 log = logging.getLogger(__name__)
 
 # Locks the live rows it writes for, so that a stop, a take-over or a sweep either sees these words or prevents
-# them. A turn missing from what comes back is no longer this process's to speak for.
+# them. A turn missing from what comes back is no longer this process's to speak for. Openings are given with a
+# turn's first piece alone, and stored with it.
 STORE = """
 WITH piece AS (
-    SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[])
-                  AS p(id, fence, seq, text)
+    SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[],
+                         %(openings)s::text[])
+                  AS p(id, fence, seq, text, openings)
 ),
 live AS (
     SELECT t.id FROM companion_turn t JOIN piece ON piece.id = t.id AND piece.fence = t.fence
@@ -34,17 +36,16 @@ live AS (
 breathing AS (
     SELECT 1 FROM companion_process
     WHERE id = %(owner)s AND beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
+),
+begun AS (
+    UPDATE companion_turn t SET openings = piece.openings::jsonb, first_word_at = clock_timestamp()
+    FROM piece JOIN live ON live.id = piece.id CROSS JOIN breathing
+    WHERE t.id = piece.id AND piece.openings IS NOT NULL
 )
 INSERT INTO companion_spoken (turn_id, seq, text)
 SELECT piece.id, piece.seq, piece.text FROM piece JOIN live ON live.id = piece.id CROSS JOIN breathing
 ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_spoken.text
 RETURNING turn_id
-"""
-
-OPEN_REPLY = """
-UPDATE companion_turn t SET openings = c.openings::jsonb, first_word_at = clock_timestamp()
-FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(openings)s::text[]) AS c(id, fence, openings)
-WHERE t.id = c.id AND t.fence = c.fence AND t.owner = %(owner)s AND t.state = 'speaking'
 """
 
 _LAST_GRAPHEMES = regex.compile(r"\X")
@@ -210,21 +211,11 @@ class Journal:
             "fences": [line.fence for line in batch],
             "seqs": [line.pieces for line in batch],
             "texts": [line.in_flight for line in batch],
+            "openings": [json.dumps(line.openings) if line.seq == 0 else None for line in batch],
             "owner": self._process,
             "lease_s": self._house.lease_s,
         }
-        opening = [line for line in batch if line.seq == 0]
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            if opening:
-                await cursor.execute(
-                    OPEN_REPLY,
-                    {
-                        "ids": [line.turn for line in opening],
-                        "fences": [line.fence for line in opening],
-                        "openings": [json.dumps(line.openings) for line in opening],
-                        "owner": self._process,
-                    },
-                )
             await cursor.execute(STORE, facts)
             return {row[0] for row in await cursor.fetchall()}
 

@@ -5,7 +5,8 @@ that frees it. Both gather: all openings of a moment are one transaction, and so
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -133,7 +134,7 @@ class Ledger:
 
     async def gate(self) -> GateResult:
         """Run the gate by itself: on a bell, and every second in case a bell was lost."""
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
+        async with self._transaction() as cursor:
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
             await self._ring(cursor, result, [], [])
@@ -142,7 +143,7 @@ class Ledger:
 
     async def pause_orphans(self, driven: list[int]) -> None:
         """Pause turns of this process that none of its tasks drives."""
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
+        async with self._transaction() as cursor:
             lost = await pause_orphans(cursor, self._house, process=self._process, driven=driven)
             result = GateResult(admitted=[], lost=lost)
             await self._ring(cursor, result, [], [])
@@ -157,6 +158,16 @@ class Ledger:
                 for turn, conversation, owner, fence in await cursor.fetchall()
             ]
 
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
+        # The pool's connections commit each statement by itself; what belongs together says so.
+        async with (
+            self._pool.connection() as connection,
+            connection.transaction(),
+            connection.cursor() as cursor,
+        ):
+            yield cursor
+
     async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | None]:
         facts = {
             "visits": [one.visit for one in asked],
@@ -166,7 +177,7 @@ class Ledger:
             "persona": self._house.persona_version,
             "wait_s": self._house.wait_ceiling_s,
         }
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
+        async with self._transaction() as cursor:
             await lock_gate(cursor)
             await cursor.execute(INSERT, facts)
             new = {row[0] for row in await cursor.fetchall()}
@@ -188,7 +199,7 @@ class Ledger:
         return answers
 
     async def _close_all(self, stories: Sequence[Story]) -> list[EndedTurn | None]:
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
+        async with self._transaction() as cursor:
             ended = await end_turns(cursor, [story.ending for story in stories])
             by_turn = {one.turn: one for one in ended}
             told = [story for story in stories if story.ending.turn in by_turn]

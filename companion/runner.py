@@ -198,7 +198,7 @@ class Runner:
     async def _speak(self, drive: _Drive) -> None:
         admitted = drive.admission.result()
         route = drive.route = self._route()
-        material = drive.material = await self._history.material(drive.conversation, drive.turn)
+        material = drive.material = await self._history.material(drive.turn)
         line = drive.line = Line(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
         draft = Draft(
             system=self._house.system_prompt,

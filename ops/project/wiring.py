@@ -62,8 +62,9 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         max_size=8,
         timeout=5,
         open=False,
-        # A pooler between us and the server would lose prepared statements; direct connections keep them.
-        kwargs={"connect_timeout": 5, "application_name": "companion"},
+        # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
+        # statement is one trip when it commits by itself, and three when a transaction is put around it.
+        kwargs={"connect_timeout": 5, "application_name": "companion", "autocommit": True},
         name="companion",
     )
     return Process(
