@@ -53,7 +53,7 @@ async def test_a_host_that_does_not_take_the_connection_is_a_network_failure_in_
             one.close()
     assert heard.failed is not None
     assert heard.failed.failure is F.NETWORK
-    assert 0.3 <= heard.took < 1
+    assert 0.3 <= heard.took < 5
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ async def test_an_error_body_that_never_ends_does_not_hold_the_turn(client: http
         heard = await hear(client, lane_at(url), clocks=clocks)
     assert heard.failed is not None
     assert heard.failed.failure is F.SERVER_ERROR
-    assert heard.took < 1
+    assert heard.took < 1.8
 
 
 async def test_what_is_sent_is_the_question_and_nothing_of_ours(

@@ -145,9 +145,9 @@ def test_a_route_holds_the_lanes_of_its_chain_in_order() -> None:
     assert (chosen.preset, chosen.version, chosen.marking) == ("normal", 7, "none")
 
 
-def test_the_ceiling_is_the_presets_or_else_its_first_lanes() -> None:
+def test_a_preset_with_a_ceiling_of_its_own_brings_it_along() -> None:
     assert route(load(EXAMPLE), "local_only", 1).ceiling == 2
-    assert route(load(EXAMPLE), "normal", 1).ceiling == 32
+    assert route(load(EXAMPLE), "normal", 1).ceiling is None
 
 
 def test_there_is_no_route_for_a_preset_that_does_not_exist() -> None:
