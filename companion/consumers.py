@@ -19,7 +19,7 @@ from companion import frames
 from companion.access import Doorkeeper, VisitFacts
 from companion.history import History
 from companion.house import House
-from companion.ledger import Asked
+from companion.ledger import Asked, NotOpened
 from companion.outbox import Outbox
 from companion.runner import Runner
 from companion.watchers import Watchers
@@ -178,8 +178,10 @@ class ChatConsumer(AsyncConsumer):
     async def _say(self, frame: frames.Say, visit: VisitFacts) -> None:
         asked = Asked(visit=visit.visit, key=frame.key, question=frame.text)
         opened = await self._service.runner.say(asked)
-        if opened is None:
+        if opened is NotOpened.SIGNED_OUT:
             await self.close(SESSION_ENDED)
+        elif opened is NotOpened.TOO_MANY:
+            await self._send_frame(frames.problem("too_many", self._service.house.lines.one_at_a_time))
         elif not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 

@@ -28,6 +28,8 @@ class Lines(Protocol):
     @property
     def not_allowed(self) -> str: ...
     @property
+    def one_at_a_time(self) -> str: ...
+    @property
     def instruction_held(self) -> str: ...
 
 
@@ -51,5 +53,11 @@ class House:
     """The journal's tick: how long words may gather before they are stored and shown."""
     store_within_s: float = 2.0
     """A flush that has not committed by then shows nothing, and its turns pause."""
+    most_waiting: int = 3
+    """How many unended turns one person may have: nobody fills the room alone."""
+    most_a_minute: int = 20
+    """How many messages one person may send in a minute."""
+    away_s: float = 60.0
+    """A device that has been gone for so long gives its place in the waiting room up."""
     grace_s: float = 8.0
     """How long running turns may go on after the process was told to leave."""

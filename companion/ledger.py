@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 from uuid import UUID
 
@@ -18,20 +19,34 @@ from companion.batch import Batch
 from companion.folding import EndedTurn, Ending, Row, end_turns
 from companion.house import House
 from companion.sweep import pause_orphans
-from companion.waiting_room import Admitted, GateResult, lock_gate, run_gate
-from routing.contracts import AttemptReport
+from companion.waiting_room import (
+    ENTER_LANE,
+    Admitted,
+    GateResult,
+    admitted_from,
+    lock_gate,
+    run_gate,
+)
+from routing.chain import Route
+from routing.contracts import AttemptReport, Lane
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
 INSERT = """
-INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until)
+INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
+                            lane, lane_takes, preset_ceiling)
 SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
-       clock_timestamp() + make_interval(secs => %(wait_s)s)
+       clock_timestamp() + make_interval(secs => %(wait_s)s), %(lane)s, %(lane_takes)s, %(preset_ceiling)s
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
      WITH ORDINALITY AS asked(visit, key, question, place)
 JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id
+WHERE %(most_waiting)s > (SELECT count(*) FROM companion_turn t
+                          WHERE t.conversation_id = c.id AND t.state IN ('waiting', 'speaking'))
+  AND %(most_a_minute)s > (SELECT count(*) FROM companion_turn t
+                           WHERE t.conversation_id = c.id
+                             AND t.created_at > clock_timestamp() - interval '1 minute')
 ORDER BY asked.place
 ON CONFLICT (conversation_id, key) DO NOTHING
 RETURNING id
@@ -44,7 +59,7 @@ JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expire
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id
-JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
+LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
 """
 
 SERVED_BY = """
@@ -69,7 +84,7 @@ ON CONFLICT (turn_id, number) DO NOTHING
 """
 
 MINE_ADMITTED = """
-SELECT t.id, t.conversation_id, t.owner, t.fence FROM companion_turn t
+SELECT t.id, t.conversation_id, t.owner, t.fence, t.lane FROM companion_turn t
 WHERE t.owner = %(owner)s AND t.state = 'speaking' AND t.id = ANY(%(ids)s)
 """
 
@@ -81,6 +96,13 @@ class Asked:
     visit: UUID
     key: UUID
     question: str
+
+
+class NotOpened(Enum):
+    """Why a message was not stored: nothing of it is lost, the page still has it."""
+
+    SIGNED_OUT = "the visit has ended"
+    TOO_MANY = "this person has as many turns under way, or has sent as many messages, as one may"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,16 +138,18 @@ class Ledger:
         *,
         process: UUID,
         told: Callable[[GateResult, list[EndedTurn]], None],
+        route: Callable[[], Route],
     ) -> None:
         self._pool = pool
         self._house = house
         self._process = process
         self._told = told
-        self._openings: Batch[Asked, Opened | None] = Batch(self._open_all)
+        self._route = route
+        self._openings: Batch[Asked, Opened | NotOpened] = Batch(self._open_all)
         self._endings: Batch[Story, EndedTurn | None] = Batch(self._close_all)
 
-    async def open(self, asked: Asked) -> Opened | None:
-        """Store the question, waiting or admitted. None: this visit may not write (any more)."""
+    async def open(self, asked: Asked) -> Opened | NotOpened:
+        """Store the question, waiting or admitted."""
         return await self._openings.submit(asked)
 
     async def close(self, story: Story) -> EndedTurn | None:
@@ -141,6 +165,20 @@ class Ledger:
         self._told(result, [])
         return result
 
+    async def enter_lane(self, admitted: Admitted, lane: Lane) -> bool:
+        """Move a turn on to a lane further down its chain. False: that lane takes no more, or the turn is lost."""
+        facts = {
+            "turn": admitted.turn,
+            "owner": admitted.owner,
+            "fence": admitted.fence,
+            "lane": lane.name,
+            "takes": lane.max_in_flight,
+        }
+        async with self._transaction() as cursor:
+            await lock_gate(cursor)
+            await cursor.execute(ENTER_LANE, facts)
+            return await cursor.fetchone() is not None
+
     async def pause_orphans(self, driven: list[int]) -> None:
         """Pause turns of this process that none of its tasks drives."""
         async with self._transaction() as cursor:
@@ -153,10 +191,7 @@ class Ledger:
         """Which of this process's waiting turns have been admitted, in case the bell was lost."""
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             await cursor.execute(MINE_ADMITTED, {"owner": self._process, "ids": turns})
-            return [
-                Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence)
-                for turn, conversation, owner, fence in await cursor.fetchall()
-            ]
+            return [admitted_from(row) for row in await cursor.fetchall()]
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
@@ -168,14 +203,20 @@ class Ledger:
         ):
             yield cursor
 
-    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | None]:
+    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
+        route = self._route()
         facts = {
+            "lane": route.lanes[0].name,
+            "lane_takes": route.lanes[0].max_in_flight,
+            "preset_ceiling": route.ceiling,
             "visits": [one.visit for one in asked],
             "keys": [one.key for one in asked],
             "questions": [one.question for one in asked],
             "owner": self._process,
             "persona": self._house.persona_version,
             "wait_s": self._house.wait_ceiling_s,
+            "most_waiting": self._house.most_waiting,
+            "most_a_minute": self._house.most_a_minute,
         }
         async with self._transaction() as cursor:
             await lock_gate(cursor)
@@ -184,13 +225,16 @@ class Ledger:
             result = await run_gate(cursor, self._house)
             await cursor.execute(FIND, facts)
             found = {place: (turn, conversation) for place, turn, conversation in await cursor.fetchall()}
-            opened = [pair for pair in found.values() if pair[0] in new]
+            opened = [(turn, conversation) for turn, conversation in found.values() if turn in new]
             await self._ring(cursor, result, [], opened)
-        answers: list[Opened | None] = []
+        answers: list[Opened | NotOpened] = []
         for place in range(1, len(asked) + 1):
-            turn, conversation = found.get(place, (None, None))
-            if turn is None or conversation is None:
-                answers.append(None)
+            if place not in found:
+                answers.append(NotOpened.SIGNED_OUT)
+                continue
+            turn, conversation = found[place]
+            if turn is None:
+                answers.append(NotOpened.TOO_MANY)
                 continue
             answers.append(Opened(turn=turn, conversation=conversation, is_new=turn in new))
             # The same key twice in one batch is new once.
@@ -253,10 +297,12 @@ class Ledger:
         changed += [[one.turn, one.conversation] for one in (*ended, *result.lost)]
         changed += [[one.turn, one.conversation] for one in result.admitted]
         gone = [one.turn for one in (*ended, *result.lost)]
-        admitted = [[one.turn, one.conversation, str(one.owner), one.fence] for one in result.admitted]
+        admitted = [
+            [one.turn, one.conversation, str(one.owner), one.fence, one.lane] for one in result.admitted
+        ]
         # A notification holds 8,000 bytes; a burst is rung in several.
-        for start in range(0, max(len(changed), len(admitted)), 50):
-            part = slice(start, start + 50)
+        for start in range(0, max(len(changed), len(admitted)), 40):
+            part = slice(start, start + 40)
             payload = {
                 "by": str(self._process),
                 "changed": changed[part],

@@ -55,9 +55,23 @@ class Conversation(models.Model):
 
     participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="conversation")
     started_at = models.DateTimeField(db_default=Now())
+    watched_at = models.DateTimeField(db_default=Now())
+    """When a page of this person was last known to be open while a turn waited."""
 
     def __str__(self) -> str:
         return f"conversation {self.pk}"
+
+
+class Ceiling(models.Model):
+    """How many turns may speak at once, over all processes, from this row on. Append-only: the last row counts."""
+
+    value = models.PositiveIntegerField()
+    by = models.CharField(max_length=100)
+    reason = models.CharField(max_length=200)
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"ceiling {self.value}"
 
 
 class Process(models.Model):
@@ -109,6 +123,10 @@ class Turn(models.Model):
     preset = models.CharField(max_length=64, blank=True, db_default="")
     routing_version = models.IntegerField(db_default=0)
     lane = models.CharField(max_length=64, blank=True, db_default="")
+    """The lane a slot is held on while it is live; afterwards the one that answered, or was asked last."""
+    lane_takes = models.IntegerField(db_default=0)
+    preset_ceiling = models.IntegerField(null=True)
+    """The limits it was opened under: what its first lane takes, and the preset's own ceiling, if it has one."""
     model = models.CharField(max_length=200, blank=True, db_default="")
     shortened = models.BooleanField(db_default=False)
 

@@ -19,7 +19,7 @@ from companion.house import House
 from companion.journal import Journal
 from companion.ledger import Ledger
 from companion.runner import Runner
-from companion.waiting_room import Admitted, GateResult
+from companion.waiting_room import GateResult, admitted_from
 from companion.watchers import Watchers
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Process:
         self._pool = pool
         self.history = History(pool, house)
         self.watchers = Watchers(self.history, process=process)
-        self.ledger = Ledger(pool, house, process=process, told=self._told)
+        self.ledger = Ledger(pool, house, process=process, told=self._told, route=route)
         self.journal = Journal(
             pool, house, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
         )
@@ -152,11 +152,9 @@ class Process:
             self.sockets.close_visits({UUID(visit) for visit in visits})
         if ring.get("by") in (None, str(self.id)):
             return
-        for turn, conversation, owner, fence in ring["admitted"]:
+        for turn, conversation, owner, fence, lane in ring["admitted"]:
             if owner == str(self.id):
-                self.runner.admitted(
-                    Admitted(turn=turn, conversation=conversation, owner=self.id, fence=fence)
-                )
+                self.runner.admitted(admitted_from((turn, conversation, self.id, fence, lane)))
         for turn in ring["ended"]:
             self.runner.ended(turn)
         self.watchers.changed((turn, conversation) for turn, conversation in ring["changed"])

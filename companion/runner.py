@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,13 +21,14 @@ from companion.folding import EndedTurn, Ending
 from companion.history import History, Material
 from companion.house import House
 from companion.journal import Journal, Line
-from companion.ledger import Asked, Ledger, Opened, Story
+from companion.ledger import Asked, Ledger, NotOpened, Opened, Story
 from companion.outbox import Accepted
 from companion.prompt import Draft
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
 from routing.chain import Route
-from routing.errors import FailureClass
+from routing.contracts import Ask, Clocks, Finished, Lane, Words
+from routing.errors import CallFailed, FailureClass
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,29 @@ class _Drive:
     material: Material | None = None
     route: Route | None = None
     openings: list[dict[str, str]] = field(default_factory=list)
+
+
+class _SlottedCaller:
+    """Takes a slot on a lane before it is called: `max_in_flight` holds over all processes, for every lane.
+
+    The gate has taken one already, on the first lane of the chain as it was then.
+    """
+
+    def __init__(self, inner: Caller, ledger: Ledger, admitted: Admitted) -> None:
+        self._inner = inner
+        self._ledger = ledger
+        self._admitted = admitted
+        self._holds = admitted.lane
+
+    async def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
+        """As `Caller.call`; a lane that takes no more is our own limit."""
+        if lane.name != self._holds:
+            if not await self._ledger.enter_lane(self._admitted, lane):
+                raise CallFailed(FailureClass.LOCAL_LIMIT)
+            self._holds = lane.name
+        async with aclosing(self._inner.call(lane, ask, clocks)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
 
 
 class Runner:
@@ -74,7 +98,7 @@ class Runner:
         self._route = route
         self._drives: dict[int, _Drive] = {}
         self._early: dict[int, Admitted] = {}
-        self._opening: set[asyncio.Task[Opened | None]] = set()
+        self._opening: set[asyncio.Task[Opened | NotOpened]] = set()
 
     @property
     def driven(self) -> list[int]:
@@ -86,8 +110,8 @@ class Runner:
         """The ids of those that have not been admitted yet."""
         return [drive.turn for drive in self._drives.values() if not drive.admission.done()]
 
-    async def say(self, asked: Asked) -> Opened | None:
-        """Store a message and drive its turn. None: this visit may not write. The socket may go away meanwhile."""
+    async def say(self, asked: Asked) -> Opened | NotOpened:
+        """Store a message and drive its turn. The socket may go away meanwhile."""
         task = self._spawn(self._open(asked))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
@@ -135,9 +159,9 @@ class Runner:
                 self._journal.drop(drive.line)
             drive.task.cancel()
 
-    async def _open(self, asked: Asked) -> Opened | None:
+    async def _open(self, asked: Asked) -> Opened | NotOpened:
         opened = await self._ledger.open(asked)
-        if opened is not None and opened.is_new:
+        if isinstance(opened, Opened) and opened.is_new:
             self._watchers.accepted(
                 Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
             )
@@ -214,7 +238,8 @@ class Runner:
             sleep=asyncio.sleep,
             random=random.random,
         )
-        events = run_turn(draft, route, self._caller, reference=f"turn-{drive.turn}", limits=limits)
+        caller = _SlottedCaller(self._caller, self._ledger, admitted)
+        events = run_turn(draft, route, caller, reference=f"turn-{drive.turn}", limits=limits)
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Say):

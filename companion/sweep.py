@@ -30,10 +30,27 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
 
+# Whoever has left gives the place up to those who are here; the question is held for when they come back.
+LOCK_AWAY = """
+SELECT t.id
+FROM companion_turn t JOIN companion_conversation c ON c.id = t.conversation_id
+WHERE t.state = 'waiting'
+  AND greatest(c.watched_at, t.created_at) < clock_timestamp() - make_interval(secs => %(away_s)s)
+ORDER BY t.id
+FOR NO KEY UPDATE OF t SKIP LOCKED
+"""
+
+
 async def pause_lost(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
     """Pause every live turn whose owner's heartbeat is older than the lease; their questions are held."""
     await cursor.execute(LOCK_LOST, {"lease_s": house.lease_s})
-    return await _pause(cursor, house)
+    return await _pause(cursor, house, "lost")
+
+
+async def pause_away(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
+    """Pause every waiting turn whose person has had no page open for too long."""
+    await cursor.execute(LOCK_AWAY, {"away_s": house.away_s})
+    return await _pause(cursor, house, "away")
 
 
 async def pause_orphans(
@@ -41,12 +58,12 @@ async def pause_orphans(
 ) -> list[EndedTurn]:
     """Pause turns that name this living process as owner though none of its tasks drives them."""
     await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
-    return await _pause(cursor, house)
+    return await _pause(cursor, house, "lost")
 
 
-async def _pause(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
+async def _pause(cursor: AsyncCursor[Row], house: House, reason: str) -> list[EndedTurn]:
     endings = [
-        Ending(turn=turn, state="paused", reason="lost", line=house.lines.pause, hold_s=house.hold_s)
+        Ending(turn=turn, state="paused", reason=reason, line=house.lines.pause, hold_s=house.hold_s)
         for (turn,) in await cursor.fetchall()
     ]
     return await fold(cursor, endings)

@@ -19,11 +19,19 @@ GATE_KEY = 7_205_759_403
 # gates count the same free slot.
 LOCK_GATE = f"SELECT pg_advisory_xact_lock({GATE_KEY})"
 
+# Every waiting turn carries the limits it was opened under, so that a process with other lanes or another preset
+# admits it rightly too. The rows are locked last, and only where nobody else holds them: a gate waits for no row.
 ADMIT = """
-WITH ready AS (
-    SELECT t.id
+WITH speaking AS (
+    SELECT lane, count(*) AS turns FROM companion_turn WHERE state = 'speaking' GROUP BY lane
+),
+in_line AS (
+    SELECT t.id, t.lane, t.lane_takes, t.preset_ceiling,
+           (SELECT coalesce(sum(turns), 0) FROM speaking) + row_number() OVER (ORDER BY t.id) AS in_flight,
+           coalesce(s.turns, 0) + row_number() OVER (PARTITION BY t.lane ORDER BY t.id) AS on_lane
     FROM companion_turn t
     JOIN companion_process p ON p.id = t.owner
+    LEFT JOIN speaking s ON s.lane = t.lane
     WHERE t.state = 'waiting'
       AND NOT p.draining
       AND p.beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
@@ -33,15 +41,28 @@ WITH ready AS (
             AND earlier.id < t.id
             AND earlier.state IN ('waiting', 'speaking')
       )
-    ORDER BY t.id
-    LIMIT greatest(0, %(ceiling)s - (SELECT count(*) FROM companion_turn WHERE state = 'speaking'))
+),
+ready AS (
+    SELECT t.id FROM companion_turn t JOIN in_line ON in_line.id = t.id
+    WHERE in_line.on_lane <= in_line.lane_takes
+      AND in_line.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1), %(ceiling)s)
+      AND (in_line.preset_ceiling IS NULL OR in_line.in_flight <= in_line.preset_ceiling)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
 UPDATE companion_turn t
 SET state = 'speaking', fence = t.fence + 1, admitted_at = clock_timestamp()
 FROM ready
 WHERE t.id = ready.id
-RETURNING t.id, t.conversation_id, t.owner, t.fence
+RETURNING t.id, t.conversation_id, t.owner, t.fence, t.lane
+"""
+
+# Before a turn moves on to a lane that is not the head of its chain.
+ENTER_LANE = """
+UPDATE companion_turn t SET lane = %(lane)s
+WHERE t.id = %(turn)s AND t.owner = %(owner)s AND t.fence = %(fence)s AND t.state = 'speaking'
+  AND %(takes)s > (SELECT count(*) FROM companion_turn s
+                   WHERE s.state = 'speaking' AND s.lane = %(lane)s AND s.id <> t.id)
+RETURNING t.id
 """
 
 
@@ -53,6 +74,8 @@ class Admitted:
     conversation: int
     owner: UUID
     fence: int
+    lane: str
+    """The lane on which it holds a slot: the first of its chain."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,11 +92,18 @@ async def lock_gate(cursor: AsyncCursor[Row]) -> None:
 
 
 async def run_gate(cursor: AsyncCursor[Row], house: House) -> GateResult:
-    """Free the slots of dead processes, then admit in order of arrival. The gate must be locked."""
+    """Free the slots of dead processes, then admit in order of arrival. The gate must be locked.
+
+    The ceiling is the least of the operators' (the last row, or the setting), the preset's, and what the first
+    lane of the chain takes.
+    """
     lost = await pause_lost(cursor, house)
     await cursor.execute(ADMIT, {"lease_s": house.lease_s, "ceiling": house.ceiling})
-    admitted = [
-        Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence)
-        for turn, conversation, owner, fence in await cursor.fetchall()
-    ]
+    admitted = [admitted_from(row) for row in await cursor.fetchall()]
     return GateResult(admitted=sorted(admitted, key=lambda one: one.turn), lost=lost)
+
+
+def admitted_from(row: Row) -> Admitted:
+    """An Admitted from (turn, conversation, owner, fence, lane)."""
+    turn, conversation, owner, fence, lane = row
+    return Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)

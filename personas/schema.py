@@ -28,6 +28,7 @@ class Lines(_Part):
     i_am_back: Text
     reduced: Text
     stopped: Text
+    one_at_a_time: Text
     shortened: Text
     declined: Text
 

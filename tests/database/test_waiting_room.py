@@ -13,11 +13,14 @@ from psycopg_pool import AsyncConnectionPool
 from companion.folding import EndedTurn, Ending
 from companion.house import House
 from companion.ledger import Asked, Ledger, Opened, Story
-from companion.models import Process, Turn, Visit
+from companion.models import Conversation, Process, Turn, Visit
 from companion.waiting_room import Admitted, GateResult
-from ops.project.wiring import build_house
+from ops.project.wiring import build_house, build_routing
 from ops.stack.postgres import EmbeddedPostgres
+from routing.chain import route
 from tests.people import People, Person, in_database
+
+ROUTE = route(build_routing(), "normal", 0)
 
 
 class Desk:
@@ -29,7 +32,7 @@ class Desk:
         self.pool = pool
         self.admitted: list[Admitted] = []
         self.ended: list[EndedTurn] = []
-        self.ledger = Ledger(pool, house, process=self.id, told=self._told)
+        self.ledger = Ledger(pool, house, process=self.id, told=self._told, route=lambda: ROUTE)
 
     def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
         self.admitted += result.admitted
@@ -49,7 +52,7 @@ class Desk:
             lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
         )
         opened = await self.ledger.open(Asked(visit=visit.pk, key=key or uuid.uuid4(), question="?"))
-        assert opened is not None
+        assert isinstance(opened, Opened)
         return opened
 
     async def end(self, admitted: Admitted) -> EndedTurn | None:
@@ -181,3 +184,21 @@ async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> Non
         ending = Ending(turn=admitted.turn, state=state, reason="test")
         assert await desk.ledger.close(Story(ending=ending)) is not None
     assert speaking() == 0
+
+
+async def test_a_person_who_left_gives_the_place_up_and_the_question_is_held(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(1)
+    await desk.beat()
+    await desk.ask(people.participant("Ada"))
+    here, gone = people.participant("Wim"), people.participant("Rosa")
+    stays, leaves = await desk.ask(here), await desk.ask(gone)
+    long_ago = "2020-01-01T00:00Z"
+    in_database(lambda: Turn.objects.filter(state="waiting").update(created_at=long_ago))
+    in_database(lambda: Conversation.objects.all().update(watched_at=long_ago))
+    await desk.ledger.sweep(driven=[stays.turn, leaves.turn], watched=[here.conversation.pk])
+    rows = in_database(lambda: Turn.objects.in_bulk([stays.turn, leaves.turn]))
+    assert rows[stays.turn].state == "waiting"
+    assert (rows[leaves.turn].state, rows[leaves.turn].reason) == ("paused", "away")
+    assert rows[leaves.turn].held_until is not None

@@ -1,0 +1,141 @@
+"""Nobody fills the room alone, and no lane is asked for more than it takes (Q1, Q7)."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from companion.models import Ceiling
+from tests.page_socket import Page
+from tests.patience import until
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+
+ROUTING = """
+[lanes.head]
+adapter = "openai"
+base_url = "{head}"
+model = "rehearsal"
+failure_domain = "a"
+region = "here"
+context_tokens = 8000
+max_in_flight = {head_takes}
+connect_ms = 1000
+first_word_ms = 2000
+idle_ms = 5000
+
+[lanes.second]
+adapter = "openai"
+base_url = "{second}"
+model = "rehearsal"
+failure_domain = "b"
+region = "here"
+context_tokens = 8000
+max_in_flight = {second_takes}
+connect_ms = 1000
+first_word_ms = 5000
+idle_ms = 5000
+
+[presets.normal]
+chain = ["head", "second"]
+"""
+
+Routing = Callable[..., str]
+
+
+@pytest.fixture
+def routing(tmp_path: Path, rehearsal: Rehearsal) -> Routing:
+    """Write a routing file of two lanes; both are the rehearsal provider unless a test says otherwise."""
+
+    def write(**facts: object) -> str:
+        path = tmp_path / "routing.toml"
+        defaults = {"head": rehearsal.url, "second": rehearsal.url, "head_takes": 8, "second_takes": 8}
+        path.write_text(ROUTING.format(**(defaults | facts)))
+        return str(path)
+
+    return write
+
+
+async def test_a_person_with_three_turns_under_way_is_asked_to_wait_and_keeps_the_words(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"pace_ms": 50, "words": 200}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        for number in range(3):
+            await page.say(f"Message {number}.")
+        key = await page.say("One too many.")
+        problem = await page.until("problem")
+        assert problem["code"] == "too_many"
+        turn = rosa.turns()[0].pk
+        await page.send({"type": "stop", "turn": turn})
+        for _ in range(3):
+            await page.ending()
+        await page.say("One too many.", key)
+        assert (await page.until("accepted"))["key"] == key
+        await page.ending()
+    assert [turn.question for turn in rosa.turns()][-1] == "One too many."
+
+
+async def test_no_more_than_twenty_messages_a_minute_are_taken_from_one_person(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"say": "Yes.", "pace_ms": 0, "first_word_s": 0})
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        for _ in range(20):
+            await page.say("Again.")
+            await page.ending()
+        await page.say("Again.")
+        assert (await page.until("problem"))["code"] == "too_many"
+    assert len(rosa.turns()) == 20
+
+
+async def test_the_head_of_the_chain_is_never_asked_for_more_than_it_takes(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, routing: Routing
+) -> None:
+    path = routing(head_takes=2)
+    webs = [another_web(COMPANION_ROUTING=path) for _ in range(2)]
+    rehearsal.clear()
+    await asyncio.gather(*(whole_turn(webs[n % 2], people, f"P{n}") for n in range(7)))
+    assert rehearsal.gauge()["max_in_flight"] == 2
+
+
+async def test_a_lane_further_down_is_not_asked_for_more_than_it_takes_either(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, routing: Routing
+) -> None:
+    # Nobody listens where the head should be, so every turn moves on at once.
+    web = another_web(COMPANION_ROUTING=routing(head="http://127.0.0.1:9/v1", second_takes=2))
+    rehearsal.will({"pace_ms": 30, "words": 60})
+    kinds = await asyncio.gather(*(whole_turn(web, people, f"P{n}") for n in range(5)))
+    assert rehearsal.gauge()["max_in_flight"] == 2
+    assert kinds.count("complete") == 2
+    assert kinds.count("paused") == 3
+
+
+async def test_a_lowered_ceiling_cuts_nobody_off_and_holds_for_whoever_comes_next(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    web = another_web(COMPANION_CEILING="3")
+    rehearsal.will({"pace_ms": 25, "words": 60})
+    first = [asyncio.create_task(whole_turn(web, people, f"P{n}")) for n in range(3)]
+    await until(lambda: rehearsal.gauge()["in_flight"] == 3)
+    row = in_database(lambda: Ceiling.objects.create(value=1, by="Ines", reason="a test"))
+    try:
+        later = [asyncio.create_task(whole_turn(web, people, f"L{n}")) for n in range(3)]
+        assert await asyncio.gather(*first) == ["complete"] * 3
+        rehearsal.clear()
+        assert await asyncio.gather(*later) == ["complete"] * 3
+        assert rehearsal.gauge()["max_in_flight"] == 1
+    finally:
+        in_database(row.delete)
+
+
+async def whole_turn(web: Web, people: People, name: str) -> str:
+    person = people.participant(name)
+    async with Page(web.socket_url, person.sign_in(web.url)) as page:
+        await page.say("Good day.", str(uuid.uuid4()))
+        ending: str = (await page.ending(within_s=40))["type"]
+        return ending
