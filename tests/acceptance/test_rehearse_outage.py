@@ -1,0 +1,149 @@
+"""`manage.py rehearse_outage` before real processes: the story as promised, not as promised, and not played."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from companion.models import Visit
+from tests.acceptance.running_up import ROOT, surroundings, up
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+from tests.staff import broken_turn
+
+BACK = "I am back. First, what you asked me before."
+PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
+NORA = "Nora (rehearsal)"
+
+
+def rehearse(
+    *arguments: str, environment: dict[str, str], typed: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "rehearse_outage", *arguments],
+        cwd=ROOT,
+        env=environment,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def before(
+    service: str, people: People, rehearsal: Rehearsal, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Play it before the service at this address, for this site, with settings that differ from the service's."""
+    environment = os.environ | {"REHEARSAL_URL": rehearsal.url} | settings
+    return rehearse("--site", people.site.slug, "--address", service, environment=environment)
+
+
+def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) -> None:
+    with up(tmp_path / "state") as run:
+        run.ready()
+        played = rehearse(
+            "--pause-between",
+            environment=surroundings({"COMPANION_STATE_DIR": str(run.state)}),
+            typed="\n\n\n",
+        )
+        told = played.stdout
+        assert (played.returncode, played.stderr) == (0, "")
+        places = [
+            told.index(part)
+            for part in (
+                "A reply breaks off",
+                "Nora: I did not sleep well.",
+                f"Robin: {PAUSE}",
+                "loads the page again",
+                "What operators see",
+                "network: The connection to the provider was refused, or broke off.",
+                "The question is kept until",
+                f"{run.address}/ops/turns/",
+                "Nora: Are you there again?",
+                f"Robin: {BACK}",
+                "What was promised",
+                "The story was as promised: 12 of 12",
+            )
+        ]
+        assert places == sorted(places)
+        assert told.count("Press Enter") == 3
+        assert "NOT KEPT" not in told
+        # Once more, with what the first playing has left.
+        again = rehearse(environment=surroundings({"COMPANION_STATE_DIR": str(run.state)}))
+        assert (again.returncode, "Press Enter" in again.stdout) == (0, False)
+
+
+def test_whoever_was_signed_in_for_it_is_signed_out_again(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    played = before(service.url, people, rehearsal)
+    assert played.returncode == 0, played.stdout + played.stderr
+    visits = in_database(lambda: list(Visit.objects.filter(participant__site=people.site)))
+    assert [visit.ended_at is not None for visit in visits] == [True]
+
+
+async def test_a_question_that_a_broken_off_rehearsal_left_is_answered_before_the_story_begins(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    nora = people.participant(NORA)
+    left = await broken_turn(service, nora, rehearsal)
+    played = before(service.url, people, rehearsal)
+    assert played.returncode == 0, played.stdout + played.stderr
+    assert "A question was still kept from an earlier rehearsal." in played.stdout
+    first, hello, broken, answer = nora.turns()
+    assert (first.pk, first.answered_by_id, broken.answered_by_id) == (left.pk, hello.pk, answer.pk)
+
+
+def test_a_promise_that_is_not_kept_is_named_and_ends_with_1(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.toml"
+    drafted = (ROOT / "personas" / "files" / "robin.toml").read_text()
+    assert PAUSE in drafted
+    other.write_text(drafted.replace(PAUSE, "I must stop here for now. You did nothing wrong."))
+    web = another_web(COMPANION_PERSONA=str(other))
+    played = before(web.url, people, rehearsal)
+    assert played.returncode == 1
+    assert "NOT KEPT  The pause line follows them" in played.stdout
+    assert "The story was not as promised: 2 of 12 promises were not kept." in played.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (
+            {"COMPANION_ROUTING": "ops/deploy/routing.example.toml"},
+            "is a real provider, and this never touches one",
+        ),
+        ({"REHEARSAL_URL": "http://192.0.2.1:8099/v1"}, "is a real provider, and this never touches one"),
+        ({"REHEARSAL_URL": "http://127.0.0.1:9/v1"}, "is not the rehearsal provider, or it is not there"),
+        ({"SECRET_KEY": "another key"}, "does not know the card this command made"),
+        ({"COMPANION_PERSONA": "/nowhere.toml"}, "there is no such file"),
+    ],
+)
+def test_it_says_why_it_cannot_be_played_and_asks_the_provider_nothing(
+    service: Web, people: People, rehearsal: Rehearsal, settings: dict[str, str], says: str
+) -> None:
+    played = before(service.url, people, rehearsal, **settings)
+    assert played.returncode == 2
+    assert says in played.stderr
+    assert "Traceback" not in played.stderr
+    assert rehearsal.asked() == []
+
+
+def test_a_lane_that_is_something_else_on_this_machine_is_left_alone(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    played = before(service.url, people, rehearsal, REHEARSAL_URL=f"{service.url}/v1")
+    assert played.returncode == 2
+    assert "is not the rehearsal provider" in played.stderr
+
+
+def test_it_says_so_where_no_service_runs(people: People, rehearsal: Rehearsal) -> None:
+    nothing = rehearse("--site", people.site.slug, environment=dict(os.environ))
+    assert (nothing.returncode, "No scripts/up runs from" in nothing.stderr) == (2, True)
+    away = before("http://127.0.0.1:9", people, rehearsal)
+    assert (away.returncode, "Nothing answers at http://127.0.0.1:9." in away.stderr) == (2, True)
