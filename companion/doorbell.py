@@ -6,17 +6,53 @@ A ring may be lost, so nothing depends on one: a tick every second reads the sam
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 import psycopg
+from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from companion.folding import EndedTurn, Row
+from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "companion"
 # A connection whose other end has vanished is noticed by the system within 20 s.
 _KEEPALIVE = "keepalives=1 keepalives_idle=10 keepalives_interval=3 keepalives_count=3"
+
+
+A_RING_HOLDS = 40
+"""Turns in one notification, which the server limits to 8,000 bytes."""
+
+
+async def ring(
+    cursor: AsyncCursor[Row],
+    *,
+    by: UUID,
+    result: GateResult,
+    ended: Sequence[EndedTurn] = (),
+    opened: Sequence[tuple[int, int]] = (),
+) -> None:
+    """Tell every process, with this transaction's commit, which turns it changed."""
+    gone = [*ended, *result.lost]
+    changed = [
+        *opened,
+        *((one.turn, one.conversation) for one in gone),
+        *((one.turn, one.conversation) for one in result.admitted),
+    ]
+    admitted = [(one.turn, one.conversation, str(one.owner), one.fence, one.lane) for one in result.admitted]
+    for start in range(0, len(changed), A_RING_HOLDS):
+        part = slice(start, start + A_RING_HOLDS)
+        told = {
+            "by": str(by),
+            "changed": changed[part],
+            "ended": [one.turn for one in gone][part],
+            "admitted": admitted[part],
+        }
+        await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(told)))
 
 
 class Doorbell:

@@ -48,6 +48,7 @@ ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_spoken.text
 RETURNING turn_id
 """
 
+AFTER_TICK_S = 0.001
 _LAST_GRAPHEMES = regex.compile(r"\X")
 
 
@@ -133,10 +134,10 @@ class Journal:
     async def run(self) -> None:
         """Flush until cancelled."""
         loop = asyncio.get_running_loop()
-        last = 0.0
+        due = 0.0
         while True:
             await self._wake.wait()
-            while not self._hurry and (rest := last + self._house.tick_s - loop.time()) > 0:
+            while not self._hurry and (rest := due - loop.time()) > 0:
                 self._wake.clear()
                 try:
                     async with asyncio.timeout(rest):
@@ -145,7 +146,7 @@ class Journal:
                     break
             self._wake.clear()
             self._hurry = False
-            last = loop.time()
+            due = _next_tick(loop.time(), self._house.tick_s)
             lines, self._fresh = self._fresh, {}
             batch = [line for line in lines.values() if self._cut(line)]
             if batch:
@@ -218,6 +219,11 @@ class Journal:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             await cursor.execute(STORE, facts)
             return {row[0] for row in await cursor.fetchall()}
+
+
+def _next_tick(now: float, tick_s: float) -> float:
+    """The turns read at the multiples of a tick; a moment later everything they have said is here."""
+    return (now // tick_s + 1) * tick_s + AFTER_TICK_S
 
 
 def _open_end(text: str) -> int:

@@ -4,7 +4,6 @@ Opening and ending turns run the gate in the same transaction, so a freed slot i
 that frees it. Both gather: all openings of a moment are one transaction, and so are all endings.
 """
 
-import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,9 +15,11 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.folding import EndedTurn, Ending, Row, end_turns
+from companion.doorbell import ring
+from companion.folding import EndedTurn, Row, end_turns
 from companion.house import House
-from companion.sweep import pause_orphans
+from companion.record import Story, record
+from companion.sweep import pause_away, pause_orphans
 from companion.waiting_room import (
     ENTER_LANE,
     Admitted,
@@ -28,7 +29,7 @@ from companion.waiting_room import (
     run_gate,
 )
 from routing.chain import Route
-from routing.contracts import AttemptReport, Lane
+from routing.contracts import Lane
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
 INSERT = """
@@ -62,25 +63,10 @@ JOIN companion_conversation c ON c.participant_id = p.id
 LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
 """
 
-SERVED_BY = """
-UPDATE companion_turn t
-SET lane = c.lane, model = c.model, preset = c.preset, routing_version = c.version
-FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[])
-     AS c(id, lane, model, preset, version)
-WHERE t.id = c.id
-"""
-
-ANSWERED = """
-UPDATE companion_turn t SET answered_by_id = c.answer
-FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
-WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
-"""
-
-ATTEMPT = """
-INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
-                               took_s, bytes_received, words)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-ON CONFLICT (turn_id, number) DO NOTHING
+WATCHED = """
+UPDATE companion_conversation c SET watched_at = clock_timestamp()
+WHERE c.id = ANY(%(conversations)s)
+  AND EXISTS (SELECT 1 FROM companion_turn t WHERE t.conversation_id = c.id AND t.state = 'waiting')
 """
 
 MINE_ADMITTED = """
@@ -112,20 +98,6 @@ class Opened:
     turn: int
     conversation: int
     is_new: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Story:
-    """Everything a turn's task learned: how it ends, who served it, every attempt, what it answered."""
-
-    ending: Ending
-    lane: str = ""
-    model: str = ""
-    preset: str = ""
-    routing_version: int = 0
-    attempts: tuple[AttemptReport, ...] = ()
-    answers: tuple[int, ...] = ()
-    """Held turns whose questions this reply answered; they are let go only if it is complete."""
 
 
 class Ledger:
@@ -161,7 +133,7 @@ class Ledger:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
-            await self._ring(cursor, result, [], [])
+            await ring(cursor, by=self._process, result=result)
         self._told(result, [])
         return result
 
@@ -179,12 +151,17 @@ class Ledger:
             await cursor.execute(ENTER_LANE, facts)
             return await cursor.fetchone() is not None
 
-    async def pause_orphans(self, driven: list[int]) -> None:
-        """Pause turns of this process that none of its tasks drives."""
+    async def sweep(self, *, driven: list[int], watched: list[int]) -> None:
+        """Pause turns of this process that no task drives, and waiting turns whose person has left.
+
+        `watched` are the conversations with a page open here.
+        """
         async with self._transaction() as cursor:
+            await cursor.execute(WATCHED, {"conversations": watched})
             lost = await pause_orphans(cursor, self._house, process=self._process, driven=driven)
+            lost += await pause_away(cursor, self._house)
             result = GateResult(admitted=[], lost=lost)
-            await self._ring(cursor, result, [], [])
+            await ring(cursor, by=self._process, result=result)
         self._told(result, [])
 
     async def admitted_among(self, turns: list[int]) -> list[Admitted]:
@@ -226,7 +203,7 @@ class Ledger:
             await cursor.execute(FIND, facts)
             found = {place: (turn, conversation) for place, turn, conversation in await cursor.fetchall()}
             opened = [(turn, conversation) for turn, conversation in found.values() if turn in new]
-            await self._ring(cursor, result, [], opened)
+            await ring(cursor, by=self._process, result=result, opened=opened)
         answers: list[Opened | NotOpened] = []
         for place in range(1, len(asked) + 1):
             if place not in found:
@@ -247,83 +224,9 @@ class Ledger:
             ended = await end_turns(cursor, [story.ending for story in stories])
             by_turn = {one.turn: one for one in ended}
             told = [story for story in stories if story.ending.turn in by_turn]
-            await self._record(cursor, told, by_turn)
+            await record(cursor, told, by_turn)
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
-            await self._ring(cursor, result, ended, [])
+            await ring(cursor, by=self._process, result=result, ended=ended)
         self._told(result, ended)
         return [by_turn.pop(story.ending.turn, None) for story in stories]
-
-    async def _record(
-        self, cursor: AsyncCursor[Row], stories: list[Story], ended: dict[int, EndedTurn]
-    ) -> None:
-        served = [story for story in stories if story.preset]
-        if served:
-            await cursor.execute(
-                SERVED_BY,
-                {
-                    "ids": [story.ending.turn for story in served],
-                    "lanes": [story.lane for story in served],
-                    "models": [story.model for story in served],
-                    "presets": [story.preset for story in served],
-                    "versions": [story.routing_version for story in served],
-                },
-            )
-        answered = [
-            (held, story.ending.turn)
-            for story in stories
-            if ended[story.ending.turn].state == "complete"
-            for held in story.answers
-        ]
-        if answered:
-            held, answers = zip(*answered, strict=True)
-            await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
-        attempts = [
-            _attempt_row(story.ending.turn, number, report)
-            for story in stories
-            for number, report in enumerate(story.attempts, start=1)
-        ]
-        if attempts:
-            await cursor.executemany(ATTEMPT, attempts)
-
-    async def _ring(
-        self,
-        cursor: AsyncCursor[Row],
-        result: GateResult,
-        ended: list[EndedTurn],
-        opened: list[tuple[int, int]],
-    ) -> None:
-        changed = [[turn, conversation] for turn, conversation in opened]
-        changed += [[one.turn, one.conversation] for one in (*ended, *result.lost)]
-        changed += [[one.turn, one.conversation] for one in result.admitted]
-        gone = [one.turn for one in (*ended, *result.lost)]
-        admitted = [
-            [one.turn, one.conversation, str(one.owner), one.fence, one.lane] for one in result.admitted
-        ]
-        # A notification holds 8,000 bytes; a burst is rung in several.
-        for start in range(0, max(len(changed), len(admitted)), 40):
-            part = slice(start, start + 40)
-            payload = {
-                "by": str(self._process),
-                "changed": changed[part],
-                "ended": gone[part],
-                "admitted": admitted[part],
-            }
-            await cursor.execute("SELECT pg_notify('companion', %s)", (json.dumps(payload),))
-
-
-def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:
-    return (
-        turn,
-        number,
-        report.lane,
-        report.model,
-        report.failure.value if report.failure else "",
-        report.status,
-        report.code or "",
-        report.waited_s,
-        report.started_s,
-        report.took_s,
-        report.bytes_received,
-        report.words,
-    )

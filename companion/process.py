@@ -172,7 +172,7 @@ class Process:
                 await self._look()
                 if ticks % 3 == 0:
                     self.watchers.refresh()
-                    await self.ledger.pause_orphans(self.runner.driven)
+                    await self.ledger.sweep(driven=self.runner.driven, watched=self.watchers.conversations)
                 if ticks % RECHECK_EVERY == 0:
                     await self._recheck_visits()
             except (psycopg.Error, TimeoutError) as failure:

@@ -21,9 +21,10 @@ from companion.folding import EndedTurn, Ending
 from companion.history import History, Material
 from companion.house import House
 from companion.journal import Journal, Line
-from companion.ledger import Asked, Ledger, NotOpened, Opened, Story
+from companion.ledger import Asked, Ledger, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.prompt import Draft
+from companion.record import Story
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
 from routing.chain import Route

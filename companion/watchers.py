@@ -36,6 +36,11 @@ class Watchers:
     def __len__(self) -> int:
         return sum(len(outboxes) for outboxes in self._outboxes.values())
 
+    @property
+    def conversations(self) -> list[int]:
+        """The conversations with a page open here."""
+        return list(self._outboxes)
+
     def watch(self, outbox: Outbox) -> None:
         """From now on `outbox` hears of its conversation. Subscribe first, then read."""
         self._outboxes[outbox.conversation].add(outbox)

@@ -12,8 +12,9 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.folding import EndedTurn, Ending
 from companion.house import House
-from companion.ledger import Asked, Ledger, Opened, Story
+from companion.ledger import Asked, Ledger, Opened
 from companion.models import Conversation, Process, Turn, Visit
+from companion.record import Story
 from companion.waiting_room import Admitted, GateResult
 from ops.project.wiring import build_house, build_routing
 from ops.stack.postgres import EmbeddedPostgres

@@ -23,6 +23,7 @@ async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is
         turn = ending["turn"]
         assert page.kinds(turn) == ["accepted", "words", "paused"]
         assert ending["line"] == PAUSE
+        said = page.words(turn)
         page.frames.clear()
         await page.send({"type": "catch_up", "turn": turn, "after": 0})
         assert await page.next() == ending
@@ -31,7 +32,9 @@ async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is
         assert (snapshot["state"], snapshot["reply"], snapshot["line"]) == ("paused", "", PAUSE)
     [stored] = rosa.turns()
     assert (stored.state, stored.reason) == ("paused", "network")
-    assert len(stored.reply.split()) == 8
+    assert stored.reply == said
+    # A reset may take words with it that were already on their way.
+    assert 1 <= len(said.split()) <= 8
     assert len(rehearsal.asked()) == 1
 
 

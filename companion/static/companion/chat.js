@@ -42,7 +42,7 @@ const composer = new Composer({
 function heard(frame) {
   if (over) return;
   if (frame.type === "accepted") return accepted(frame);
-  if (frame.type === "problem") return composer.problem(frame.line);
+  if (frame.type === "problem") return composer.problem(frame.line, frame.code);
   if (frame.type === "hello" && !mine(frame.conversation.id)) return somebodyElse();
   note(turns.take(frame));
   if (frame.type === "refused") giveBack(turns.get(frame.turn));

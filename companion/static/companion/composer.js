@@ -44,9 +44,10 @@ export class Composer {
     return text;
   }
 
-  /** The service could not take the message: the line says so, the words stay. */
-  problem(line) {
-    this.#settle();
+  /** The service could not do something: the line says so, the words stay. */
+  problem(line, code) {
+    // This one is never about the message: a message that is on its way still is.
+    if (code !== "not_allowed") this.#settle();
     this.#show(line);
   }
 

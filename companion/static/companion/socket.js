@@ -126,7 +126,10 @@ export class Line {
     } else if (code === TOO_FAR_BEHIND) {
       this.#comeBack(0, false);
     } else {
-      this.#comeBack(waitBefore(this.#attempt++), code === COME_BACK);
+      const sentAway = code === COME_BACK;
+      // Everybody in the house was sent away at the same moment; they spread over two seconds at least.
+      if (sentAway) this.#attempt = Math.max(this.#attempt, 2);
+      this.#comeBack(waitBefore(this.#attempt++), sentAway);
     }
   }
 

@@ -1,0 +1,95 @@
+"""The whole story of a turn, stored with its end: who served it, every attempt, and which questions it answered."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg import AsyncCursor
+
+from companion.folding import EndedTurn, Ending, Row
+from routing.contracts import AttemptReport
+
+SERVED_BY = """
+UPDATE companion_turn t
+SET lane = coalesce(nullif(c.lane, ''), t.lane), model = c.model, preset = c.preset, routing_version = c.version
+FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[])
+     AS c(id, lane, model, preset, version)
+WHERE t.id = c.id
+"""
+
+ANSWERED = """
+UPDATE companion_turn t SET answered_by_id = c.answer
+FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
+WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
+"""
+
+ATTEMPT = """
+INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
+                               took_s, bytes_received, words)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (turn_id, number) DO NOTHING
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Story:
+    """Everything a turn's task learned: how it ends, who served it, every attempt, what it answered."""
+
+    ending: Ending
+    lane: str = ""
+    model: str = ""
+    preset: str = ""
+    routing_version: int = 0
+    attempts: tuple[AttemptReport, ...] = ()
+    answers: tuple[int, ...] = ()
+    """Held turns whose questions this reply answered; they are let go only if it is complete."""
+
+
+async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, EndedTurn]) -> None:
+    """Store the stories of turns that this transaction has just ended."""
+    await _who_served(cursor, [story for story in stories if story.preset])
+    await _what_was_answered(
+        cursor, [story for story in stories if ended[story.ending.turn].state == "complete"]
+    )
+    attempts = [
+        _attempt_row(story.ending.turn, number, report)
+        for story in stories
+        for number, report in enumerate(story.attempts, start=1)
+    ]
+    if attempts:
+        await cursor.executemany(ATTEMPT, attempts)
+
+
+async def _who_served(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
+    if stories:
+        facts = {
+            "ids": [story.ending.turn for story in stories],
+            "lanes": [story.lane for story in stories],
+            "models": [story.model for story in stories],
+            "presets": [story.preset for story in stories],
+            "versions": [story.routing_version for story in stories],
+        }
+        await cursor.execute(SERVED_BY, facts)
+
+
+async def _what_was_answered(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
+    answered = [(held, story.ending.turn) for story in stories for held in story.answers]
+    if answered:
+        held, answers = zip(*answered, strict=True)
+        await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
+
+
+def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:
+    return (
+        turn,
+        number,
+        report.lane,
+        report.model,
+        report.failure.value if report.failure else "",
+        report.status,
+        report.code or "",
+        report.waited_s,
+        report.started_s,
+        report.took_s,
+        report.bytes_received,
+        report.words,
+    )
