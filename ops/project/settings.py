@@ -34,6 +34,7 @@ COMPANION_ROUTING = _environment.text("COMPANION_ROUTING")
 REHEARSAL_URL = _environment.text("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
 OPS_TOKEN = _environment.text("OPS_TOKEN")
 DIRECT_DATABASE_URL = _environment.text("DIRECT_DATABASE_URL", DATABASE_URL)
+DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
 
 DEBUG = False
 ALLOWED_HOSTS = _environment.names("ALLOWED_HOSTS", "127.0.0.1,localhost")
