@@ -1,0 +1,1 @@
+"""The backup somebody has restored: backup, manifest, restore drill (D1 to D7)."""

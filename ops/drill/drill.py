@@ -1,0 +1,198 @@
+"""The restore drill as a story: look, take, restore, compare, clear away, say what was shown and what was not (D1)."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+import psycopg
+
+from ops.drill import dump, leftovers, manifest, picture, place, preflight, tools, wanted
+from ops.drill.capture import Source, capture
+from ops.drill.compare import compare, remarks
+from ops.drill.deparse import Settler
+from ops.drill.errors import DrillStopped, Interrupted
+from ops.drill.findings import Findings, report_of
+from ops.drill.folder import Marker, RunFolder
+from ops.drill.foreign import told
+from ops.drill.inventory import tables
+from ops.drill.order import Order, World, scratch_name
+from ops.drill.place import Place
+from ops.drill.report import Report
+from ops.drill.scratch import Scratch
+from ops.drill.tools import Tools
+from ops.drill.wanted import Wanted
+from ops.drill.watch import PAGE_BYTES, Watch
+
+
+class Drill:
+    """One run. `run()` never raises for what it was built to meet: the report says it."""
+
+    def __init__(self, order: Order, watch: Watch, world: World | None = None) -> None:
+        self._order = order
+        self._watch = watch
+        self._world = world or World()
+        self._name = self._world.run_name()
+        self._found = Findings()
+
+    def run(self) -> Report:
+        """Everything, to the end, and the report of it."""
+        started = self._world.now()
+        try:
+            with ExitStack() as stack:
+                self._steps(stack)
+        except DrillStopped as stop:
+            self._found.stopped = stop
+        except KeyboardInterrupt:
+            self._found.stopped = Interrupted("A signal ended the run.")
+        except psycopg.Error as error:
+            self._found.stopped = told(error)
+        return report_of(
+            self._found,
+            self._order,
+            run=self._name,
+            started_at=started.isoformat(timespec="seconds"),
+            ended_at=self._world.now().isoformat(timespec="seconds"),
+            seconds=self._watch.seconds,
+        )
+
+    def _steps(self, stack: ExitStack) -> None:
+        with self._watch.phase("preflight"):
+            source = self._look(stack)
+            marker = Marker(run=self._name, source=self._wanted.name, scratch=scratch_name(self._name))
+            where = self._check_where(stack, marker)
+            folder = RunFolder.make(self._order.work_folder, marker)
+            stack.callback(self._remove, folder)
+        if where is None:
+            with self._watch.phase("private server"):
+                where = place.private(folder, self._tools, self._wanted, stack=stack, watch=self._watch)
+        if source is not None:
+            self._take(source, folder)
+        stack.callback(self._give_back, where, marker)
+        self._compare(self._restore(where, marker, folder))
+
+    def _look(self, stack: ExitStack) -> Source | None:
+        """Find the source, or the file, right; and the programs for it."""
+        order, source = self._order, None
+        if order.archive is not None:
+            self._found.wanted = wanted.of_file(order.archive, bin_folder=order.bin, tick=self._watch.tick)
+            self._found.archive_bytes = self._archive.bytes
+        else:
+            assert order.source is not None, "an order names a source or a file"
+            source = wanted.open_right_source(order.source, setting=order.setting)
+            stack.callback(source.session.close)
+            self._found.wanted = wanted.of_source(source)
+        major, needs_server = self._wanted.identity.major, order.where == "private server"
+        self._found.tools = tools.find(major, tools.places(order.bin), server=needs_server)
+        return source
+
+    def _check_where(self, stack: ExitStack, marker: Marker) -> Place | None:
+        """The server that takes the copy, checked and cleaned; None when it is still to be started."""
+        order, where = self._order, None
+        if order.where != "private server":
+            where = place.existing(order)
+            stack.callback(where.session.close)
+            self._found.cleaned += place.make_ready(where, order, self._wanted, own=marker.scratch)
+        self._found.cleaned += leftovers.clean_folders(order.work_folder)
+        preflight.check_room(
+            order.work_folder,
+            self._wanted.size_guessed,
+            dump=self._wanted.archive is None,
+            copy=where is None,
+            free=self._world.free,
+        )
+        return where
+
+    def _take(self, source: Source, folder: RunFolder) -> None:
+        """Dump the source and take its picture."""
+        taken = capture(
+            source,
+            folder.path / manifest.DUMP,
+            tools=self._tools,
+            jobs=self._order.jobs,
+            folder=folder,
+            watch=self._watch,
+        )
+        archive = taken.archive
+        self._found.changed_meanwhile = taken.changed_meanwhile
+        self._found.archive_bytes = archive.bytes
+        if self._order.keep_dump:
+            keep_in = self._order.kept_dumps / self._name
+            archive = manifest.seal(
+                taken.archive,
+                keep_in,
+                picture=taken.picture,
+                identity=self._wanted.identity,
+                made_at=self._world.now(),
+                pg_dump=self._tools.version,
+                tick=self._watch.tick,
+            )
+            self._found.kept_dump = str(keep_in)
+        self._found.wanted = replace(self._wanted, archive=archive, picture=taken.picture)
+
+    def _restore(self, where: Place, marker: Marker, folder: RunFolder) -> Scratch:
+        """From nothing to a database that could serve."""
+        with self._watch.phase("create"):
+            made = place.create(where, marker, self._wanted)
+        size = self._wanted.identity.bytes
+        with self._watch.phase("restore", of_bytes=size, probe=place.size_of(where, marker)):
+            restoring = dump.start_restore(
+                self._tools,
+                made.address,
+                self._archive,
+                jobs=self._order.jobs,
+                no_owner=self._no_owner,
+                folder=folder,
+            )
+            with restoring:
+                if restoring.wait(self._watch.tick) != 0:
+                    raise dump.failed(restoring, "pg_restore", damaged="The dump does not restore")
+        with self._watch.phase("analyze"), made.open() as session:
+            session.execute("ANALYZE")
+        return made
+
+    def _compare(self, made: Scratch) -> None:
+        """Take the copy's picture and hold it against the source's."""
+        with made.open() as session:
+            there = tables(session)
+            size = sum(table.pages for table in there) * PAGE_BYTES
+            with self._watch.phase("row sums of the copy", of_bytes=size):
+                sessions = [made.open() for _ in range(self._order.jobs)]
+                self._found.copy = picture.of_copy(session, sessions, there, self._watch)
+            if self._wanted.picture is None:
+                return
+            with self._watch.phase("compare"):
+                settle = Settler(session)
+                self._found.differences = compare(
+                    self._wanted.picture, self._found.copy, settle=settle, without_owners=self._no_owner
+                )
+                self._found.remarks = remarks(self._wanted.picture, self._found.copy)
+                self._found.settled = settle.settled
+
+    def _give_back(self, where: Place, marker: Marker) -> None:
+        with self._watch.undisturbed(), self._watch.phase("drop"):
+            self._found.left_behind += place.give_back(where, marker, self._world)
+
+    def _remove(self, folder: RunFolder) -> None:
+        with self._watch.undisturbed():
+            folder.remove()
+            if folder.path.exists():
+                self._found.left_behind.append(f"folder {folder.path}")
+
+    @property
+    def _wanted(self) -> Wanted:
+        assert self._found.wanted is not None
+        return self._found.wanted
+
+    @property
+    def _archive(self) -> dump.Archive:
+        assert self._wanted.archive is not None
+        return self._wanted.archive
+
+    @property
+    def _tools(self) -> Tools:
+        assert self._found.tools is not None
+        return self._found.tools
+
+    @property
+    def _no_owner(self) -> bool:
+        # A file alone does not say which roles it needs.
+        return self._order.no_owner or self._wanted.level == "C"

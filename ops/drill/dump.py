@@ -1,0 +1,137 @@
+"""pg_dump and pg_restore, as they are run here. Custom and directory archives only: a plain file can do anything."""
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ops.drill.address import Address
+from ops.drill.children import Child
+from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, Unsettled
+from ops.drill.folder import RunFolder
+from ops.drill.said import complaint
+from ops.drill.session import READ_ONLY
+from ops.drill.tools import Tools
+
+Tick = Callable[[], None]
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Archive:
+    """A dump that is there. `path` is a folder or a file."""
+
+    path: Path
+    is_folder: bool
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file of it."""
+        return sorted(self.path.iterdir()) if self.is_folder else [self.path]
+
+    @property
+    def bytes(self) -> int:
+        """On disk."""
+        return sum(file.stat().st_size for file in self.files)
+
+
+def start_dump(
+    tools: Tools, address: Address, into: Path, *, snapshot: str, jobs: int, folder: RunFolder
+) -> Child:
+    """Dump the snapshot into the folder `into`, which appears."""
+    argv: list[str | Path] = [
+        tools["pg_dump"],
+        "--format=directory",
+        f"--jobs={jobs}",
+        "--compress=1",
+        "--lock-wait-timeout=5s",
+    ]
+    argv += [f"--snapshot={snapshot}", f"--file={into}", "--no-password"]
+    return Child(argv, environment=address.environment(READ_ONLY), folder=folder)
+
+
+def start_restore(
+    tools: Tools, address: Address, archive: Archive, *, jobs: int, no_owner: bool, folder: RunFolder
+) -> Child:
+    """Restore everything into one database."""
+    argv: list[str | Path] = [
+        tools["pg_restore"],
+        f"--jobs={jobs}",
+        "--exit-on-error",
+        "--no-password",
+        "--no-tablespaces",
+    ]
+    # A subscription would call its publisher, and would hold the scratch database open.
+    argv += ["--no-subscriptions", *(["--no-owner", "--no-privileges"] if no_owner else [])]
+    argv += [f"--dbname={address.database}", archive.path]
+    return Child(argv, environment=address.environment(), folder=folder)
+
+
+def failed(child: Child, program: str, *, damaged: str) -> DrillStopped:
+    """Why a program ended badly: as surroundings to mend, as a passing state, or as the archive's own fault."""
+    code = child.code or 0
+    found = complaint(child.said, code=code)
+    if found.is_passing:
+        return Unsettled(f"{program}: {found.what}.", mend=found.mend)
+    if found.is_surroundings:
+        return CouldNotRun(f"{program}: {found.what}.", mend=found.mend)
+    return ArchiveDamaged(f"{damaged}: {found.what}.", mend=found.mend)
+
+
+def recognise(path: Path) -> Archive:
+    """What kind of archive lies there. Raises CouldNotRun for anything but a custom or a directory archive."""
+    if path.is_dir() and (path / "toc.dat").is_file():
+        return Archive(path=path, is_folder=True)
+    try:
+        with path.open("rb") as file:
+            if file.read(5) == b"PGDMP":
+                return Archive(path=path, is_folder=False)
+    except OSError as error:
+        raise CouldNotRun(f"The backup cannot be read: {error.strerror}.") from None
+    raise CouldNotRun(
+        "That is neither a custom nor a directory archive of pg_dump.",
+        mend="Plain SQL files are refused, because one can drop and rewrite any database it is fed to.",
+    )
+
+
+def refuse_emptied_files(archive: Archive) -> None:
+    """Raise ArchiveDamaged for a file of no bytes: pg_restore takes one for an empty table and says nothing."""
+    empty = sum(file.stat().st_size == 0 for file in archive.files)
+    if empty:
+        raise ArchiveDamaged(f"{empty} of the archive's {len(archive.files)} files have been cut to nothing.")
+
+
+def read_through(tools: Tools, archive: Archive, *, folder: RunFolder, tick: Tick) -> None:
+    """Read every byte as a restore would. Raises ArchiveDamaged."""
+    refuse_emptied_files(archive)
+    argv: list[str | Path] = [tools["pg_restore"], "--file=/dev/null", archive.path]
+    with Child(argv, environment={"LC_ALL": "C"}, folder=folder) as child:
+        if child.wait(tick) != 0:
+            raise failed(child, "pg_restore", damaged="The archive cannot be read through")
+
+
+def major_of(archive: Archive, tools: Tools) -> int:
+    """The major of the server an archive was dumped from. Raises ArchiveDamaged."""
+    said = subprocess.run(
+        [tools["pg_restore"], "--list", archive.path],
+        env={"LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    found = re.search(r"Dumped from database version: (\d+)", said.stdout)
+    if said.returncode != 0 or found is None:
+        raise ArchiveDamaged("The archive's table of contents cannot be read.")
+    return int(found[1])
+
+
+def fingerprint(file: Path, tick: Tick) -> str:
+    """SHA-256 of a file's bytes, as hex."""
+    digest = hashlib.sha256()
+    with file.open("rb") as opened:
+        while block := opened.read(BLOCK):
+            digest.update(block)
+            tick()
+    return digest.hexdigest()

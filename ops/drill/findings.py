@@ -1,0 +1,124 @@
+"""What a run knows so far, whole at every moment, and the report that follows from it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ops.drill import notproved, verdict
+from ops.drill.errors import DrillStopped
+from ops.drill.facts import Difference, Picture
+from ops.drill.leftovers import Cleaned
+from ops.drill.order import Order
+from ops.drill.report import Report
+from ops.drill.tools import Tools
+from ops.drill.wanted import Wanted
+
+BOOKKEEPING = {
+    "public.django_migrations",
+    "public.django_content_type",
+    "public.auth_permission",
+    "large objects",
+}
+"""What `migrate` fills by itself: rows here do not make a database one that is used."""
+
+
+@dataclass(kw_only=True)
+class Findings:
+    """A run may end at any moment, so each of these is filled as soon as it is known."""
+
+    wanted: Wanted | None = None
+    tools: Tools | None = None
+    copy: Picture | None = None
+    differences: list[Difference] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    settled: int = 0
+    archive_bytes: int = 0
+    changed_meanwhile: bool = False
+    stopped: DrillStopped | None = None
+    cleaned: Cleaned = field(default_factory=Cleaned)
+    left_behind: list[str] = field(default_factory=list)
+    kept_dump: str = ""
+
+    @property
+    def level(self) -> verdict.Level:
+        """The evidence there is."""
+        return self.wanted.level if self.wanted else "C"
+
+    @property
+    def seen(self) -> Picture | None:
+        """What was to be shown; of a file alone, what came out of it."""
+        return self.wanted.picture if self.wanted and self.wanted.picture else self.copy
+
+
+def report_of(
+    found: Findings, order: Order, *, run: str, started_at: str, ended_at: str, seconds: dict[str, float]
+) -> Report:
+    """PURE: everything worth keeping of a run."""
+    seen = found.seen
+    level: verdict.Level = found.level if found.wanted or order.archive else "A"
+    facts = verdict.Facts(
+        level=level,
+        differences=found.differences,
+        rows_of_people=_rows_of_people(seen),
+        changed_meanwhile=found.changed_meanwhile,
+        stopped=found.stopped,
+        left_behind=found.left_behind,
+    )
+    size = found.wanted.identity.bytes if found.wanted else 0
+    shown = notproved.Run(
+        level=level,
+        where=order.where,
+        no_owner=order.no_owner or level == "C",
+        source=seen,
+        bytes=size,
+    )
+    return Report(
+        run=run,
+        started_at=started_at,
+        ended_at=ended_at,
+        verdict=verdict.decide(facts),
+        level=level,
+        where=order.where,
+        source=_source_label(found, order),
+        server=found.wanted.identity.server if found.wanted else "not reached",
+        tools=found.tools.version if found.tools else "not chosen",
+        rows=seen.rows if seen else 0,
+        tables=_tables(found),
+        objects={kind: len(of) for kind, of in (seen.catalogue.items() if seen else ()) if of},
+        differences=tuple(map(str, found.differences)),
+        remarks=tuple(found.remarks),
+        settled=found.settled,
+        stopped=str(found.stopped or ""),
+        left_behind=tuple(found.left_behind),
+        cleaned=found.cleaned.dropped,
+        left_alone=found.cleaned.left,
+        not_proved=tuple(notproved.not_proved(shown)),
+        seconds=dict(seconds),
+        source_bytes=size,
+        archive_bytes=found.archive_bytes,
+        restore_s=round(seconds.get("restore", 0) + seconds.get("analyze", 0), 3),
+        kept_dump=found.kept_dump,
+    )
+
+
+def _rows_of_people(seen: Picture | None) -> int:
+    tables = seen.tables.items() if seen else ()
+    return sum(table.rows for name, table in tables if name not in BOOKKEEPING)
+
+
+def _source_label(found: Findings, order: Order) -> str:
+    if found.wanted:
+        return found.wanted.label
+    return order.source.label if order.source and not order.archive else "a backup file"
+
+
+def _tables(found: Findings) -> dict[str, dict[str, Any]]:
+    seen = found.seen
+    there = found.copy.tables if found.copy and seen is not found.copy else {}
+    return {
+        name: {
+            "rows": table.rows,
+            "bytes": table.bytes,
+            "equal": there.get(name) == table if there else None,
+        }
+        for name, table in (seen.tables.items() if seen else ())
+    }

@@ -1,0 +1,213 @@
+"""The manifest beside a backup: what its database was at the very snapshot the dump was taken (D4).
+
+Version 1; documented in MANIFEST.md. A file that comes back from a store is untrusted: pydantic reads it.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ops.drill.dump import Archive, Tick, fingerprint
+from ops.drill.errors import ArchiveDamaged, CouldNotRun
+from ops.drill.facts import Identity, Picture, Sequence, TableSum
+from ops.stack.state import write_private
+
+VERSION = 1
+FILE = "manifest.json"
+DUMP = "dump"
+Count = Annotated[int, Field(ge=0)]
+Big = Annotated[str, Field(pattern=r"^-?\d{1,40}$")]
+"""A sum of 64-bit hashes: too long for the numbers of many JSON readers."""
+
+
+class Strict(BaseModel):
+    """No unknown keys, nothing changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileFacts(Strict):
+    """One file of the archive."""
+
+    bytes: Count
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class SourceFacts(Strict):
+    """Where the backup came from."""
+
+    system: str
+    database: str
+    server: Annotated[str, Field(pattern=r"^\d+(\.\d+)*")]
+    bytes: Count
+
+
+class TableFacts(Strict):
+    """One table: rows, and per bucket [rows, first sum, second sum]."""
+
+    rows: Count
+    bytes: Count
+    buckets: Mapping[Annotated[int, Field(ge=0, le=255)], tuple[Count, Big, Big]]
+
+
+class SequenceFacts(Strict):
+    """Where a sequence stood at the snapshot and when the dump had ended."""
+
+    increment: int
+    before: int
+    after: int
+    reached: int | None
+
+
+class Numbered(BaseModel):
+    """The one field that every version has."""
+
+    manifest: int
+
+
+class Manifest(Strict):
+    """The whole file."""
+
+    manifest: int
+    made_at: str
+    pg_dump: str
+    source: SourceFacts
+    files: Mapping[str, FileFacts]
+    tables: Mapping[str, TableFacts]
+    materialized: Mapping[str, TableFacts]
+    catalogue: Mapping[str, Mapping[str, Mapping[str, str]]]
+    ledger: tuple[str, ...]
+    sequences: Mapping[str, SequenceFacts]
+    roles: tuple[str, ...]
+    asides: Mapping[str, Count]
+
+    @property
+    def identity(self) -> Identity:
+        """The source."""
+        return Identity(**self.source.model_dump())
+
+    @property
+    def picture(self) -> Picture:
+        """What a restored copy must look like."""
+        return Picture(
+            tables={name: _sum(facts) for name, facts in self.tables.items()},
+            materialized={name: _sum(facts) for name, facts in self.materialized.items()},
+            catalogue=self.catalogue,
+            ledger=self.ledger,
+            sequences={name: Sequence(**facts.model_dump()) for name, facts in self.sequences.items()},
+            roles=self.roles,
+            asides=self.asides,
+        )
+
+
+def make(
+    picture: Picture, identity: Identity, archive: Archive, *, made_at: datetime, pg_dump: str, tick: Tick
+) -> Manifest:
+    """The manifest of a dump that is whole."""
+    return Manifest(
+        manifest=VERSION,
+        made_at=made_at.isoformat(timespec="seconds"),
+        pg_dump=pg_dump,
+        source=SourceFacts(
+            system=identity.system, database=identity.database, server=identity.server, bytes=identity.bytes
+        ),
+        files={
+            file.name: FileFacts(bytes=file.stat().st_size, sha256=fingerprint(file, tick))
+            for file in archive.files
+        },
+        tables={name: _facts(found) for name, found in picture.tables.items()},
+        materialized={name: _facts(found) for name, found in picture.materialized.items()},
+        catalogue=picture.catalogue,
+        ledger=picture.ledger,
+        sequences={
+            name: SequenceFacts(increment=s.increment, before=s.before, after=s.after, reached=s.reached)
+            for name, s in picture.sequences.items()
+        },
+        roles=picture.roles,
+        asides=picture.asides,
+    )
+
+
+def seal(
+    archive: Archive,
+    folder: Path,
+    *,
+    picture: Picture,
+    identity: Identity,
+    made_at: datetime,
+    pg_dump: str,
+    tick: Tick,
+) -> Archive:
+    """Move a dump into a new private folder and write its manifest beside it; returns the archive there."""
+    folder.mkdir(mode=0o700, parents=True)
+    moved = replace(archive, path=folder / DUMP)
+    shutil.move(archive.path, moved.path)
+    made = make(picture, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
+    write_private(folder / FILE, made.model_dump_json())
+    return moved
+
+
+def read(path: Path) -> Manifest:
+    """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged for anything that is none."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise CouldNotRun(f"The manifest cannot be read: {error.strerror}.") from None
+    try:
+        # The number first: a later version has keys that this release would call faults.
+        version = Numbered.model_validate_json(text).manifest
+        if version != VERSION:
+            raise CouldNotRun(
+                f"The manifest is of version {version}; this release reads version {VERSION}.",
+                mend="Drill it with the release that made it.",
+            )
+        return Manifest.model_validate_json(text)
+    except ValidationError as error:
+        raise ArchiveDamaged(
+            f"The manifest is not whole: {error.error_count()} faults in its shape."
+        ) from None
+
+
+def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None:
+    """Raise ArchiveDamaged when the archive's files are not, byte for byte, the ones the manifest was made for."""
+    there = {file.name: file for file in archive.files} if archive.is_folder else {}
+    missing = sorted(manifest.files.keys() - there.keys())
+    added = sorted(there.keys() - manifest.files.keys())
+    changed = [
+        name
+        for name, facts in manifest.files.items()
+        if name in there
+        and (there[name].stat().st_size != facts.bytes or fingerprint(there[name], tick) != facts.sha256)
+    ]
+    said = [
+        f"{len(names)} {word} ({', '.join(names[:3])})"
+        for names, word in ((missing, "missing"), (added, "not of this backup"), (changed, "changed"))
+        if names
+    ]
+    if said:
+        raise ArchiveDamaged(f"The archive's files are not as the manifest says: {'; '.join(said)}.")
+
+
+def _facts(found: TableSum) -> TableFacts:
+    return TableFacts(
+        rows=found.rows,
+        bytes=found.bytes,
+        buckets={
+            key: (rows, str(first), str(second)) for key, (rows, first, second) in found.buckets.items()
+        },
+    )
+
+
+def _sum(facts: TableFacts) -> TableSum:
+    return TableSum(
+        rows=facts.rows,
+        bytes=facts.bytes,
+        buckets={
+            key: (rows, int(first), int(second)) for key, (rows, first, second) in facts.buckets.items()
+        },
+    )

@@ -1,0 +1,82 @@
+"""PURE: what a run has not proved, computed from what it was and what it found. Always printed (D5)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ops.drill.facts import Picture
+from ops.drill.verdict import Level
+
+Where = Literal["private server", "target", "same server"]
+SMALL_BYTES = 1_000_000_000
+LISTED = 12
+ALWAYS = (
+    "roles and their passwords: they are the cluster's, and in no dump of a database",
+    "media and other files outside the database",
+    "point-in-time recovery: a restore goes back to the moment of the dump, no nearer",
+    "the copy that is kept elsewhere: only what lies on this machine was read",
+    "secrets: without SECRET_KEY cards and sessions end, and a copy elsewhere cannot be opened without its key",
+    "the application's start on the copy (runbook restore-for-real ends with that)",
+)
+ASIDES: Mapping[str, str] = {
+    "database settings": "ALTER DATABASE … SET is in no dump taken this way",
+    "foreign tables": "their rows live elsewhere",
+    "subscriptions": "not restored, because they would call their publisher",
+    "objects in tablespaces": "restored into the default tablespace",
+    "tables of extensions": "CREATE EXTENSION makes them; their rows are not dumped",
+    "security labels": "not compared",
+    "other databases": "each needs a drill of its own",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What a run was."""
+
+    level: Level
+    where: Where
+    no_owner: bool
+    source: Picture | None
+    """None when the run never got so far."""
+    bytes: int = 0
+
+
+def not_proved(run: Run) -> list[str]:
+    """The list, most specific first."""
+    return [*_by_level(run), *_by_place(run), *_by_content(run), *ALWAYS]
+
+
+def _by_level(run: Run) -> Iterator[str]:
+    if run.level == "A":
+        yield "last night's backup: this was a dump made for the drill (drill the other with --backup)"
+    if run.level == "C":
+        yield "that the copy equals anything: the file came without a manifest, so it only restores"
+    if run.level == "B":
+        yield "that nobody exchanged file and manifest together: keep a copy where one account alone can write"
+    if run.no_owner:
+        yield "owners and grants: they were left out (--no-owner)"
+
+
+def _by_place(run: Run) -> Iterator[str]:
+    if run.where == "same server":
+        yield "that it restores on a server of its own: roles, settings and extensions of the live one were at hand"
+    elif run.where == "private server":
+        yield "the restore time of the machine you would really use: this was a private server on this machine"
+
+
+def _by_content(run: Run) -> Iterator[str]:
+    if run.source is None:
+        yield "anything at all about the rows: the run ended before they were read"
+        return
+    empty = sorted(name for name, table in run.source.tables.items() if table.rows == 0)
+    empty = [name for name in empty if name != "large objects"]
+    if empty:
+        more = f" and {len(empty) - LISTED} more" if len(empty) > LISTED else ""
+        yield f"the content of {len(empty)} tables without a row: {', '.join(empty[:LISTED])}{more}"
+    if run.bytes < SMALL_BYTES:
+        yield (
+            f"the restore time of a large database: this one has {run.bytes / 1_000_000:.0f} MB, "
+            "and small ones say little"
+        )
+    for name, count in sorted(run.source.asides.items()):
+        yield f"{count} {name}: {ASIDES[name]}"

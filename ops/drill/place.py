@@ -1,0 +1,118 @@
+"""Where a copy is restored: a server of the drill's own, another server, or by explicit choice the source's."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from ops.drill import direct, leftovers, preflight, scratch
+from ops.drill.address import Address
+from ops.drill.errors import CouldNotRun
+from ops.drill.folder import Marker, RunFolder
+from ops.drill.leftovers import Cleaned
+from ops.drill.order import Order, World
+from ops.drill.private_server import PrivateServer
+from ops.drill.scratch import Scratch
+from ops.drill.session import Session, open_scratch
+from ops.drill.tools import Tools
+from ops.drill.wanted import Wanted
+from ops.drill.watch import Watch
+
+MAINTENANCE = ("postgres", "template1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A server and a session on its maintenance database, which holds the run's advisory lock."""
+
+    server: Address
+    setting: str
+    session: Session
+    is_private: bool = False
+
+
+def existing(order: Order) -> Place:
+    """The server that --target names, or the source's own. Direct, or refused before anything is created."""
+    if order.target is not None:
+        direct.refuse_catch_all(order.target, setting="--target")
+        session = open_scratch(order.target, setting="--target")
+        return Place(server=order.target, setting="--target", session=session)
+    assert order.source is not None
+    for database in MAINTENANCE:
+        server = order.source.to(database)
+        with suppress(CouldNotRun):
+            return Place(
+                server=server, setting=order.setting, session=open_scratch(server, setting=order.setting)
+            )
+    raise CouldNotRun(
+        "Neither postgres nor template1 can be connected to on the source's server.",
+        mend="Name a maintenance database with --target URL.",
+    )
+
+
+def private(folder: RunFolder, tools: Tools, wanted: Wanted, *, stack: ExitStack, watch: Watch) -> Place:
+    """Start a server of our own, with the roles the copy's objects belong to. It stops with the stack."""
+    server = PrivateServer(folder, tools)
+    stack.callback(server.stop)
+    server.start(watch.tick)
+    session = open_scratch(server.address, setting=server.setting)
+    stack.callback(session.close)
+    preflight.check_scratch_server(session, major=tools.major, catalogue=wanted.catalogue)
+    there = {row[0] for row in session.execute("SELECT rolname::text FROM pg_roles")}
+    for role in wanted.roles:
+        if role not in there:
+            session.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+    return Place(server=server.address, setting=server.setting, session=session, is_private=True)
+
+
+def make_ready(place: Place, order: Order, wanted: Wanted, *, own: str) -> Cleaned:
+    """Check a server that is not ours, and clean what killed runs left on it."""
+    preflight.check_scratch_server(place.session, major=wanted.identity.major, catalogue=wanted.catalogue)
+    preflight.check_rights(place.session, roles=wanted.roles, no_owner=order.no_owner or wanted.level == "C")
+    listed = leftovers.listed_by_dead_runs(order.work_folder)
+    return leftovers.clean_databases(place.session, source=wanted.name, listed=listed, own=own)
+
+
+def create(place: Place, marker: Marker, wanted: Wanted) -> Scratch:
+    """The scratch database, proved to be the one just created and to be empty."""
+    oid = scratch.create(place.session, marker, like=wanted.like, owner=None)
+    made = Scratch(address=place.server.to(marker.scratch), oid=oid, setting=place.setting)
+    with made.open() as session:
+        row = session.execute(
+            "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
+        ).fetchone()
+    if row != (0,):
+        raise direct.refusal("a database that was just created has tables in it", setting=place.setting)
+    return made
+
+
+def size_of(place: Place, marker: Marker) -> Callable[[], int]:
+    """A probe: the bytes of the scratch database as it grows."""
+
+    def probe() -> int:
+        row = place.session.execute(
+            "SELECT pg_database_size(oid) FROM pg_database WHERE datname = %s", [marker.scratch]
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    return probe
+
+
+def give_back(place: Place, marker: Marker, world: World) -> list[str]:
+    """Drop the scratch database; returns what could not be dropped and why. A private server goes as a whole."""
+    if place.is_private:
+        return []
+    try:
+        session = place.session
+        if session.broken or session.closed:
+            session = open_scratch(place.server, setting=place.setting)
+        with session:
+            holders = scratch.drop(session, marker.scratch, sleep=world.sleep)
+    except (psycopg.Error, CouldNotRun):
+        return [f"database {marker.scratch} at {place.server.label}: the server cannot be reached"]
+    if holders:
+        return [f"database {marker.scratch} at {place.server.label}: held open by {', '.join(holders)}"]
+    return []

@@ -1,0 +1,120 @@
+"""What must be right before anything is created. Each refusal gives the statement that mends it."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ops.drill import ledger
+from ops.drill.errors import CouldNotRun
+from ops.drill.facts import Catalogue
+from ops.drill.inventory import tables
+from ops.drill.session import Session
+
+Free = Callable[[Path], int]
+"""Bytes free on the disk of a folder."""
+DUMP_SHARE = 0.6
+"""The most a dump at compression 1 took of its database in our measurements, with room to spare."""
+COPY_SHARE = 1.3
+"""A fresh copy is no larger than its source; WAL and temporary files of the load come on top."""
+ALWAYS = 150_000_000
+OWNED = """
+SELECT DISTINCT r FROM unnest(%s::text[]) r
+WHERE EXISTS (SELECT FROM pg_roles o WHERE o.rolname = r) AND NOT pg_has_role(r, 'MEMBER')
+"""
+
+
+def check_source(session: Session) -> None:
+    """It is a primary, it is the service's database, and this role may read all of it."""
+    if _one(session, "SELECT pg_is_in_recovery()"):
+        raise CouldNotRun(
+            "The source is a replica: unlogged tables look empty there, and it may cancel a long snapshot.",
+            mend="Name the primary in DIRECT_DATABASE_URL.",
+        )
+    if not ledger.is_there(session):
+        raise CouldNotRun(
+            "There is no migration ledger in that database: it is not the service's own.",
+            mend="Correct the database's name in DIRECT_DATABASE_URL.",
+        )
+    unreadable = [table.name for table in tables(session) if not table.readable]
+    if unreadable:
+        raise CouldNotRun(
+            f"The role may not read {len(unreadable)} tables, {unreadable[0]} among them.",
+            mend=f"GRANT pg_read_all_data TO {session.info.user};",
+        )
+
+
+def check_same_database(direct: Session, pooled: Session) -> None:
+    """DATABASE_URL, however it gets there, leads to the database that DIRECT_DATABASE_URL names."""
+    query = "SELECT system_identifier::text || current_database() FROM pg_control_system()"
+    if _one(direct, query) != _one(pooled, query):
+        raise CouldNotRun(
+            "DIRECT_DATABASE_URL leads to another database than DATABASE_URL does.",
+            mend="Correct one of them.",
+        )
+
+
+def check_scratch_server(server: Session, *, major: int, catalogue: Catalogue) -> None:
+    """The server that takes the scratch copy is a primary of the source's major and has every extension."""
+    if _one(server, "SELECT pg_is_in_recovery()"):
+        raise CouldNotRun("The scratch server is a replica: nothing can be created there.")
+    there = int(_one(server, "SELECT current_setting('server_version_num')::int / 10000"))
+    if there != major:
+        raise CouldNotRun(
+            f"The scratch server is PostgreSQL {there}, the data are of {major}: definitions would not compare.",
+            mend=f"Name a server of PostgreSQL {major} with --target.",
+        )
+    known = {row[0] for row in server.execute("SELECT quote_ident(name) FROM pg_available_extensions")}
+    missing = sorted(catalogue.get("extension", {}).keys() - known)
+    if missing:
+        raise CouldNotRun(
+            f"The scratch server lacks the extension {', '.join(missing)}.", mend="Install its package there."
+        )
+
+
+def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> None:
+    """The role may create databases, and may give the copy's objects to the roles that own them."""
+    role = server.info.user
+    is_super, may_create = server.execute(
+        "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
+    ).fetchone() or (False, False)
+    if not (is_super or may_create):
+        raise CouldNotRun("The role may not create a database.", mend=f"ALTER ROLE {role} CREATEDB;")
+    if no_owner:
+        return
+    there = {row[0] for row in server.execute("SELECT rolname::text FROM pg_roles")}
+    if missing := sorted(set(roles) - there):
+        raise CouldNotRun(
+            f"The scratch server lacks {len(missing)} roles that own things or are granted them.",
+            mend=" ".join(f'CREATE ROLE "{name}" NOLOGIN;' for name in missing)
+            + " Or drill with --no-owner.",
+        )
+    strangers = [] if is_super else [row[0] for row in server.execute(OWNED, [list(roles)])]
+    if strangers:
+        raise CouldNotRun(
+            f"The role {role} may not act for {', '.join(strangers)}.",
+            mend=" ".join(f'GRANT "{name}" TO {role};' for name in strangers) + " Or drill with --no-owner.",
+        )
+
+
+def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free) -> None:
+    """The disk that takes the dump, and the private copy where there is one, has room for them."""
+    needed = ALWAYS + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
+    check_disk(work, needed, free=free, option="--work")
+
+
+def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:
+    """Raise CouldNotRun when the disk of a folder has not so many bytes left."""
+    there = free(_existing(folder))
+    if there < needed:
+        raise CouldNotRun(
+            f"The disk of {folder} has {there // 1_000_000} MB left; {needed // 1_000_000} MB are needed.",
+            mend=f"Make room, or name a folder on a larger disk with {option}.",
+        )
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def _one(session: Session, query: str) -> str:
+    row = session.execute(query.encode()).fetchone()
+    return row[0] if row else ""

@@ -1,0 +1,105 @@
+"""The drills that were run, from where their reports are kept: what the ops page and status.json show (D6)."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ops.drill.verdict import Verdict
+
+FOLDER = "drills"
+QUARTER = timedelta(days=91)
+UNREADABLE = "UNREADABLE"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One drill, in the few words a page has room for."""
+
+    run: str
+    at: datetime
+    verdict: str
+    level: str
+    where: str
+    rows: int
+    source_bytes: int
+    restore_s: float
+    expected: tuple[tuple[str, float], ...]
+    differences: int
+
+
+def all_of(state_dir: Path) -> list[Record]:
+    """Every drill on record, the latest first. Reads files only; a damaged one is shown as such."""
+    return sorted(_read(state_dir / FOLDER), key=lambda record: record.at, reverse=True)
+
+
+def latest(state_dir: Path) -> Record | None:
+    """The last drill, whatever came of it."""
+    return next(iter(all_of(state_dir)), None)
+
+
+def due_at(state_dir: Path) -> datetime | None:
+    """When the next drill is due: a quarter after the last one that PROVED something. None: now, none ever did."""
+    proved = [record.at for record in all_of(state_dir) if record.verdict == Verdict.PROVED]
+    return proved[0] + QUARTER if proved else None
+
+
+def is_overdue(state_dir: Path, now: datetime) -> bool:
+    """Whether a quarter has passed without a backup that somebody has restored."""
+    due = due_at(state_dir)
+    return due is None or due < now
+
+
+def for_status(state_dir: Path) -> dict[str, str | None]:
+    """The `drill` part of /ops/status.json: last_at, verdict, due_at."""
+    last, due = latest(state_dir), due_at(state_dir)
+    return {
+        "last_at": last.at.isoformat() if last else None,
+        "verdict": last.verdict if last else None,
+        "due_at": due.isoformat() if due else None,
+    }
+
+
+def page_context(state_dir: Path, now: datetime, *, shown: int = 8) -> dict[str, Any]:
+    """What templates/ops/_drills.html needs."""
+    return {
+        "drills": all_of(state_dir)[:shown],
+        "drill_due_at": due_at(state_dir),
+        "drill_is_overdue": is_overdue(state_dir, now),
+    }
+
+
+def _read(folder: Path) -> Iterator[Record]:
+    for path in folder.glob("*.json"):
+        try:
+            yield _record(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            yield Record(
+                run=path.stem,
+                at=datetime.fromtimestamp(path.stat().st_mtime, UTC),
+                verdict=UNREADABLE,
+                level="",
+                where="",
+                rows=0,
+                source_bytes=0,
+                restore_s=0,
+                expected=(),
+                differences=0,
+            )
+
+
+def _record(facts: dict[str, Any]) -> Record:
+    return Record(
+        run=str(facts["run"]),
+        at=datetime.fromisoformat(facts["ended_at"]),
+        verdict=str(facts["verdict"]),
+        level=str(facts["level"]),
+        where=str(facts["where"]),
+        rows=int(facts["rows"]),
+        source_bytes=int(facts["source_bytes"]),
+        restore_s=float(facts["restore_s"]),
+        expected=tuple((str(k), float(v)) for k, v in facts["expected_restore_s"].items()),
+        differences=len(facts["differences"]),
+    )

@@ -1,0 +1,115 @@
+"""The scratch database: made like the source, marked as ours, locked while we live, dropped at the end."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from ops.drill.address import Address
+from ops.drill.errors import CouldNotRun
+from ops.drill.facts import Entry
+from ops.drill.folder import Marker
+from ops.drill.session import Session, open_scratch
+
+DROP_TRIES = 3
+WAIT_S = 0.5
+LIKE = """
+SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERAL (VALUES
+    ('encoding', pg_encoding_to_char(d.encoding)::text),
+    ('provider', d.datlocprovider::text),
+    ('collate', d.datcollate::text),
+    ('ctype', d.datctype::text),
+    ('locale', coalesce(j->>'datlocale', j->>'daticulocale')),
+    ('ICU rules', j->>'daticurules')
+) AS parts (part, value) WHERE d.datname = current_database() AND value IS NOT NULL
+"""
+CONNECTED = """
+SELECT DISTINCT coalesce(nullif(application_name, ''), backend_type) || ' as ' || coalesce(usename, '?')
+FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() ORDER BY 1
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scratch:
+    """A database that is ours to write and to drop."""
+
+    address: Address
+    oid: int
+    setting: str
+
+    def open(self) -> Session:
+        """A direct session, proved to be on the very database that was created."""
+        return open_scratch(self.address, setting=self.setting, oid=self.oid)
+
+
+def kind_of_database(session: Session) -> Entry:
+    """Encoding, locale and provider of the session's database."""
+    return {row[0]: row[1] for row in session.execute(LIKE)}
+
+
+def lock_key(name: str) -> int:
+    """PURE: the advisory lock that the living run of a scratch database holds."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+
+
+def create(server: Session, marker: Marker, *, like: Entry, owner: str | None) -> int:
+    """Create and mark the database; returns its OID. `server` holds the lock until it is closed."""
+    taken = server.execute("SELECT pg_try_advisory_lock(%s)", [lock_key(marker.scratch)]).fetchone()
+    assert taken == (True,), "the name of a run is drawn at random"
+    name = sql.Identifier(marker.scratch)
+    statement = sql.SQL("CREATE DATABASE {} TEMPLATE template0 {} {}").format(
+        name, _shape(like), sql.SQL("OWNER {}").format(sql.Identifier(owner)) if owner else sql.SQL("")
+    )
+    try:
+        server.execute(statement)
+    except psycopg.errors.InsufficientPrivilege:
+        raise CouldNotRun(
+            "The role may not create a database.", mend=f"ALTER ROLE {server.info.user} CREATEDB;"
+        ) from None
+    except psycopg.errors.DiskFull:
+        raise CouldNotRun("The scratch server's disk is full.", mend="Make room there.") from None
+    except (psycopg.errors.WrongObjectType, psycopg.errors.InvalidParameterValue):
+        raise CouldNotRun(
+            f"The scratch server does not know the source's locale {like.get('collate')}.",
+            mend="Install it there (locale-gen), or name another server with --target.",
+        ) from None
+    comment = sql.SQL("COMMENT ON DATABASE {} IS {}").format(name, sql.Literal(marker.text()))
+    server.execute(comment)
+    # A copy of everything people wrote: nobody but its owner may connect.
+    server.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
+    row = server.execute("SELECT oid FROM pg_database WHERE datname = %s", [marker.scratch]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def drop(server: Session, name: str, *, sleep: Callable[[float], None] = time.sleep) -> list[str]:
+    """Drop it, plainly, then by force; returns who holds it open when neither works."""
+    plain = sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name))
+    forced = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+    for statement in [*[plain] * DROP_TRIES, *[forced] * DROP_TRIES]:
+        try:
+            server.execute(statement)
+            return []
+        except (psycopg.errors.ObjectInUse, psycopg.errors.InsufficientPrivilege):
+            sleep(WAIT_S)
+    return [row[0] for row in server.execute(CONNECTED, [name])] or ["somebody who has just left"]
+
+
+def _shape(like: Entry) -> sql.Composable:
+    provider = {"c": "libc", "i": "icu", "b": "builtin"}[like["provider"]]
+    options = {
+        "ENCODING": like["encoding"],
+        "LOCALE_PROVIDER": provider,
+        "LC_COLLATE": like["collate"],
+        "LC_CTYPE": like["ctype"],
+    }
+    if provider != "libc":
+        options["ICU_LOCALE" if provider == "icu" else "BUILTIN_LOCALE"] = like["locale"]
+    if "ICU rules" in like:
+        options["ICU_RULES"] = like["ICU rules"]
+    return sql.SQL(" ").join(
+        sql.SQL("{} {}").format(sql.SQL(name), sql.Literal(value)) for name, value in options.items()
+    )

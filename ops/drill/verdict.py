@@ -1,0 +1,74 @@
+"""PURE: what a run has shown, in one of six words, and the exit code that says it to a scheduler."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from ops.drill.errors import ArchiveDamaged, DrillStopped, Unsettled
+from ops.drill.facts import Difference
+
+Level = Literal["A", "B", "C"]
+"""A: a fresh dump on a shared snapshot. B: a file with its manifest. C: a file alone."""
+
+
+class Verdict(StrEnum):
+    """The outcome. `exit_code` is what the command ends with."""
+
+    PROVED = "PROVED"
+    PROCEDURE_ONLY = "PROCEDURE ONLY"
+    DIFFERENT = "DIFFERENT"
+    COULD_NOT_RUN = "COULD NOT RUN"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    LEFT_SOMETHING_BEHIND = "LEFT SOMETHING BEHIND"
+
+    @property
+    def exit_code(self) -> int:
+        """0 to 4."""
+        return EXIT_CODES[self]
+
+
+EXIT_CODES = {
+    Verdict.PROVED: 0,
+    Verdict.PROCEDURE_ONLY: 0,
+    Verdict.DIFFERENT: 1,
+    Verdict.COULD_NOT_RUN: 2,
+    Verdict.INCONCLUSIVE: 3,
+    Verdict.LEFT_SOMETHING_BEHIND: 4,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What a verdict rests on."""
+
+    level: Level
+    differences: Sequence[Difference] = ()
+    rows_of_people: int = 0
+    """Rows beyond what migrations write by themselves."""
+    changed_meanwhile: bool = False
+    stopped: DrillStopped | None = None
+    left_behind: Sequence[str] = ()
+
+
+def decide(facts: Facts) -> Verdict:
+    """A copy that differs outweighs a leftover; a leftover outweighs everything else that went well or not at all."""
+    shown = _shown(facts)
+    if facts.left_behind and shown is not Verdict.DIFFERENT:
+        return Verdict.LEFT_SOMETHING_BEHIND
+    return shown
+
+
+def _shown(facts: Facts) -> Verdict:
+    match facts.stopped:
+        case ArchiveDamaged():
+            return Verdict.DIFFERENT
+        case Unsettled():
+            return Verdict.INCONCLUSIVE
+        case DrillStopped():
+            return Verdict.COULD_NOT_RUN
+    if facts.differences:
+        return Verdict.INCONCLUSIVE if facts.changed_meanwhile else Verdict.DIFFERENT
+    if facts.level == "C" or facts.rows_of_people == 0:
+        return Verdict.PROCEDURE_ONLY
+    return Verdict.PROVED

@@ -1,0 +1,101 @@
+"""What a copy must be made like, known before anything is made: from the source, a manifest, or an archive alone."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ops.drill import asides, catalogue, direct, dump, manifest, preflight, scratch, snapshot, tools
+from ops.drill.address import Address
+from ops.drill.capture import Source
+from ops.drill.dump import Archive, Tick
+from ops.drill.errors import CouldNotRun
+from ops.drill.facts import Catalogue, Entry, Identity, Picture
+from ops.drill.session import open_source
+from ops.drill.verdict import Level
+
+UNPACKED = 8
+"""How much larger than its archive a database was at most in our measurements."""
+PLAIN: Entry = {"encoding": "UTF8", "provider": "c", "collate": "C", "ctype": "C"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """One thing to restore. `picture` and `archive` are None until a fresh dump has been taken."""
+
+    level: Level
+    identity: Identity
+    like: Entry
+    catalogue: Catalogue
+    roles: tuple[str, ...]
+    label: str
+    archive: Archive | None = None
+    picture: Picture | None = None
+
+    @property
+    def name(self) -> str:
+        """For markers: the cluster's number and the database's name."""
+        return f"{self.identity.system}/{self.identity.database}"
+
+    @property
+    def size_guessed(self) -> int:
+        """Bytes that the restored database may take: known, or guessed from a file that does not say."""
+        return self.identity.bytes * (UNPACKED if self.level == "C" else 1)
+
+
+def open_right_source(address: Address, *, setting: str) -> Source:
+    """Connect to the source, directly, and find it fit to be drilled. Raises CouldNotRun."""
+    session = open_source(address, setting=setting)
+    try:
+        direct.refuse_catch_all(address, setting=setting)
+        preflight.check_source(session)
+    except BaseException:
+        session.close()
+        raise
+    return Source(address=address, setting=setting, session=session)
+
+
+def of_source(source: Source) -> Wanted:
+    """A database that will be dumped."""
+    return Wanted(
+        level="A",
+        identity=snapshot.identity(source.session),
+        like=scratch.kind_of_database(source.session),
+        catalogue=catalogue.read(source.session),
+        roles=asides.roles(source.session),
+        label=source.address.label,
+    )
+
+
+def of_file(path: Path, *, bin_folder: Path | None, tick: Tick) -> Wanted:
+    """A backup that lies there, with the manifest beside its dump or without. Raises ArchiveDamaged or CouldNotRun."""
+    beside = path / manifest.FILE
+    if beside.is_file():
+        return _with_manifest(path, tick)
+    archive = dump.recognise(path)
+    dump.refuse_emptied_files(archive)
+    newest = tools.find(None, tools.places(bin_folder), server=False)
+    major = dump.major_of(archive, newest)
+    identity = Identity(system="a file", database=path.name, server=f"{major}", bytes=archive.bytes)
+    return Wanted(
+        level="C", identity=identity, like=PLAIN, catalogue={}, roles=(), label=path.name, archive=archive
+    )
+
+
+def _with_manifest(path: Path, tick: Tick) -> Wanted:
+    facts = manifest.read(path / manifest.FILE)
+    try:
+        archive = dump.recognise(path / manifest.DUMP)
+    except CouldNotRun:
+        archive = Archive(path=path / manifest.DUMP, is_folder=(path / manifest.DUMP).is_dir())
+    # Nothing of a file is run before it is known to be the one the manifest was made for.
+    manifest.refuse_other_files(facts, archive, tick)
+    dump.refuse_emptied_files(archive)
+    return Wanted(
+        level="B",
+        identity=facts.identity,
+        like=facts.catalogue["database"]["itself"],
+        catalogue=facts.catalogue,
+        roles=facts.roles,
+        label=f"{facts.source.database}, as {path.name} holds it",
+        archive=archive,
+        picture=facts.picture,
+    )

@@ -1,0 +1,94 @@
+"""`manage.py restore_drill`: restores a backup somewhere harmless and compares everything (D1 to D7)."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from rich.console import Console
+
+from ops.drill import report as reports
+from ops.drill.address import Address
+from ops.drill.bar import Bar
+from ops.drill.drill import Drill
+from ops.drill.errors import CouldNotRun, DrillStopped
+from ops.drill.measure import measure
+from ops.drill.order import Order
+from ops.drill.verdict import Verdict
+from ops.drill.watch import Silent, Watch
+
+SETTING = "DIRECT_DATABASE_URL"
+
+
+class Command(BaseCommand):
+    help = (
+        "Dumps the database, restores it into a scratch copy and compares every row and every object. Never writes to "
+        "the source. Exit code: 0 PROVED or PROCEDURE ONLY, 1 DIFFERENT, 2 COULD NOT RUN, 3 INCONCLUSIVE, "
+        "4 LEFT SOMETHING BEHIND."
+    )
+    # A backup must be drilled while the persona file is being mended.
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--backup", type=Path, metavar="PATH", help="drill this backup, not a fresh dump")
+        parser.add_argument(
+            "--target",
+            metavar="URL",
+            help="restore on this server (the URL of its maintenance database, without a password: that goes into "
+            "DRILL_TARGET_URL or ~/.pgpass), or `same-server`; left out: on a private server that the drill starts "
+            "and deletes itself",
+        )
+        parser.add_argument("--jobs", type=int, default=2, help="connections and dump workers (2)")
+        parser.add_argument("--keep-dump", action="store_true", help="keep the dump with its manifest")
+        parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
+        parser.add_argument(
+            "--work", type=Path, metavar="FOLDER", help="where dump and private server lie meanwhile"
+        )
+        parser.add_argument("--bin", type=Path, metavar="FOLDER", help="PostgreSQL's programs, if not found")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
+        parser.add_argument("--quiet", action="store_true", help="no progress; the report alone")
+        parser.add_argument("--measure", action="store_true", help="drill, and time it against its floor")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        quietly = options["quiet"] or options["json"]
+        watch = Watch(Silent() if quietly else Bar(Console(file=sys.stderr)))
+        try:
+            order = order_of(options)
+        except DrillStopped as refusal:
+            self.stderr.write(f"{Verdict.COULD_NOT_RUN}: {refusal}")
+            sys.exit(Verdict.COULD_NOT_RUN.exit_code)
+        with watch.listening():
+            if options["measure"]:
+                self.stdout.write(measure(order, watch))
+                return
+            report = Drill(order, watch).run()
+            page = reports.write(report, order.reports)
+        self.stdout.write(report.as_json() if options["json"] else f"{report.as_text()}\nReport   {page}")
+        sys.exit(report.verdict.exit_code)
+
+
+def order_of(options: dict[str, Any]) -> Order:
+    """What was typed, and the settings, as an order. Raises CouldNotRun."""
+    target = options["target"] or settings.DRILL_TARGET_URL
+    same = target == "same-server"
+    named = Address.of(target, setting="--target") if target and not same else None
+    if options["target"] and named and "password" in named.keywords:
+        raise CouldNotRun(
+            "A password on a command line can be read by everybody on this machine.",
+            mend="Put the whole address into DRILL_TARGET_URL, or the password into ~/.pgpass.",
+        )
+    return Order(
+        source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+        state=settings.COMPANION_STATE_DIR,
+        archive=options["backup"].absolute() if options["backup"] else None,
+        where="same server" if same else "target" if target else "private server",
+        target=named,
+        jobs=max(1, options["jobs"]),
+        keep_dump=options["keep_dump"],
+        no_owner=options["no_owner"],
+        work=options["work"],
+        bin=options["bin"],
+        setting=SETTING,
+    )
