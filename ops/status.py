@@ -20,6 +20,12 @@ SELECT
     (SELECT jsonb_object_agg(reason, n) FROM (
         SELECT reason, count(*) AS n FROM companion_turn
          WHERE state = 'paused' AND closed_at > clock_timestamp() - interval '1 hour' GROUP BY reason) broken),
+    (SELECT jsonb_object_agg(lane, ends) FROM (
+        SELECT lane, jsonb_object_agg(ended_as, n) AS ends FROM (
+            SELECT a.lane, coalesce(nullif(a.failure, ''), 'whole') AS ended_as, count(*) AS n
+              FROM companion_attempt a JOIN companion_turn t ON t.id = a.turn_id
+             WHERE t.closed_at > clock_timestamp() - interval '1 hour' GROUP BY 1, 2) counted
+         GROUP BY lane) lanes),
     (SELECT jsonb_build_object(
         'p50', percentile_cont(0.5) WITHIN GROUP (ORDER BY ms),
         'p95', percentile_cont(0.95) WITHIN GROUP (ORDER BY ms))
@@ -49,8 +55,8 @@ def status(settings: Settings) -> dict[str, Any]:
     """The document of /ops/status.json. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(FIGURES)
-        in_flight, waiting, oldest_s, held, ended, reasons, first_word, processes = cursor.fetchone()
-    ended, first_word, reasons = _loaded(ended) or {}, _loaded(first_word) or {}, _loaded(reasons) or {}
+        in_flight, waiting, oldest_s, held, *found = cursor.fetchone()
+    ended, reasons, lanes, first_word, processes = (_loaded(value) or {} for value in found)
     return {
         "in_flight": in_flight,
         "ceiling": settings.ceiling,
@@ -60,13 +66,18 @@ def status(settings: Settings) -> dict[str, Any]:
         "hold_s": settings.hold_s,
         "held_questions": held,
         "last_hour": {state: ended.get(state, 0) for state in ("complete", "paused", "refused", "stopped")},
-        # Why replies broke off, the most frequent reason first: during an outage this names it.
-        "paused_last_hour_by_reason": dict(sorted(reasons.items(), key=lambda found: (-found[1], found[0]))),
+        # During an outage these two name it: why replies broke off, and how the calls to each lane ended.
+        "paused_last_hour_by_reason": _most_first(reasons),
+        "attempts_last_hour_by_lane": {lane: _most_first(ends) for lane, ends in sorted(lanes.items())},
         "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
-        "processes": _loaded(processes) or [],
+        "processes": processes or [],
         "routing": settings.routing,
         "persona": settings.persona,
     }
+
+
+def _most_first(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])))
 
 
 def _rounded(value: float | None) -> int | None:

@@ -38,12 +38,19 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
         "length": "The provider stopped at its length limit. The reply stands, marked as short.",
         "stopped": "The participant pressed Stop.",
         "lost": "The web process that served this turn died, or lost touch with the database.",
+        "away": "The participant had no page open for a while, so the place in the waiting room was given up.",
         "drained": "The web process was told to leave, and its time for ending replies ran out.",
         "unstored": "Words came that could not be stored in time, so they were not shown.",
         "wait_ceiling": "No place became free within the longest wait.",
     }
 )
 """What each other reason of a turn means; empty for a whole reply, which needs none."""
+
+
+NEEDS_A_PERSON = frozenset(
+    {FailureClass.QUOTA, FailureClass.MISCONFIGURED, FailureClass.BAD_REQUEST, FailureClass.UNKNOWN}
+)
+"""Failures that never mend themselves."""
 
 
 def meaning_of(reason: str) -> str:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from companion.access import end_visit
 from ops.desk import audit
 from ops.desk.access import sites_of, staff_only, unkept
-from ops.desk.meanings import meaning_of
+from ops.desk.meanings import NEEDS_A_PERSON, meaning_of
 from ops.desk.shapes import Entry, Shelf, Story, Tried
 from ops.desk.stories import shelf, story
 from ops.desk.telling import next_step, span, steps
@@ -74,8 +74,16 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         {"reason": reason, "count": count, "meaning": meaning_of(reason)}
         for reason, count in figures["paused_last_hour_by_reason"].items()
     ]
+    lanes = [
+        {"name": lane, "ends": ends, "needs_a_person": sorted(NEEDS_A_PERSON & ends.keys())}
+        for lane, ends in figures["attempts_last_hour_by_lane"].items()
+    ]
     spans = {"longest_wait": span(figures["wait_ceiling_s"]), "hold": span(figures["hold_s"])}
-    return render(request, "ops/home.html", {"figures": figures, "reasons": reasons, "here": "home"} | spans)
+    return render(
+        request,
+        "ops/home.html",
+        {"figures": figures, "reasons": reasons, "lanes": lanes, "here": "home"} | spans,
+    )
 
 
 @require_safe

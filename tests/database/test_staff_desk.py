@@ -198,3 +198,14 @@ async def test_the_database_refuses_to_change_the_audit_record(
     ):
         connection.execute(change)
     assert len(on_record(rosa)) == 1
+
+
+async def test_the_first_page_says_which_lane_needs_a_person(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    await broken_turn(service, people.rosa, rehearsal, fault={"status": 401, "error": "invalid_key"})
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        text = desk.get("/ops/").text
+    assert "Needs a person." in text
+    assert "<code>misconfigured</code>" in text
+    assert "Held questions of my sites" in text

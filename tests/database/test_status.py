@@ -43,3 +43,28 @@ async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_h
     assert {"ceiling", "wait_ceiling_s", "hold_s", "oldest_wait_s"} <= after.keys()
     assert all({"id", "in_flight", "sockets", "beat_age_s"} <= one.keys() for one in after["processes"])
     assert after["first_word_ms"]["p50"] > 0
+
+
+async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_lane_ended(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    bearer = {"Authorization": "Bearer a token for tests"}
+    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
+        before = (await operator.get("/ops/status.json")).json()
+        rehearsal.will({"status": 503}, times=1)
+        rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
+        async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+            await page.say("How are things?")
+            await page.ending()
+        after = (await operator.get("/ops/status.json")).json()
+
+    def grew(name: str, *path: str) -> dict[str, int]:
+        old, new = before[name], after[name]
+        for step in path:
+            old, new = old.get(step, {}), new[step]
+        return {key: count - old.get(key, 0) for key, count in new.items() if count != old.get(key, 0)}
+
+    assert grew("paused_last_hour_by_reason") == {"misconfigured": 1}
+    assert grew("attempts_last_hour_by_lane", "rehearsal") == {"server_error": 1, "misconfigured": 1}
+    counts = list(after["attempts_last_hour_by_lane"]["rehearsal"].values())
+    assert counts == sorted(counts, reverse=True)

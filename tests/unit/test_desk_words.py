@@ -1,0 +1,113 @@
+"""What staff are told in words: every reason has a meaning, every ending a next step, every length a name."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from companion.states import State
+from ops.desk.meanings import ENDINGS, FAILURES, meaning_of
+from ops.desk.shapes import Story
+from ops.desk.telling import next_step, span, steps, still
+from routing.errors import FailureClass
+
+ROOT = Path(__file__).resolve().parents[2]
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+PAUSED = Story(
+    id=7,
+    key=UUID(int=1),
+    participant=1,
+    participant_name="Rosa",
+    site_name="House",
+    state="paused",
+    reason="network",
+    question="?",
+    openings=(),
+    reply="Half",
+    seq=1,
+    line="Line",
+    shortened=False,
+    lane="primary",
+    model="",
+    preset="normal",
+    routing_version=0,
+    persona_version="0",
+    attempts=(),
+    held_until=NOON + timedelta(hours=24),
+    is_expired=False,
+    answered_by=None,
+    answers=(),
+    owner=UUID(int=2),
+    owner_heard_at=None,
+    created_at=NOON,
+    wait_until=NOON,
+    admitted_at=NOON + timedelta(seconds=1.5),
+    first_word_at=None,
+    closed_at=NOON + timedelta(seconds=4),
+)
+
+
+def test_every_class_of_failure_has_a_meaning_and_nothing_else_has() -> None:
+    assert set(FAILURES) == set(FailureClass)
+    assert all(meaning.endswith(".") for meaning in FAILURES.values())
+
+
+def test_every_reason_that_ends_a_turn_has_a_meaning() -> None:
+    written = "".join(
+        (ROOT / "companion" / name).read_text() for name in ("runner.py", "sweep.py", "ledger.py")
+    )
+    reasons = set(re.findall(r'(?:reason=|house, |drive, |else )"(\w+)"', written)) | {"length"}
+    assert {"stopped", "lost", "away", "drained", "unstored", "wait_ceiling"} <= reasons
+    assert reasons <= set(ENDINGS) | set(FAILURES)
+
+
+def test_a_reason_on_no_list_is_given_as_it_is() -> None:
+    assert "“brand_new”" in meaning_of("brand_new")
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_state_has_a_next_step(state: State) -> None:
+    assert next_step(replace(PAUSED, state=state)).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, "kept until 30 Nov 2026, 12:00:00 UTC. The next message opens"),
+        ({"answered_by": 9}, "Turn 9 answered this question."),
+        ({"is_expired": True}, "no longer answered by itself"),
+        ({"held_until": None, "reason": "refused"}, "asking again would be refused again"),
+    ],
+)
+def test_a_paused_turn_says_what_becomes_of_its_question(change: dict[str, object], says: str) -> None:
+    assert says in next_step(replace(PAUSED, **change))  # type: ignore[arg-type]
+
+
+def test_steps_count_from_the_question() -> None:
+    assert [(step.name, step.after_s, step.at is None) for step in steps(PAUSED)] == [
+        ("Asked", 0.0, False),
+        ("Got a place", 1.5, False),
+        ("First word", 0.0, True),
+        ("Ended", 4.0, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("length_s", "named"),
+    [(0, "0 s"), (45, "45 s"), (90, "1 min 30 s"), (3600, "1 h"), (86_400, "24 h"), (3661, "1 h 1 min 1 s")],
+)
+def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) -> None:
+    assert span(length_s) == named
+
+
+def test_plain_words_and_line_ends_are_left_as_they_are() -> None:
+    words = "Grüße,\n\tمرحبا 👩\u200d👧"
+    assert still(words) == words
+
+
+@pytest.mark.parametrize("letter", ["\x00", "\x1b", "\r", "\x85", "\u2028", "\u202e", "\u2066", "\ufeff"])
+def test_what_could_steer_a_terminal_is_written_out(letter: str) -> None:
+    assert still(letter) == f"\\u{ord(letter):04x}"
