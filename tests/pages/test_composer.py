@@ -184,3 +184,21 @@ async def test_a_frame_the_service_could_not_take_leaves_the_words_and_says_so(
     assert await room.heard() == ["That did not get through."]
     await room.send.click()
     assert (await script.until_sent("say", times=2))["key"] != first["key"]
+
+
+async def test_a_problem_with_something_else_leaves_the_message_on_its_way(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    script.accepts = False
+    await room.box.fill("Do you hear me?")
+    await room.send.click()
+    said = await script.until_sent("say")
+
+    script.tell({"type": "problem", "code": "not_allowed", "line": "That cannot be done here."})
+    await expect(room.problem).to_have_text("That cannot be done here.")
+    script.tell({"type": "accepted", "key": said["key"], "turn": 1})
+
+    await expect(room.question(room.turns.first)).to_have_text("Do you hear me?")
+    await expect(room.box).to_have_value("")

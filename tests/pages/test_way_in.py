@@ -1,6 +1,6 @@
 """The way in: a card's link, a typed code, and every card that does not open anything. Plain HTTP, no browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
@@ -42,7 +42,9 @@ def test_a_card_link_signs_in_and_goes_on_to_the_chat(visitor: httpx.Client, peo
 
 
 @pytest.mark.parametrize("spelling", [str.upper, str.lower, lambda card: f"  {card.replace('-', ' ')} "])
-def test_a_typed_code_signs_in_however_it_is_spelled(visitor: httpx.Client, people: People, spelling) -> None:
+def test_a_typed_code_signs_in_however_it_is_spelled(
+    visitor: httpx.Client, people: People, spelling: Callable[[str], str]
+) -> None:
     answer = typed(visitor, spelling(people.rosa.card))
 
     assert (answer.status_code, answer.headers["location"]) == (302, "/chat/")

@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { showEnding, watchForTheEnd } from "./leaving.js";
 import { Painter } from "./painter.js";
 import { Past } from "./past.js";
+import { watchPresence } from "./presence.js";
 import { Place } from "./scroll.js";
 import { Line } from "./socket.js";
 import { PAGE } from "./turn.js";
@@ -172,14 +173,13 @@ function putAway() {
   greeting.hidden = true;
 }
 
-function takeOut(event) {
-  if (over || !event.persisted) return;
+function takeOut() {
+  if (over) return;
   painter.add(...turns.all().map((turn) => turn.id));
   line.open();
 }
 
 function wake() {
-  if (document.visibilityState !== "visible") return;
   line.wake();
   turns.catchUp().forEach((frame) => line.send(frame));
   painter.soon();
@@ -193,8 +193,5 @@ find("newest").addEventListener("click", () => {
 watchForTheEnd({ form: find("finish"), page, goodbye: find("goodbye"), late: lines.unavailable, empty, heard: signedOut });
 find("no-script").remove();
 find("send").disabled = false;
-window.addEventListener("pagehide", putAway);
-window.addEventListener("pageshow", takeOut);
-window.addEventListener("online", wake);
-document.addEventListener("visibilitychange", wake);
+watchPresence({ putAway, takeOut, wake });
 line.open();

@@ -1,0 +1,58 @@
+"""The pages stay plain: small modules, text as text, nothing inline, nothing kept, nothing from elsewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "companion" / "static" / "companion"
+SCRIPTS = sorted(STATIC.glob("*.js"))
+SHEETS = sorted(STATIC.glob("*.css"))
+TEMPLATES = [
+    ROOT / "templates" / "base.html",
+    *sorted((ROOT / "templates").glob("[0-9]*.html")),
+    *sorted((ROOT / "templates" / "companion").glob("*.html")),
+]
+FORBIDDEN_IN_SCRIPTS = {
+    "markup made from text": r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser",
+    "code made from text": r"\beval\(|new Function\(",
+    "something kept": r"localStorage|sessionStorage|indexedDB|document\.cookie|caches\.|serviceWorker",
+    "an address elsewhere": r"https?://",
+    "a left-over": r"console\.|debugger",
+}
+FORBIDDEN_IN_TEMPLATES = {
+    "a style inside the page": r"<style|\sstyle=",
+    "a script inside the page": r"<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:",
+    "an address elsewhere": r"(?:src|href|action)=[\"']?(?:https?:)?//",
+    "text taken for markup": r"\|\s*safe|autoescape",
+}
+
+
+def by_name(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=by_name)
+def test_a_module_is_small_and_says_what_it_is_for(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) < 200
+    assert lines[0].startswith("/** ") and lines[0].endswith(". */")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=by_name)
+@pytest.mark.parametrize("what", FORBIDDEN_IN_SCRIPTS)
+def test_a_module_holds_nothing_forbidden(path: Path, what: str) -> None:
+    assert not re.search(FORBIDDEN_IN_SCRIPTS[what], path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=by_name)
+@pytest.mark.parametrize("what", FORBIDDEN_IN_TEMPLATES)
+def test_a_template_holds_nothing_forbidden(path: Path, what: str) -> None:
+    assert not re.search(FORBIDDEN_IN_TEMPLATES[what], path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", SHEETS, ids=by_name)
+def test_a_style_sheet_fetches_nothing(path: Path) -> None:
+    assert not re.search(r"url\(|@import|@font-face", path.read_text(encoding="utf-8"))
