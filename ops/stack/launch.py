@@ -27,7 +27,8 @@ MANAGE = (sys.executable, "manage.py")
 WEB_STAGE, WORKER_STAGE, REHEARSAL_STAGE = 1, 2, 3
 # Running replies get their time to end first; see the web process's own grace.
 WEB_GRACE_S, WORKER_GRACE_S, REHEARSAL_GRACE_S = 25.0, 10.0, 3.0
-READY_LIMIT_S = 60.0
+# A small machine with much else to do is slow, and that is no reason to give up.
+READY_LIMIT_S = 180.0
 LOOK_AT_FILES_EVERY_S = 0.5
 REHEARSAL_LINE = re.compile(r"^rehearsal: (http://\S+)", re.M)
 

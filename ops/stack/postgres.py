@@ -26,7 +26,8 @@ from ops.stack.process import Running, end, family, kill
 NAME = "companion"
 PORT = 5432
 LONGEST_SOCKET_PATH = 107
-START_LIMIT_S = 60.0
+# After a crash it reads its journal first, which takes as long as it takes.
+START_LIMIT_S = 300.0
 COMING_OR_GOING = {"57P01", "57P02", "57P03"}
 
 SETTINGS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from ops.stack.process import Running
 
 ROOM_NEEDED = 400_000_000
 """Bytes that must be free at the start: an empty cluster takes 60 MB, its first logs and words the rest."""
-CLEARING_LIMIT_S = 60.0
+CLEARING_LIMIT_S = 180.0
 
 
 class StateFolder:

@@ -17,7 +17,7 @@ from ops.stack.errors import NO_SPACE, CannotStart, DiskFull, ServerFailed
 from ops.stack.logs import open_log, tail
 from ops.stack.process import Running, end, family, kill
 
-START_LIMIT_S = 20.0
+START_LIMIT_S = 60.0
 PORT_TRIES = 5
 
 

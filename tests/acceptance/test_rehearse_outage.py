@@ -60,7 +60,7 @@ def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) ->
                 "loads the page again",
                 "What operators see",
                 "network: The connection to the provider was refused, or broke off.",
-                "The question is kept until",
+                "The question is held until",
                 f"{run.address}/ops/turns/",
                 "Nora: Are you there again?",
                 f"Robin: {BACK}",
@@ -92,7 +92,7 @@ async def test_a_question_that_a_broken_off_rehearsal_left_is_answered_before_th
     left = await broken_turn(service, nora, rehearsal)
     played = before(service.url, people, rehearsal)
     assert played.returncode == 0, played.stdout + played.stderr
-    assert "A question was still kept from an earlier rehearsal." in played.stdout
+    assert "A question was still held from an earlier rehearsal." in played.stdout
     first, hello, broken, answer = nora.turns()
     assert (first.pk, first.answered_by_id, broken.answered_by_id) == (left.pk, hello.pk, answer.pk)
 
