@@ -2,6 +2,7 @@
 
 CallFailed            one attempt on one lane did not produce a whole reply; its `failure` is a FailureClass
 RoutingFileInvalid    the lanes-and-presets file cannot be used; names the line or key, and the mend
+SelectionInvalid      the document that selects a preset cannot be used; names the key, and the mend
 """
 
 from enum import StrEnum
@@ -52,3 +53,7 @@ class CallFailed(Exception):
 
 class RoutingFileInvalid(Exception):
     """The lanes-and-presets file cannot be used. The text names file, key and mend."""
+
+
+class SelectionInvalid(Exception):
+    """A document that selects a preset cannot be used. The text names key and mend, never the value."""
