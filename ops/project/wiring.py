@@ -72,6 +72,6 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         bell_url=settings.DATABASE_URL,
         house=house,
         process=uuid.uuid4(),
-        caller=Caller(build_adapters(build_client())),
+        caller=Caller(build_adapters(build_client(), gather_s=house.tick_s)),
         route=lambda: chosen,
     )

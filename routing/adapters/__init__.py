@@ -8,6 +8,9 @@ from routing.adapters.openai import OpenAIAdapter
 from routing.contracts import Adapter
 
 
-def build_adapters(client: httpx.AsyncClient) -> Mapping[str, Adapter]:
-    """All adapters over one client, which belongs to one event loop."""
-    return {"openai": OpenAIAdapter(client)}
+def build_adapters(client: httpx.AsyncClient, *, gather_s: float = 0.0) -> Mapping[str, Adapter]:
+    """All adapters over one client, which belongs to one event loop.
+
+    After a word, more may gather until the event loop's clock next reaches a multiple of `gather_s` seconds.
+    """
+    return {"openai": OpenAIAdapter(client, gather_s=gather_s)}

@@ -23,6 +23,8 @@ from routing.errors import CallFailed, FailureClass
 ERROR_BODY_LIMIT = 64 * 1024
 ERROR_BODY_S = 2.0
 """Bytes and seconds spent on the body of an error. What is not here by then would not change the class."""
+READ_WHOLE = 8 * 1024
+"""Bytes in one read from which on a provider floods us, and nothing needs to gather."""
 REPLY_LIMIT = 32 * 1024 * 1024
 """Bytes of one answer. No reply is this long; a stream that is has run wild."""
 
@@ -57,9 +59,12 @@ class Reader(Protocol):
 class HttpAdapter:
     """The shared half of an adapter. A provider's half says what to send and reads what comes back."""
 
-    def __init__(self, client: httpx.AsyncClient, *, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, *, environ: Mapping[str, str] = os.environ, gather_s: float = 0.0
+    ) -> None:
         self._client = client
         self._environ = environ
+        self._gather_s = gather_s
 
     def url(self, lane: Lane) -> str:
         raise NotImplementedError
@@ -89,6 +94,8 @@ class HttpAdapter:
                         yield Words(text=text)
                         if not text.isspace():
                             call.deadlines.spoke(call.now())
+                        if self._gather_s and not call.has_more:
+                            await _until_next_tick(self._gather_s, call.now())
         finally:
             await _closed(response)
             if reader.ending is None:
@@ -139,6 +146,8 @@ class _Call:
         self.deadlines = Deadlines(clocks, now=self.now())
         self.note = Note()
         self.received = 0
+        self.has_more = False
+        """The last read was so large that there is probably more to read at once."""
         self.status: int | None = None
 
     def failed(self, failure: FailureClass, **told: Any) -> CallFailed:
@@ -179,6 +188,7 @@ class _Call:
             failed = self._broken(error)
         else:
             self.received += len(data)
+            self.has_more = len(data) >= READ_WHOLE
             if self.received > REPLY_LIMIT:
                 raise self.failed(FailureClass.INCOMPLETE, code="too_large")
             text = reader.feed(data)
@@ -216,6 +226,14 @@ class _Call:
             status=response.status_code, headers=response.headers, body=bytes(body), now=datetime.now(UTC)
         )
         return self.failed(verdict.failure, code=verdict.code, retry_after_s=verdict.retry_after_s)
+
+
+async def _until_next_tick(tick_s: float, now: float) -> None:
+    """Let more words gather, so that a quick provider wakes a turn once in a tick and not once for each word.
+
+    All turns count their ticks from the same moment: they wake together, and what they say is stored together.
+    """
+    await asyncio.sleep(tick_s - now % tick_s)
 
 
 async def _closed(response: httpx.Response) -> None:
