@@ -16,6 +16,10 @@ class Site(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
     is_open = models.BooleanField(default=True)
+    regions = ArrayField(
+        models.CharField(max_length=200), blank=True, default=list, db_default=models.Value("{}")
+    )
+    """The only regions whose lanes may see what people of this site write; empty: any."""
 
     def __str__(self) -> str:
         return self.name
@@ -74,6 +78,35 @@ class Ceiling(models.Model):
         return f"ceiling {self.value}"
 
 
+class Breaker(models.Model):
+    """What all processes together know of a lane; see `routing.breaker`. Written by `breakers` alone.
+
+    Times are the database's. `generation` rises with every step from one state to another.
+    """
+
+    lane = models.CharField(primary_key=True, max_length=64)
+    state = models.CharField(max_length=12, db_default="closed")
+    generation = models.BigIntegerField(db_default=0)
+    strikes = ArrayField(models.DateTimeField(), db_default=models.Value("{}"))
+    openings = models.IntegerField(db_default=0)
+    opened_until = models.DateTimeField(null=True)
+    probe_owner = models.UUIDField(null=True)
+    probe_until = models.DateTimeField(null=True)
+    rest_until = models.DateTimeField(null=True)
+    last_failure = models.CharField(max_length=32, blank=True, db_default="")
+    changed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["closed", "open", "half_open"]), name="breaker_known_state"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"breaker of {self.lane}"
+
+
 class Process(models.Model):
     """One web process and its heartbeat: a new row at every start, on the database's clock."""
 
@@ -99,7 +132,8 @@ class Turn(models.Model):
     question = models.TextField()
     state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in State])
     reason = models.CharField(max_length=32, blank=True, db_default="")
-    """Why the turn ended as it did: a failure class, `stopped`, `lost`, `drained`, `unstored`, `wait_ceiling`."""
+    """Why the turn ended as it did: a failure class, `stopped`, `lost`, `drained`, `unstored`, `wait_ceiling`,
+    `away`, `region`."""
 
     owner = models.UUIDField()
     """The process that drives the turn; a lease, alive as long as that process's heartbeat."""
@@ -128,6 +162,11 @@ class Turn(models.Model):
     preset_ceiling = models.IntegerField(null=True)
     """The limits it was opened under: what its first lane takes, and the preset's own ceiling, if it has one."""
     model = models.CharField(max_length=200, blank=True, db_default="")
+    marked = models.BooleanField(db_default=False)
+    """The preset it was answered under says that replies are reduced."""
+    skipped = models.JSONField(db_default=models.Value([], models.JSONField()))
+    """[{"lane", "why", "for_s", "tried"}]: lanes of its chain whose breaker barred them, and whether all were barred
+    and this one was tried nevertheless."""
     shortened = models.BooleanField(db_default=False)
 
     created_at = models.DateTimeField(db_default=Now())
