@@ -31,10 +31,14 @@ SELECT
         'p95', percentile_cont(0.95) WITHIN GROUP (ORDER BY ms))
        FROM (SELECT extract(epoch FROM first_word_at - admitted_at) * 1000 AS ms FROM companion_turn
               WHERE closed_at > clock_timestamp() - interval '1 hour' AND first_word_at IS NOT NULL) spoke),
+    (SELECT jsonb_build_object('value', value, 'by', by, 'reason', reason, 'at', at)
+       FROM companion_ceiling ORDER BY id DESC LIMIT 1),
     (SELECT jsonb_agg(jsonb_build_object(
         'id', p.id,
         'in_flight', (SELECT count(*) FROM companion_turn t WHERE t.owner = p.id AND t.state = 'speaking'),
         'sockets', p.sockets,
+        'age_s', round(extract(epoch FROM clock_timestamp() - p.started_at)),
+        'draining', p.draining,
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
        FROM companion_process p)
 """
@@ -45,21 +49,35 @@ class Settings:
     """What the figures are held against."""
 
     ceiling: int
+    """As the environment sets it; the operators' ceiling, if there is one, stands in its place."""
     wait_ceiling_s: int
     hold_s: int
     persona: dict[str, str]
     routing: dict[str, Any]
+    preset_ceiling: int | None = None
 
 
 def status(settings: Settings) -> dict[str, Any]:
     """The document of /ops/status.json. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(FIGURES)
-        in_flight, waiting, oldest_s, held, *found = cursor.fetchone()
-    ended, reasons, lanes, first_word, processes = (_loaded(value) or {} for value in found)
+        return document(cursor.fetchone(), settings)
+
+
+def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
+    """The figures in the row that FIGURES gives, held against the settings."""
+    in_flight, waiting, oldest_s, held, *found = row
+    ended, reasons, lanes, first_word, operators, processes = (_loaded(value) or {} for value in found)
+    limits = {
+        "setting": settings.ceiling,
+        "operators": operators.get("value"),
+        "preset": settings.preset_ceiling,
+    }
     return {
         "in_flight": in_flight,
-        "ceiling": settings.ceiling,
+        "ceiling": ceiling_in_force(**limits),
+        # Where it comes from. A lane's own limit holds as well, for the turns on that lane.
+        "ceiling_from": limits | {name: operators.get(name, "") for name in ("by", "reason", "at")},
         "waiting": waiting,
         "oldest_wait_s": round(oldest_s, 1),
         "wait_ceiling_s": settings.wait_ceiling_s,
@@ -74,6 +92,12 @@ def status(settings: Settings) -> dict[str, Any]:
         "routing": settings.routing,
         "persona": settings.persona,
     }
+
+
+def ceiling_in_force(*, setting: int, operators: int | None, preset: int | None) -> int:
+    """The operators' ceiling, or the setting where they have named none; the preset's, if that is lower."""
+    chosen = setting if operators is None else operators
+    return chosen if preset is None else min(chosen, preset)
 
 
 def _most_first(counts: dict[str, int]) -> dict[str, int]:

@@ -2,12 +2,14 @@
 
 import hmac
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from ops.exposition import CONTENT_TYPE, exposition
 from ops.status import Settings, status
 
 
@@ -30,13 +32,16 @@ def readyz(request: HttpRequest, is_ready: Callable[[], bool]) -> HttpResponse:
 @never_cache
 def status_json(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
     """The figures of the moment, for signed-in staff or the bearer of OPS_TOKEN."""
+    return JsonResponse(status(facts())) if may_see_figures(request) else _for_staff()
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest, figures: Callable[[], dict[str, Any]]) -> HttpResponse:
+    """The same figures in Prometheus' text format, at most a second old however many ask."""
     if not may_see_figures(request):
-        response = JsonResponse(
-            {"problem": "Sign in as staff, or send OPS_TOKEN as a bearer token."}, status=401
-        )
-        response["WWW-Authenticate"] = "Bearer"
-        return response
-    return JsonResponse(status(facts()))
+        return _for_staff()
+    return HttpResponse(exposition(figures()), content_type=CONTENT_TYPE)
 
 
 def may_see_figures(request: HttpRequest) -> bool:
@@ -46,3 +51,9 @@ def may_see_figures(request: HttpRequest) -> bool:
     if expected and scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), expected.encode()):
         return True
     return request.user.is_authenticated and request.user.is_active and request.user.is_staff
+
+
+def _for_staff() -> HttpResponse:
+    response = JsonResponse({"problem": "Sign in as staff, or send OPS_TOKEN as a bearer token."}, status=401)
+    response["WWW-Authenticate"] = "Bearer"
+    return response

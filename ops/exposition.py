@@ -1,0 +1,74 @@
+"""PURE. The figures of the moment in Prometheus' text format."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+Sample = tuple[Mapping[str, str], float | None]
+
+
+def exposition(figures: Mapping[str, Any]) -> str:
+    """The document of /ops/status.json as gauges. A figure that is not known yet is left out."""
+    return "".join(_lines(figures))
+
+
+def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    for name, key, what in (
+        ("turns_in_flight", "in_flight", "Turns that hold a slot now, over all processes."),
+        ("ceiling", "ceiling", "Turns that may hold a slot at once."),
+        ("turns_waiting", "waiting", "Turns in the waiting room."),
+        ("oldest_wait_seconds", "oldest_wait_s", "How long the first in line has waited."),
+        ("wait_ceiling_seconds", "wait_ceiling_s", "The longest wait before a turn is refused."),
+        ("held_questions", "held_questions", "Questions kept to be answered first."),
+    ):
+        yield from _gauge(name, what, [({}, figures[key])])
+    yield from _gauge(
+        "turns_last_hour", "Turns that ended in the last hour.", _by("state", figures["last_hour"])
+    )
+    yield from _gauge(
+        "paused_last_hour",
+        "Turns paused in the last hour, by reason.",
+        _by("reason", figures["paused_last_hour_by_reason"]),
+    )
+    yield from _gauge(
+        "attempts_last_hour",
+        "Calls to each lane in the last hour, by how they ended.",
+        (
+            ({"lane": lane, "ended": ended}, count)
+            for lane, ends in figures["attempts_last_hour_by_lane"].items()
+            for ended, count in ends.items()
+        ),
+    )
+    yield from _gauge(
+        "first_word_seconds",
+        "From the slot to the first stored word, over the last hour.",
+        (
+            ({"quantile": quantile}, None if ms is None else ms / 1000)
+            for quantile, ms in (
+                ("0.5", figures["first_word_ms"]["p50"]),
+                ("0.95", figures["first_word_ms"]["p95"]),
+            )
+        ),
+    )
+    for name, key, what in (
+        ("process_turns_in_flight", "in_flight", "Turns each web process drives now."),
+        ("process_sockets", "sockets", "Open pages of each web process."),
+        ("process_beat_age_seconds", "beat_age_s", "Since each web process was last heard of."),
+    ):
+        yield from _gauge(name, what, (({"process": one["id"]}, one[key]) for one in figures["processes"]))
+
+
+def _by(label: str, counts: Mapping[str, float]) -> Iterable[Sample]:
+    return (({label: name}, count) for name, count in counts.items())
+
+
+def _gauge(name: str, what: str, samples: Iterable[Sample]) -> Iterator[str]:
+    yield f"# HELP companion_{name} {what}\n# TYPE companion_{name} gauge\n"
+    for labels, value in samples:
+        if value is not None:
+            listed = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+            yield f"companion_{name}{{{listed}}} {value}\n" if listed else f"companion_{name} {value}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,63 @@
+"""`manage.py ceiling [N --by WHO --reason WHY]`: how many turns may speak at once, shown or set while all runs."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from companion.models import Ceiling
+
+LOWEST, HIGHEST = 1, 10_000
+LOOK_BACK = 5
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows the operators' ceiling on turns in flight, or sets it. It holds from the next turn on, "
+        "in every process; lowering it cuts nobody off. Each change is a row that stays, with who and why."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "value", nargs="?", type=int, metavar="N", help="turns in flight, over all processes"
+        )
+        parser.add_argument("--by", metavar="WHO", help="who sets it")
+        parser.add_argument("--reason", metavar="WHY", help="why; no word about any participant")
+        parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+    def handle(
+        self, *args: Any, value: int | None, by: str | None, reason: str | None, **options: Any
+    ) -> None:
+        if value is not None:
+            _set(value, by=(by or "").strip(), reason=(reason or "").strip())
+        elif by or reason:
+            raise CommandError("Say which ceiling: manage.py ceiling N --by WHO --reason WHY.")
+        rows = list(Ceiling.objects.order_by("-id")[:LOOK_BACK])
+        now = rows[0].value if rows else settings.COMPANION_CEILING
+        if options["json"]:
+            listed = [
+                {"value": row.value, "by": row.by, "reason": row.reason, "at": row.at.isoformat()}
+                for row in rows
+            ]
+            self.stdout.write(
+                json.dumps({"ceiling": now, "setting": settings.COMPANION_CEILING, "changes": listed})
+            )
+            return
+        for row in reversed(rows):
+            self.stdout.write(f"{row.at:%d %b %Y, %H:%M:%S} UTC  {row.value}, set by {row.by}: {row.reason}")
+        whose = "set by operators" if rows else "the setting COMPANION_CEILING; operators have set none"
+        self.stdout.write(f"Turns in flight at once: {now} ({whose}). A preset or a lane may allow fewer.")
+
+
+def _set(value: int, *, by: str, reason: str) -> None:
+    if not LOWEST <= value <= HIGHEST:
+        raise CommandError(f"A ceiling is from {LOWEST} to {HIGHEST}; it cannot be {value}.")
+    if not by or not reason:
+        raise CommandError("Say who sets it and why: --by WHO --reason WHY. Both stay on record.")
+    if len(by) > 100 or len(reason) > 200:
+        raise CommandError("Keep --by within 100 characters and --reason within 200.")
+    # No bell: the gate of every process reads the last row whenever it runs, once a second at least.
+    Ceiling.objects.create(value=value, by=by, reason=reason)

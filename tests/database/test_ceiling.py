@@ -1,0 +1,96 @@
+"""The operators' ceiling: set by a command, on record, in the figures at once."""
+
+import io
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from django.core.management import CommandError, call_command
+
+from companion.models import Ceiling
+from ops.status import ceiling_in_force
+from tests.people import in_database
+from tests.processes import Web
+
+BEARER = {"Authorization": "Bearer a token for tests"}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_is_held_to_it(database: object) -> Iterator[None]:
+    in_database(lambda: Ceiling.objects.all().delete())
+    yield
+    in_database(lambda: Ceiling.objects.all().delete())
+
+
+def ceiling(*arguments: str) -> str:
+    written = io.StringIO()
+    in_database(lambda: call_command("ceiling", *arguments, stdout=written))
+    return written.getvalue()
+
+
+def test_without_a_number_it_says_what_holds_and_changes_nothing() -> None:
+    assert "Turns in flight at once: 32 (the setting COMPANION_CEILING" in ceiling()
+    assert in_database(Ceiling.objects.count) == 0
+
+
+def test_a_new_ceiling_stands_on_record_with_who_and_why() -> None:
+    ceiling("12", "--by", "Ines", "--reason", "A group session at Willow House")
+    said = ceiling("6", "--by", "Ines", "--reason", "The provider asked for it")
+
+    assert "12, set by Ines: A group session at Willow House" in said
+    assert "Turns in flight at once: 6 (set by operators)" in said
+    assert [row.value for row in in_database(lambda: list(Ceiling.objects.order_by("id")))] == [12, 6]
+
+
+def test_programs_read_it_as_json() -> None:
+    ceiling("12", "--by", "Ines", "--reason", "A test")
+    told = json.loads(ceiling("--json"))
+
+    assert (told["ceiling"], told["setting"]) == (12, 32)
+    assert told["changes"][0]["by"] == "Ines"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["0", "--by", "Ines", "--reason", "x"],
+        ["10001", "--by", "Ines", "--reason", "x"],
+        ["5"],
+        ["5", "--by", "Ines"],
+        ["5", "--reason", "x"],
+        ["5", "--by", " ", "--reason", "x"],
+        ["--by", "Ines"],
+    ],
+)
+def test_nonsense_or_nobody_is_refused_with_a_sentence_and_changes_nothing(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        ceiling(*arguments)
+    assert in_database(Ceiling.objects.count) == 0
+
+
+def test_the_figures_name_the_ceiling_in_force_and_where_it_comes_from(service: Web) -> None:
+    ceiling("7", "--by", "Ines", "--reason", "A test")
+    told = httpx.get(f"{service.url}/ops/status.json", headers=BEARER, trust_env=False).json()
+
+    assert told["ceiling"] == 7
+    assert told["ceiling_from"]["setting"] == 32
+    assert (told["ceiling_from"]["operators"], told["ceiling_from"]["by"]) == (7, "Ines")
+
+
+@pytest.mark.parametrize(
+    ("operators", "preset", "in_force"),
+    [(None, None, 32), (40, None, 40), (40, 4, 4), (None, 4, 4), (2, 4, 2)],
+)
+def test_the_operators_stand_above_the_setting_and_the_preset_below_both(
+    operators: int | None, preset: int | None, in_force: int
+) -> None:
+    assert ceiling_in_force(setting=32, operators=operators, preset=preset) == in_force
+
+
+def test_the_metrics_are_for_the_bearer_of_the_token_or_staff(service: Web) -> None:
+    assert httpx.get(f"{service.url}/metrics", trust_env=False).status_code == 401
+    answer = httpx.get(f"{service.url}/metrics", headers=BEARER, trust_env=False)
+
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "\ncompanion_ceiling " in answer.text

@@ -1,0 +1,44 @@
+"""The figures as Prometheus reads them."""
+
+from typing import Any
+
+from ops.exposition import exposition
+
+FIGURES: dict[str, Any] = {
+    "in_flight": 3,
+    "ceiling": 8,
+    "waiting": 2,
+    "oldest_wait_s": 1.5,
+    "wait_ceiling_s": 45,
+    "held_questions": 1,
+    "last_hour": {"complete": 40, "paused": 2},
+    "paused_last_hour_by_reason": {"overloaded": 2},
+    "attempts_last_hour_by_lane": {"primary": {"whole": 40, "overloaded": 8}},
+    "first_word_ms": {"p50": 420, "p95": None},
+    "processes": [{"id": "abc", "in_flight": 3, "sockets": 9, "beat_age_s": 0.4}],
+}
+
+
+def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
+    lines = exposition(FIGURES).splitlines()
+
+    assert "companion_turns_in_flight 3" in lines
+    assert "companion_oldest_wait_seconds 1.5" in lines
+    assert 'companion_turns_last_hour{state="paused"} 2' in lines
+    assert 'companion_attempts_last_hour{lane="primary",ended="overloaded"} 8' in lines
+    assert 'companion_process_sockets{process="abc"} 9' in lines
+    named = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert {line.split("{")[0].split()[0] for line in lines if not line.startswith("#")} == named
+
+
+def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() -> None:
+    text = exposition(FIGURES)
+
+    assert 'companion_first_word_seconds{quantile="0.5"} 0.42' in text
+    assert 'quantile="0.95"' not in text
+
+
+def test_a_label_cannot_break_out_of_its_quotes() -> None:
+    odd = FIGURES | {"paused_last_hour_by_reason": {'a"b\\c\nd': 1}}
+
+    assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in exposition(odd)
