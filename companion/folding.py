@@ -16,9 +16,13 @@ Row = tuple[Any, ...]
 LOCK_NAMED = """
 SELECT t.id
 FROM companion_turn t
-JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_waiting)s::bool[])
-     AS c(id, owner, fence, only_waiting) ON c.id = t.id
-WHERE (t.state = 'waiting' OR t.state = 'speaking' AND NOT c.only_waiting)
+JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_in_line)s::bool[])
+     AS c(id, owner, fence, only_in_line) ON c.id = t.id
+WHERE (NOT c.only_in_line AND t.state IN ('waiting', 'speaking')
+       OR c.only_in_line AND t.state = 'waiting' AND NOT EXISTS (
+           SELECT 1 FROM companion_turn earlier
+           WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
+             AND earlier.state IN ('waiting', 'speaking')))
   AND (c.owner IS NULL OR c.owner = t.owner)
   AND (c.fence IS NULL OR c.fence = t.fence)
 ORDER BY t.id
@@ -68,8 +72,9 @@ class Ending:
     owner: UUID | None = None
     """Only if this process still owns the turn; None: whoever owns it."""
     fence: int | None = None
-    only_waiting: bool = False
-    """Only if it has not been admitted meanwhile."""
+    only_in_line: bool = False
+    """Only while it stands in the waiting room: not admitted meanwhile, and not behind an earlier turn of its own
+    person, which is no crowd."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +99,7 @@ async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list
             "ids": [ending.turn for ending in endings],
             "owners": [ending.owner for ending in endings],
             "fences": [ending.fence for ending in endings],
-            "only_waiting": [ending.only_waiting for ending in endings],
+            "only_in_line": [ending.only_in_line for ending in endings],
         },
     )
     locked = {row[0] for row in await cursor.fetchall()}

@@ -4,6 +4,7 @@ All leases hang on it: a turn is its owner's as long as the owner's row is young
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -69,8 +70,14 @@ class Heartbeat:
                     await self.beat()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("heartbeat.missed cause=%s", type(failure).__name__)
-                await self._pool.check()
+                await self._look_at_the_pool()
             await asyncio.sleep(self._house.beat_s)
+
+    async def _look_at_the_pool(self) -> None:
+        # Connections of a server that restarted are thrown away now, not by the next who needs one.
+        with contextlib.suppress(psycopg.Error, TimeoutError):
+            async with asyncio.timeout(self._house.lease_s / 2):
+                await self._pool.check()
 
     async def leave(self) -> None:
         """Take the row away: a process that has left owns nothing."""

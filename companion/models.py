@@ -133,7 +133,7 @@ class Turn(models.Model):
     state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in State])
     reason = models.CharField(max_length=32, blank=True, db_default="")
     """Why the turn ended as it did: a failure class, `stopped`, `lost`, `drained`, `unstored`, `wait_ceiling`,
-    `away`, `region`."""
+    `away`, `signed_out`, `region`."""
 
     owner = models.UUIDField()
     """The process that drives the turn; a lease, alive as long as that process's heartbeat."""

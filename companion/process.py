@@ -149,7 +149,9 @@ class Process:
 
     def _rung(self, ring: dict[str, Any]) -> None:
         if visits := ring.get("visits"):
-            self.sockets.close_visits({UUID(visit) for visit in visits})
+            ended = {UUID(visit) for visit in visits}
+            self.sockets.close_visits(ended)
+            self.runner.signed_out(ended)
         if ring.get("by") in (None, str(self.id)):
             return
         for turn, conversation, owner, fence, lane in ring["admitted"]:

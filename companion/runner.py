@@ -40,6 +40,7 @@ class _Drive:
 
     turn: int
     conversation: int
+    visit: UUID
     admission: asyncio.Future[Admitted]
     line: Line | None = None
     told: str = ""
@@ -100,6 +101,7 @@ class Runner:
         self._drives: dict[int, _Drive] = {}
         self._early: dict[int, Admitted] = {}
         self._opening: set[asyncio.Task[Opened | NotOpened]] = set()
+        self._stopping: set[asyncio.Task[EndedTurn | None]] = set()
 
     @property
     def driven(self) -> list[int]:
@@ -120,10 +122,11 @@ class Runner:
 
     async def stop(self, turn: int) -> EndedTurn | None:
         """End a turn because its participant said so, whichever process drives it. None: it had ended."""
+        return await self._ledger.close(self._stopped(turn, "stopped"))
+
+    def _stopped(self, turn: int, reason: str) -> Story:
         line = self._house.lines.stopped
-        return await self._ledger.close(
-            Story(ending=Ending(turn=turn, state="stopped", reason="stopped", line=line))
-        )
+        return Story(ending=Ending(turn=turn, state="stopped", reason=reason, line=line))
 
     def admitted(self, admitted: Admitted) -> None:
         """A turn of this process may speak."""
@@ -139,6 +142,14 @@ class Runner:
         drive = self._drives.get(turn)
         if drive is not None and drive.result is None:
             self._interrupt(drive, "lost")
+
+    def signed_out(self, visits: set[UUID]) -> None:
+        """These visits have ended: whoever left is not waiting for an answer any more."""
+        for drive in list(self._drives.values()):
+            if drive.visit in visits:
+                task = self._spawn(self._close(self._stopped(drive.turn, "signed_out")))
+                self._stopping.add(task)
+                task.add_done_callback(self._stopping.discard)
 
     async def pause_all(self) -> None:
         """The process is leaving: pause what still runs, and wait until that is stored."""
@@ -166,12 +177,14 @@ class Runner:
             self._watchers.accepted(
                 Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
             )
-            self._start(opened)
+            self._start(opened, asked.visit)
         return opened
 
-    def _start(self, opened: Opened) -> None:
+    def _start(self, opened: Opened, visit: UUID) -> None:
         admission: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
-        drive = _Drive(turn=opened.turn, conversation=opened.conversation, admission=admission)
+        drive = _Drive(
+            turn=opened.turn, conversation=opened.conversation, visit=visit, admission=admission
+        )
         self._drives[opened.turn] = drive
         if early := self._early.pop(opened.turn, None):
             admission.set_result(early)
@@ -214,9 +227,10 @@ class Runner:
                     reason="wait_ceiling",
                     line=self._house.lines.try_again,
                     owner=self._process,
-                    only_waiting=True,
+                    only_in_line=True,
                 )
-                # Not ended: it was admitted in this very moment, and the bell is on its way.
+                # Not ended: it was admitted in this very moment and the bell is on its way, or it stands behind
+                # an earlier turn of the same person and its own wait has not begun.
                 if await self._close(Story(ending=refusal)):
                     return False
 

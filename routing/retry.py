@@ -17,6 +17,9 @@ CAP_S = 8.0
 """The longest wait before the first repetition, doubled each time, and what it never passes."""
 ATTEMPTS_ON_A_LANE = 2
 """While the chain has another lane, a lane is asked this often. Without one it has all the turn's attempts."""
+PATIENCE_S = 2.0
+"""A time that a lane names is waited for up to this long while another lane is free: somebody is looking at an
+empty page meanwhile. Without another lane it is waited for as long as the turn's time allows."""
 SHORTEST_CALL_S = 1.0
 """A call that would have less time than this is not begun: no reply starts so soon after a failure."""
 LONGEST_REST_S = 15 * 60.0
@@ -118,7 +121,7 @@ def decide(
     elsewhere = {"yes": more_lanes, "no": False, "larger_window": larger_window_left}[rule.next_lane]
     if _may_stay(rule, elsewhere=elsewhere, attempts_on_lane=attempts_on_lane):
         asked = retry_after_s or 0.0
-        if asked < room:
+        if asked < room and not (elsewhere and asked > PATIENCE_S):
             # On top of the time it named comes the jitter, or all who were told the same would come back together.
             jitter = backoff(attempts_on_lane, BASE_S, min(CAP_S, room - asked), random)
             return Again(after_s=asked + jitter)

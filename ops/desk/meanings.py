@@ -37,6 +37,7 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
         "": "",
         "length": "The provider stopped at its length limit. The reply stands, marked as short.",
         "stopped": "The participant pressed Stop.",
+        "signed_out": "The participant finished the visit while this turn was still under way.",
         "lost": "The web process that served this turn died, or lost touch with the database.",
         "away": "The participant had no page open for a while, so the place in the waiting room was given up.",
         "drained": "The web process was told to leave, and its time for ending replies ran out.",

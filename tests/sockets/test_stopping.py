@@ -2,6 +2,8 @@
 
 import time
 
+import httpx
+
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People
@@ -77,3 +79,29 @@ async def test_stopping_a_turn_that_has_ended_changes_nothing(service: Web, peop
         await page.send({"type": "ping"})
         assert (await page.next())["type"] == "pong"
     assert [stored.state for stored in rosa.turns()] == ["complete"]
+
+
+async def test_finishing_the_visit_ends_the_reply_and_closes_the_upstream(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    rehearsal.will({"pace_ms": 50, "words": 400}, times=1)
+    async with Page(service.socket_url, cookie) as page:
+        await page.say("Tell me a long story.")
+        await page.until("words")
+        await finish(service, cookie)
+        assert await page.close_code() == 4401
+    await upstream_closed(rehearsal)
+    await until(lambda: rosa.turns()[0].state == "stopped")
+    assert rosa.turns()[0].reason == "signed_out"
+
+
+async def finish(service: Web, cookie: str) -> None:
+    async with httpx.AsyncClient(
+        base_url=service.url, cookies={"companion": cookie}, trust_env=False
+    ) as browser:
+        await browser.get("/chat/")
+        form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        done = await browser.post("/chat/finish/", data=form, headers={"Origin": service.url})
+        assert done.status_code == 302

@@ -76,7 +76,7 @@ def test_every_state_has_a_next_step(state: State) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({}, "kept until 30 Nov 2026, 12:00:00 UTC. The next message opens"),
+        ({}, "held until 30 Nov 2026, 12:00:00 UTC. The next message opens"),
         ({"answered_by": 9}, "Turn 9 answered this question."),
         ({"is_expired": True}, "no longer answered by itself"),
         ({"held_until": None, "reason": "refused"}, "asking again would be refused again"),

@@ -159,10 +159,10 @@ async def test_a_retry_after_that_does_not_fit_the_turns_time_is_not_waited_for(
 
 
 async def test_a_retry_after_that_fits_is_honoured() -> None:
-    limited = CallFailed(F.RATE_LIMITED, status=429, retry_after_s=5)
+    limited = CallFailed(F.RATE_LIMITED, status=429, retry_after_s=1.5)
     stage = await play([limited], ["At last.", finished()])
     assert stage.lanes == ["one", "one"]
-    assert stage.clock.slept[0] >= 5
+    assert stage.clock.slept[0] >= 1.5
 
 
 async def test_too_long_goes_only_to_a_lane_with_a_larger_window() -> None:
@@ -203,3 +203,11 @@ async def test_leaving_in_the_middle_closes_the_call() -> None:
     assert adapter.open == 1
     await events.aclose()  # type: ignore[attr-defined]
     assert adapter.open == 0
+
+
+async def test_a_long_wait_is_left_for_a_lane_that_is_free_and_kept_where_there_is_none() -> None:
+    limited = CallFailed(F.RATE_LIMITED, status=429, retry_after_s=20)
+    assert (await play([limited], ["From two.", finished()])).lanes == ["one", "two"]
+    alone = await play([limited], ["At last.", finished()], lanes=[lane("one")])
+    assert alone.lanes == ["one", "one"]
+    assert alone.clock.slept[0] >= 20

@@ -58,7 +58,7 @@ def test_many_who_ask_at_once_cost_one_call() -> None:
 
 
 def test_a_call_that_went_wrong_is_not_kept() -> None:
-    answers = iter([ValueError("away"), "back"])
+    answers: Iterator[Exception | str] = iter([ValueError("away"), "back"])
 
     def read() -> str:
         answer = next(answers)

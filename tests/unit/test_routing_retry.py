@@ -13,6 +13,7 @@ from routing.retry import (
     BASE_S,
     CAP_S,
     LONGEST_REST_S,
+    PATIENCE_S,
     RULES,
     SHORTEST_CALL_S,
     Again,
@@ -127,8 +128,14 @@ def test_a_caller_that_never_counts_free_repetitions_still_comes_to_an_end() -> 
 
 
 def test_a_named_time_that_fits_is_waited_for_with_jitter_on_top() -> None:
-    assert decided(F.RATE_LIMITED, retry_after_s=5.0) == Again(after_s=5.0 + BASE_S)
-    assert decided(F.RATE_LIMITED, retry_after_s=5.0, random=lambda: 0.0) == Again(after_s=5.0)
+    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S) == Again(after_s=PATIENCE_S + BASE_S)
+    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S, random=lambda: 0.0) == Again(after_s=PATIENCE_S)
+
+
+def test_a_longer_time_is_waited_for_only_where_no_other_lane_is_left() -> None:
+    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1) == NextLane(rest_s=PATIENCE_S + 1)
+    alone = decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1, more_lanes=False)
+    assert alone == Again(after_s=PATIENCE_S + 1 + BASE_S)
 
 
 @pytest.mark.parametrize("failure", TRANSIENT)
@@ -144,7 +151,7 @@ def test_a_lane_rests_fifteen_minutes_at_most() -> None:
 def test_jitter_never_uses_up_the_time_of_the_call() -> None:
     close = decided(F.NETWORK, seconds_left=SHORTEST_CALL_S + 0.25)
     assert close == Again(after_s=0.25)
-    named = decided(F.RATE_LIMITED, retry_after_s=3.0, seconds_left=SHORTEST_CALL_S + 3.25)
+    named = decided(F.RATE_LIMITED, retry_after_s=3.0, more_lanes=False, seconds_left=SHORTEST_CALL_S + 3.25)
     assert named == Again(after_s=3.25)
 
 
