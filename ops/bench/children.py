@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -123,9 +124,9 @@ class Crowd:
         self._process = started.spawn(name, ["-m", "ops.bench.crowd"], stage=PEOPLE_STAGE)
         self.connected_s: float = self._tell(plan)["connected_s"]
 
-    def ask(self, label: str, *, times: int) -> dict[str, Any]:
-        """All of them ask at once, so often in a row; what each heard, and what listening cost."""
-        return self._tell({"ask": label, "times": times})
+    def ask(self, label: str, *, who: Sequence[int], times: int) -> dict[str, Any]:
+        """Those at these places ask at once, so often in a row; what each heard, and what listening cost."""
+        return self._tell({"ask": label, "who": list(who), "times": times})
 
     def leave(self) -> None:
         """All of them go."""
@@ -161,7 +162,7 @@ def cpu_meter(pid: int) -> Callable[[], float]:
 
 
 def _cpu_s(process: psutil.Process) -> float:
-    if sys.platform == "linux":
+    if platform.system() == "Linux":
         # The kernel's own clock of that process, in nanoseconds; the usual figures come in steps of 10 ms.
         return time.clock_gettime((~process.pid << 3) | 2)
     times = process.cpu_times()

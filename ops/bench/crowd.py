@@ -26,8 +26,7 @@ def gather(plan: Mapping[str, Any]) -> Sequence[Speaker]:
     count, url = plan["people"], plan["url"]
     match plan["kind"]:
         case "companion":
-            cookies = plan["cookies"]
-            return [Participant(url, cookies[place % len(cookies)]) for place in range(count)]
+            return [Participant(url, cookie) for cookie in plan["cookies"]]
         case "relay":
             return [Visitor(url) for _ in range(count)]
         case _:
@@ -75,7 +74,8 @@ async def main(read: Callable[[], str], write: Callable[[str], None]) -> None:
     gc.disable()
     while line := await asyncio.to_thread(read):
         asked = json.loads(line)
-        write(json.dumps(await ask(people, asked["ask"], times=asked["times"])))
+        asking = [people[place] for place in asked["who"]]
+        write(json.dumps(await ask(asking, asked["ask"], times=asked["times"])))
         gc.collect()
     await asyncio.gather(*(person.close() for person in people))
     await asyncio.sleep(0.1)

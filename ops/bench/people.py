@@ -7,7 +7,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from companion import access
-from companion.models import Site
+from companion.models import Participant, Site
 
 
 @transaction.atomic
@@ -17,7 +17,7 @@ def signed_in(count: int) -> Sequence[str]:
     return [_sign_in(access.welcome(f"Person {number}", site=site)) for number in range(1, count + 1)]
 
 
-def _sign_in(person: access.Participant) -> str:
+def _sign_in(person: Participant) -> str:
     request = HttpRequest()
     request.session = SessionStore()
     visit = access.open_visit_by_card(request, access.card_of(person))

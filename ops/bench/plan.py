@@ -53,6 +53,11 @@ class Load:
     systems: tuple[str, ...] = EVERY
 
     @property
+    def gathered(self) -> int:
+        """How many people connect. A single one asks more than one person may in a minute, so there are several."""
+        return self.people * self.rounds if self.people == 1 else self.people
+
+    @property
     def title(self) -> str:
         """For people."""
         who = "one person" if self.people == 1 else f"{self.people} people at once"
@@ -61,10 +66,9 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One run. `sockets` are opened at once, twice; `participants` is how many people there are."""
+    """One run. Everybody opens a socket at once, twice; then comes one load after the other."""
 
     participants: int
-    sockets: int
     loads: tuple[Load, ...]
 
 
@@ -72,8 +76,7 @@ def full() -> Plan:
     """Everything; some minutes."""
     some = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
     return Plan(
-        participants=200,
-        sockets=1000,
+        participants=500,
         loads=(
             Load(people=1, pace_ms=0, first_word_ms=0, rounds=5, times=10),
             Load(people=1, pace_ms=10, first_word_ms=100, rounds=2, times=3),
@@ -88,8 +91,7 @@ def quick() -> Plan:
     """The same questions, fewer times; under a minute."""
     some = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
     return Plan(
-        participants=200,
-        sockets=400,
+        participants=250,
         loads=(
             Load(people=1, pace_ms=0, first_word_ms=0, rounds=3, times=8),
             Load(people=50, pace_ms=10, first_word_ms=100, rounds=1),
@@ -101,4 +103,4 @@ def quick() -> Plan:
 
 def small() -> Plan:
     """A handful of people: enough to see that the bench itself works."""
-    return Plan(participants=4, sockets=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),))
+    return Plan(participants=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),))

@@ -1,10 +1,12 @@
 """One bench from its first process to its last figure."""
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.core.management import call_command
 from django.db import connections
@@ -78,6 +80,8 @@ class Bench:
         self._started.note("postgres", running.pid, stage=DATABASE_STAGE, with_signal=signal.SIGINT)
         call_command("migrate", verbosity=0)
         self._cookies = signed_in(self._plan.participants)
+        # Everybody's turn comes round, so that nobody asks more in a minute than one person may.
+        self._turn_of = itertools.cycle(self._cookies)
         connections.close_all()
         for connection in connections.all():
             connection.close_pool()  # type: ignore[attr-defined]
@@ -103,7 +107,7 @@ class Bench:
 
     def _measure_sockets(self) -> None:
         """Open many at once, twice: what the first time brings in for good is not any socket's own."""
-        count = self._plan.sockets
+        count = self._plan.participants
         for attempt in ("warm", "measured"):
             before = resident_bytes(self._web)
             crowd = self._crowd(OURS, count)
@@ -120,21 +124,22 @@ class Bench:
     def _measure(self, load: Load) -> dict[str, Figures]:
         """Every system of a load takes its turn in every round, so that a busy moment of the machine hits all."""
         self._provider.speak_as(load)
-        crowds = {name: self._crowd(name, load.people) for name in load.systems}
+        crowds = {name: self._crowd(name, load.gathered) for name in load.systems}
         rounds: dict[str, list[Figures]] = {name: [] for name in crowds}
         for number in range(1, load.rounds + 1):
             for name, crowd in crowds.items():
-                rounds[name].append(self._round(name, crowd, load, f"Round {number}"))
+                rounds[name].append(self._round(name, crowd, load, number))
         for crowd in crowds.values():
             crowd.leave()
         return {name: together(measured) for name, measured in rounds.items()}
 
-    def _round(self, name: str, crowd: Crowd, load: Load, label: str) -> Figures:
+    def _round(self, name: str, crowd: Crowd, load: Load, number: int) -> Figures:
         kind = SYSTEMS[name].kind
         cpu = self._cpu.get(kind)
         self._provider.forget()
         served, stored = cpu() if cpu else 0.0, self._database_cpu()
-        answer = crowd.ask(label, times=load.times)
+        first = (number - 1) * load.people % load.gathered
+        answer = crowd.ask(f"Round {number}", who=range(first, first + load.people), times=load.times)
         time.sleep(BREATH_S)
         return of_round(
             answer,
@@ -147,10 +152,10 @@ class Bench:
 
     def _crowd(self, name: str, people: int) -> Crowd:
         system = SYSTEMS[name]
-        plan = {"kind": system.kind, "people": people, "client": system.client}
+        plan: dict[str, Any] = {"kind": system.kind, "people": people, "client": system.client}
         match system.kind:
             case "companion":
-                plan |= {"url": self._web_socket, "cookies": self._cookies}
+                plan |= {"url": self._web_socket, "cookies": [next(self._turn_of) for _ in range(people)]}
             case "relay":
                 plan |= {"url": f"{self._relay_socket}{system.client}/"}
             case _:

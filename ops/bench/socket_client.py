@@ -115,7 +115,7 @@ async def connect(
     """An open socket. Raises OSError if it was refused."""
     parts = urlsplit(url)
     _, client = await asyncio.get_running_loop().create_connection(
-        lambda: SocketClient(heard, gone), parts.hostname, parts.port
+        lambda: SocketClient(heard, gone), parts.hostname or "", parts.port or 80
     )
     client.greet(url, headers)
     await client.upgraded
