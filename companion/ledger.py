@@ -172,9 +172,11 @@ class Ledger:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
-        # The pool's connections commit each statement by itself; what belongs together says so.
+        # The pool's connections commit each statement by itself; what belongs together says so. In a pipeline
+        # statements travel together until somebody asks for a result.
         async with (
             self._pool.connection() as connection,
+            connection.pipeline(),
             connection.transaction(),
             connection.cursor() as cursor,
         ):

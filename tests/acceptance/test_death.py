@@ -1,4 +1,4 @@
-"""Whatever dies, every turn ends in a stored state, what was seen is what is stored, and the question is answered (T11)."""
+"""Whatever dies, a turn ends stored, what was seen is what is stored, and the question is answered (T11)."""
 
 import asyncio
 import contextlib
