@@ -28,8 +28,8 @@ INSERT INTO companion_conversation (participant_id)
 TURNS = """
 INSERT INTO companion_turn (conversation_id, key, question, state, owner, reply, persona_version, lane, model,
                             created_at, wait_until, admitted_at, first_word_at, closed_at, seq)
-SELECT c.ids[1 + g % cardinality(c.ids)], gen_random_uuid(), repeat(md5(g::text || %(salt)s), 1 + (g % 3)::int),
-       'complete', %(owner)s, repeat(md5(g::text), 2 + (g % 5)::int), '0123456789abcdef', 'primary', 'a model',
+SELECT c.ids[1 + g %% cardinality(c.ids)], gen_random_uuid(), repeat(md5(g::text || %(salt)s), 1 + (g %% 3)::int),
+       'complete', %(owner)s, repeat(md5(g::text), 2 + (g %% 5)::int), '0123456789abcdef', 'primary', 'a model',
        t.at, t.at, t.at, t.at + interval '1 second', t.at + interval '9 seconds', 12
 FROM generate_series(1, %(many)s) g,
      LATERAL (SELECT clock_timestamp() - g * interval '1 second' AS at) t,

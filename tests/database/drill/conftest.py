@@ -1,0 +1,60 @@
+"""A server of the drill's own tests, a database with one of everything, and copies of it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.drill.address import Address
+from ops.drill.drill import Drill
+from ops.drill.order import Order, World
+from ops.drill.report import Report
+from ops.drill.watch import Show, Watch
+from ops.stack.postgres import EmbeddedPostgres
+from tests.conftest import STATE
+from tests.database.drill.copies import Server
+
+Run = Callable[..., Report]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A server with the database `sample`, and nothing else of ours."""
+    postgres = EmbeddedPostgres(STATE / "drill", settings={"fsync": "off"})
+    server = Server(postgres.start())
+    server.create("sample")
+    server.load("sample", Path(__file__).with_name("sample.sql").read_text())
+    yield server
+    postgres.stop()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state folder, in a place that every account may pass through."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith("pytest-"):
+            folder.chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def drill(server: Server, state: Path) -> Run:
+    """Run one drill of `sample`, or of what `order` says instead."""
+
+    def run(
+        *,
+        world: World | None = None,
+        announce: Callable[[str], None] = lambda _phase: None,
+        show: Show | None = None,
+        **order: object,
+    ) -> Report:
+        asked = {"source": server.address("sample"), "state": state, "where": "same server"} | order
+        watch = Watch(show, announce=announce)
+        return Drill(Order(**asked), watch, world).run()  # type: ignore[arg-type]
+
+    return run
+
+
+def address_of(url: str) -> Address:
+    """An address as the command reads it."""
+    return Address.of(url, setting="DIRECT_DATABASE_URL")

@@ -1,0 +1,214 @@
+"""What can be wrong with a copy, each as the SQL that makes it so and the difference that must name it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One fault. `kind` and `name` are what the difference must say."""
+
+    fault: str
+    sql: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.fault.replace(" ", "_")
+
+
+def row(fault: str, sql: str, name: str = "public.person") -> Mutation:
+    """A fault of a table's content. Triggers and foreign keys sleep meanwhile."""
+    quietly = f"SET session_replication_role = replica; {sql}; SET session_replication_role = origin"
+    return Mutation(fault=fault, sql=quietly, kind="table", name=name)
+
+
+def thing(fault: str, sql: str, kind: str, name: str) -> Mutation:
+    """A fault of the catalogue."""
+    return Mutation(fault=fault, sql=sql, kind=kind, name=f"public.{name}")
+
+
+MUTATIONS = [
+    row("one value", "UPDATE person SET name = name || '.' WHERE id = 5"),
+    row("1.0 to 1.00", "UPDATE person SET money = 1.00 WHERE id = 5"),
+    row("json white space", """UPDATE person SET notes = '{"a": 1,  "b": [1, 2]}' WHERE id = 5"""),
+    row("last bit of a float", "UPDATE person SET height = height + 2.220446049250313e-16 * 2 WHERE id = 5"),
+    row("upper case in a citext", "UPDATE person SET email = upper(email::text) WHERE id = 5"),
+    row("minus nought", "UPDATE heap SET a = a; UPDATE person SET height = '-0' WHERE id = 5"),
+    row(
+        "two rows swap a value",
+        "UPDATE person p SET nick = q.nick FROM person q WHERE (p.id, q.id) IN ((3, 4), (4, 3))",
+    ),
+    row("a row missing", "DELETE FROM person WHERE id = 399"),
+    row(
+        "a row replaced",
+        "DELETE FROM heap WHERE a = 2; INSERT INTO heap VALUES (2, 'too')",
+        "public.heap",
+    ),
+    row("NULL to empty", "UPDATE person SET nick = '' WHERE nick IS NULL"),
+    row(
+        "a duplicate in a table without a key",
+        "DELETE FROM heap WHERE a = 2; INSERT INTO heap VALUES (1, 'one')",
+        "public.heap",
+    ),
+    row("a table emptied", "TRUNCATE visit", "public.visit"),
+    row("a row in a partition", "DELETE FROM log WHERE id = 40", "public.log_2026"),
+    row("a row of a child table", "UPDATE child SET c = 9 WHERE a = 1", "public.child"),
+    row("an unlogged table emptied", "TRUNCATE quick", "public.quick"),
+    row("a large object", "SELECT lo_put(oid, 0, '\\x09') FROM pg_largeobject_metadata", "large objects"),
+    Mutation(
+        fault="a ledger row missing",
+        sql="DELETE FROM django_migrations WHERE name = '0002_second'",
+        kind="migration ledger",
+        name="companion.0002_second",
+    ),
+    thing("a sequence set back", "SELECT setval('ticket', 50)", "sequence", "ticket"),
+    thing("a sequence short of its column", "SELECT setval('person_id_seq', 9)", "sequence", "person_id_seq"),
+    thing("a falling sequence set back", "SELECT setval('down', -1, false)", "sequence", "down"),
+    thing("a sequence's step", "ALTER SEQUENCE ticket INCREMENT 2", "sequence", "ticket"),
+    thing("an index missing", "DROP INDEX person_by_name", "index", "person_by_name"),
+    thing(
+        "an index invalid",
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'person_by_name'::regclass",
+        "index",
+        "person_by_name",
+    ),
+    thing(
+        "a partial index's predicate",
+        "DROP INDEX person_staff; "
+        "CREATE INDEX person_staff ON person (id) WHERE kind IN ('staff', 'boss') AND age BETWEEN 18 AND 71",
+        "index",
+        "person_staff",
+    ),
+    thing(
+        "an index's expression",
+        "DROP INDEX person_by_name; CREATE INDEX person_by_name ON person (upper(name), age DESC)",
+        "index",
+        "person_by_name",
+    ),
+    thing(
+        "a check's bound",
+        "ALTER TABLE person DROP CONSTRAINT person_age_check, "
+        "ADD CONSTRAINT person_age_check CHECK (age BETWEEN 0 AND 121)",
+        "constraint",
+        "person.person_age_check",
+    ),
+    thing(
+        "a check's list",
+        "ALTER TABLE person DROP CONSTRAINT person_kind_check, "
+        "ADD CONSTRAINT person_kind_check CHECK (kind IN ('guest', 'staff', 'ghost'))",
+        "constraint",
+        "person.person_kind_check",
+    ),
+    thing(
+        "a constraint not validated",
+        "ALTER TABLE visit DROP CONSTRAINT visit_state, "
+        "ADD CONSTRAINT visit_state CHECK (state IN ('open', 'over', 'lost')) NOT VALID",
+        "constraint",
+        "visit.visit_state",
+    ),
+    thing(
+        "a foreign key missing",
+        "ALTER TABLE visit DROP CONSTRAINT visit_person",
+        "constraint",
+        "visit.visit_person",
+    ),
+    thing(
+        "a view's literal",
+        "CREATE OR REPLACE VIEW staff AS "
+        "SELECT id, name FROM person WHERE kind IN ('staff', 'bass') AND age BETWEEN 18 AND 70",
+        "view",
+        "staff",
+    ),
+    thing(
+        "a materialized view not filled",
+        "REFRESH MATERIALIZED VIEW totals WITH NO DATA",
+        "relation",
+        "totals",
+    ),
+    thing(
+        "a trigger disabled",
+        "ALTER TABLE person DISABLE TRIGGER person_touch",
+        "trigger",
+        "person.person_touch",
+    ),
+    thing(
+        "a trigger's condition",
+        "DROP TRIGGER person_touch ON person; CREATE TRIGGER person_touch BEFORE UPDATE ON person FOR EACH ROW "
+        "WHEN (OLD.kind IN ('guest', 'ghost')) EXECUTE FUNCTION touch()",
+        "trigger",
+        "person.person_touch",
+    ),
+    thing(
+        "a function's body",
+        "CREATE OR REPLACE FUNCTION double(n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT n * 3'",
+        "function",
+        "double(n integer)",
+    ),
+    thing(
+        "a standard function's body",
+        "CREATE OR REPLACE FUNCTION triple(n integer) RETURNS integer LANGUAGE sql RETURN n * 4",
+        "function",
+        "triple(n integer)",
+    ),
+    thing(
+        "an enum's order",
+        "UPDATE pg_enum SET enumsortorder = 3.5 WHERE enumlabel = 'sad' AND enumtypid = 'mood'::regtype",
+        "type",
+        "mood",
+    ),
+    thing(
+        "a domain's check",
+        "ALTER DOMAIN handle DROP CONSTRAINT handle_check; "
+        "ALTER DOMAIN handle ADD CONSTRAINT handle_check CHECK (VALUE IN ('rosa', 'otto') AND VALUE <> '')",
+        "domain constraint",
+        "handle.handle_check",
+    ),
+    thing(
+        "a column's default",
+        "ALTER TABLE person ALTER name SET DEFAULT 'anybody'",
+        "column",
+        "person.name",
+    ),
+    thing("a column's type", "ALTER TABLE lonely ALTER id TYPE bigint", "column", "lonely.id"),
+    thing("a column's NOT NULL", "ALTER TABLE person ALTER name DROP NOT NULL", "column", "person.name"),
+    thing(
+        "a column's collation",
+        'ALTER TABLE person ALTER nick TYPE text COLLATE "POSIX"',
+        "column",
+        "person.nick",
+    ),
+    Mutation(
+        fault="an extension missing",
+        sql="DROP EXTENSION pg_trgm CASCADE",
+        kind="extension",
+        name="pg_trgm",
+    ),
+    thing("a table missing", "DROP TABLE lonely", "table", "lonely"),
+    thing("an owner", "ALTER TABLE lonely OWNER TO CURRENT_USER", "relation", "lonely"),
+    thing("a grant missing", "REVOKE SELECT ON visit FROM sample_reader", "grant", "visit"),
+    thing(
+        "a column's grant missing",
+        "REVOKE UPDATE (name) ON person FROM sample_reader",
+        "grant",
+        "person.name",
+    ),
+    thing(
+        "a policy's rule",
+        "ALTER POLICY visit_own ON visit USING (state IN ('open', 'lost'))",
+        "policy",
+        "visit.visit_own",
+    ),
+    thing("row security off", "ALTER TABLE visit DISABLE ROW LEVEL SECURITY", "relation", "visit"),
+    Mutation(
+        fault="a comment",
+        sql="COMMENT ON TABLE person IS 'persons'",
+        kind="comment",
+        name="table public.person",
+    ),
+    thing(
+        "a statistics object missing",
+        "DROP STATISTICS person_together",
+        "statistics object",
+        "person_together",
+    ),
+]
