@@ -98,9 +98,10 @@ def directive(message: str) -> Fault | None:
     """The fault a message asks for, like `[[cut after=10 how=reset]]` or `[[status=429 error=rate_limit]]`.
 
     A first word without `=` names the field that `how=` (or nothing, for a plain switch) gives a value to.
-    A directive that makes no sense is taken for ordinary words: None.
+    A directive that makes no sense is taken for ordinary words: None. Only the last paragraph is read: before it
+    stand questions that were held, and their directives have had their day.
     """
-    found = _DIRECTIVE.search(message)
+    found = _DIRECTIVE.search(message.rpartition("\n\n")[2])
     if not found:
         return None
     fields: dict[str, Any] = {}

@@ -76,3 +76,8 @@ def test_anything_else_is_ordinary_words(message: str) -> None:
 def test_a_fault_that_makes_no_sense_is_refused(fault: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Order.model_validate({"fault": fault})
+
+
+def test_the_directive_of_a_held_question_is_not_obeyed_again() -> None:
+    assert directive("Answer these first.\n\n[[cut after=3]] Why?\n\nhello?") is None
+    assert directive("Answer these first.\n\nWhy?\n\n[[cut after=3]] hello?") == Fault(cut="fin", after=3)
