@@ -43,7 +43,7 @@ async def broken_turn(
 ) -> Turn:
     """A turn of this person that met a fault of the provider (by default a cut after five words), as stored."""
     return await played_turn(
-        service, person, rehearsal, question=question, fault=fault or {"cut": "fin", "after": 5}
+        service, person, rehearsal, question=question, fault=fault or {"cut": "reset", "after": 5}
     )
 
 

@@ -66,7 +66,7 @@ def next_step(story: Story) -> str:
         case State.COMPLETE:
             return "Nothing. The reply is whole."
         case State.STOPPED:
-            return "Nothing. What was said stays, and the question is not kept."
+            return "Nothing. What was said stays, and the question is not held."
         case State.REFUSED:
             return "Nothing. The participant was told to try again; no provider was asked."
         case State.HANDED_OVER:
@@ -75,15 +75,15 @@ def next_step(story: Story) -> str:
         return f"Nothing. Turn {story.answered_by} answered this question."
     if story.is_expired:
         return (
-            f"The question was kept until {clock(story.held_until)} and is no longer answered by itself. "
+            f"The question was held until {clock(story.held_until)} and is no longer answered by itself. "
             "A person may want to ask after it."
         )
     if story.held_until is not None:
         return (
-            f"The question is kept until {clock(story.held_until)}. The next message opens with the "
+            f"The question is held until {clock(story.held_until)}. The next message opens with the "
             "“I am back” line, and this question is answered first."
         )
-    return "Nothing. The question is not kept, because asking again would be refused again."
+    return "Nothing. The question is not held, because asking again would be refused again."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -78,12 +78,15 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         {"name": lane, "ends": ends, "needs_a_person": sorted(NEEDS_A_PERSON & ends.keys())}
         for lane, ends in figures["attempts_last_hour_by_lane"].items()
     ]
-    spans = {"longest_wait": span(figures["wait_ceiling_s"]), "hold": span(figures["hold_s"])}
-    return render(
-        request,
-        "ops/home.html",
-        {"figures": figures, "reasons": reasons, "lanes": lanes, "here": "home"} | spans,
-    )
+    context = {
+        "figures": figures,
+        "reasons": reasons,
+        "lanes": lanes,
+        "longest_wait": span(figures["wait_ceiling_s"]),
+        "hold": span(figures["hold_s"]),
+        "here": "home",
+    }
+    return render(request, "ops/home.html", context)
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""The story in its acts: a reply breaks off, the question is kept, the next message brings the answer to both.
+"""The story in its acts: a reply breaks off, the question is held, the next message brings the answer to both.
 
 Every promise is looked at as the story goes and told at its end.
 """
@@ -87,7 +87,7 @@ class Play:
         """Let the service answer what an earlier rehearsal that was broken off has left."""
         if not any(story.is_held or story.is_live for story in await self.stories()):
             return
-        self.stage.tell("A question was still kept from an earlier rehearsal. It is answered first.")
+        self.stage.tell("A question was still held from an earlier rehearsal. It is answered first.")
         async with self.visitor.tab() as tab:
             await self._say(tab, "Hello again.")
 
@@ -132,7 +132,7 @@ class Play:
             "The turn is stored as paused, with its reason and every attempt.",
             story.state == State.PAUSED and bool(story.reason) and failures == [story.reason],
         )
-        self._promise("The question is kept.", story.is_held and story.question == question)
+        self._promise("The question is held.", story.is_held and story.question == question)
         return story
 
     async def _comes_back(self, question: str, broken: Story) -> None:
@@ -148,7 +148,7 @@ class Play:
         )
         prompt = (await self._prompts() or [""])[-1]
         self._promise(
-            "The kept question was asked first, then the new one.", _stand_in_order(prompt, question, asked)
+            "The held question was asked first, then the new one.", _stand_in_order(prompt, question, asked)
         )
         lines = (self.lines.pause, self.lines.i_am_back, broken.reply)
         self._promise(
@@ -160,7 +160,7 @@ class Play:
             "The reply is whole, and stored as it was seen.",
             answer.state == State.COMPLETE and answer.reply == seen.words,
         )
-        self._promise("The kept question counts as answered by this turn.", broken.id in answer.answers)
+        self._promise("The held question counts as answered by this turn.", broken.id in answer.answers)
         self._note(f"What operators see now: {self.desk}{answer.id}/")
 
     async def _say(self, tab: Tab, text: str) -> Seen:

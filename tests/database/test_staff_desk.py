@@ -1,13 +1,17 @@
 """What staff see of turns over plain HTTP: by site, on record, as text, and without JavaScript."""
 
+import html
 import re
+import uuid
 
 import httpx
 import psycopg
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.utils import timezone
 
+from companion.models import Turn
 from ops.models import AuditEntry, Supervision
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
@@ -67,7 +71,7 @@ async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record
         page = desk.get(f"/ops/turns/{turn.pk}/")
     assert page.status_code == 200
     assert "no-store" in page.headers["cache-control"]
-    for told in (turn.question, turn.reply, turn.line, "A half answer.", "paused, held", "kept until"):
+    for told in (turn.question, turn.reply, turn.line, "A half answer.", "paused, held", "held until"):
         assert told in page.text
     for told in ("network", "rehearsal-1", "The connection to the provider was refused, or broke off."):
         assert told in page.text
@@ -209,3 +213,32 @@ async def test_the_first_page_says_which_lane_needs_a_person(
     assert "Needs a person." in text
     assert "<code>misconfigured</code>" in text
     assert "Held questions of my sites" in text
+
+
+def test_a_long_list_goes_on_page_by_page_and_loses_none(service: Web, people: People) -> None:
+    rosa = people.rosa
+    now = timezone.now()
+    rows = [
+        Turn(
+            conversation=rosa.conversation,
+            key=uuid.uuid4(),
+            question="?",
+            state="refused",
+            reason="wait_ceiling",
+            owner=uuid.uuid4(),
+            persona_version="0",
+            wait_until=now,
+            closed_at=now,
+        )
+        for _ in range(65)
+    ]
+    stored = [turn.pk for turn in in_database(lambda: Turn.objects.bulk_create(rows))]
+    address, found, pages = "?show=refused", list[int](), 0
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        while address:
+            text = desk.get(f"/ops/turns/{address}").text
+            found += [int(turn) for turn in re.findall(r'href="/ops/turns/(\d+)/"', text)]
+            further = re.search(r'href="([^"]+)">Next page', text)
+            address, pages = html.unescape(further[1]) if further else "", pages + 1
+    assert found == sorted(stored, reverse=True)
+    assert pages == 3

@@ -191,7 +191,7 @@ async def test_the_text_for_people_tells_the_same_story_in_words(
         "a half answer",
         f"| {PAUSE}",
         "attempt 1",
-        "The question is kept until",
+        "The question is held until",
     ):
         assert told in text
 

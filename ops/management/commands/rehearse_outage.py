@@ -15,7 +15,7 @@ import aiohttp
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import OperationalError
 
 from companion.access import card_of, person_named, welcome
 from companion.models import Participant, Site
@@ -65,8 +65,8 @@ class Command(BaseCommand):
             raise CommandError(f"The story was not as promised. {broke}") from None
         except TimeoutError:
             raise CommandError("The story was not as promised. A turn had no end within its time.") from None
-        except (aiohttp.ClientError, DatabaseError) as failure:
-            away = "The database" if isinstance(failure, DatabaseError) else "The service or its provider"
+        except (aiohttp.ClientError, OperationalError) as failure:
+            away = "The database" if isinstance(failure, OperationalError) else "The service or its provider"
             raise CommandError(f"The story was not as promised. {away} stopped answering.") from None
         except KeyboardInterrupt:
             raise CommandError("Stopped before the end of the story.", returncode=INTERRUPTED) from None
