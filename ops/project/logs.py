@@ -24,11 +24,13 @@ class DiscreetFormatter(logging.Formatter):
             # Some libraries put the exception's text into the message as well.
             said = str(record.exc_info[1])
             if said and said in record.getMessage():
-                record = logging.makeLogRecord(record.__dict__ | {"msg": record.msg.split("%")[0], "args": ()})
+                record = logging.makeLogRecord(
+                    record.__dict__ | {"msg": record.msg.split("%")[0], "args": ()}
+                )
         record.exc_text = None
         return super().format(record)
 
-    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  (the name is logging's)
+    def formatException(self, ei: ExcInfo) -> str:
         """Class and places, innermost last."""
         kind, _, trace = ei
         places = traceback.extract_tb(trace)

@@ -122,7 +122,7 @@ async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long
         leaving.signal(signal.SIGTERM)
         assert (await short.ending(short_turn))["type"] == "complete"
         assert (await long.ending(long_turn))["type"] == "paused"
-        assert await asyncio.gather(short.close_code(), long.close_code()) == [4503, 4503]
+        assert set(await asyncio.gather(short.close_code(), long.close_code())) == {4503}
         writer.close()
         del half_sent
     assert await asyncio.to_thread(leaving.end, 20) == 0

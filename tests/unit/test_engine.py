@@ -1,6 +1,6 @@
 """The story of a turn, stepped without a clock: what is tried, what is not, and what is told at the end (T1 to T5)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from companion.engine import Answered, Broken, Limits, Say, run_turn
 from companion.prompt import Draft
 from routing.adapters.scripted import ScriptedAdapter, Step, finished
-from routing.chain import Caller, Route
+from routing.chain import Caller, Unguarded, Way
 from routing.contracts import Lane
 from routing.errors import CallFailed, FailureClass
 
@@ -73,15 +73,14 @@ class Stage:
 
 
 async def play(
-    *scripts: list[Step], lanes: list[Lane] | None = None, draft: Draft = DRAFT, **limits: Any
+    *scripts: Sequence[Step], lanes: list[Lane] | None = None, draft: Draft = DRAFT, **limits: Any
 ) -> Stage:
     adapter, clock = ScriptedAdapter(*scripts), Clock()
     chain = tuple(lanes or [lane("one"), lane("two")])
-    route = Route(preset="normal", version=0, lanes=chain, marking="none", ceiling=10)
     facts: dict[str, Any] = {"seconds": 60.0, "attempts": 4, "random": lambda: 1.0} | limits
     events: AsyncIterator[Say | Answered | Broken] = run_turn(
         draft,
-        route,
+        Way(chain, Unguarded()),
         Caller({"openai": adapter}),
         reference="turn-1",
         limits=Limits(now=clock.now, sleep=clock.sleep, **facts),
@@ -195,9 +194,9 @@ async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
 
 async def test_leaving_in_the_middle_closes_the_call() -> None:
     adapter, clock = ScriptedAdapter(["One ", "two ", "three", finished()]), Clock()
-    route = Route(preset="normal", version=0, lanes=(lane("one"),), marking="none", ceiling=1)
+    way = Way((lane("one"),), Unguarded())
     limits = Limits(seconds=60, attempts=4, now=clock.now, sleep=clock.sleep, random=lambda: 1.0)
-    events = run_turn(DRAFT, route, Caller({"openai": adapter}), reference="turn-1", limits=limits)
+    events = run_turn(DRAFT, way, Caller({"openai": adapter}), reference="turn-1", limits=limits)
     async for _ in events:
         break
     assert adapter.open == 1

@@ -13,7 +13,13 @@ def failing() -> logging.LogRecord:
         raise ValueError(SECRET)
     except ValueError as failure:
         return logging.LogRecord(
-            "daphne.server", logging.ERROR, "here", 1, "Exception inside application: %s", (failure,), sys.exc_info()
+            "daphne.server",
+            logging.ERROR,
+            "here",
+            1,
+            "Exception inside application: %s",
+            (failure,),
+            sys.exc_info(),
         )
 
 
