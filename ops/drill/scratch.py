@@ -14,7 +14,7 @@ from ops.drill.facts import Entry
 from ops.drill.folder import Marker
 from ops.drill.session import Session, open_scratch
 
-DROP_TRIES = 3
+DROP_TRIES = 2
 WAIT_S = 0.5
 LIKE = """
 SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERAL (VALUES

@@ -46,7 +46,7 @@ def hold(session: Session) -> Snapshot:
         try:
             lock(session, found)
             # A TRUNCATE or a rewrite between the snapshot and the lock obeys no snapshot: begin again.
-            if all(table.in_place for table in tables(session)):
+            if all(table.in_place for table in tables(session) if not table.is_materialized):
                 return Snapshot(session=session, name=row[0], tables=found)
         except (psycopg.errors.LockNotAvailable, psycopg.errors.UndefinedTable):
             pass

@@ -5,7 +5,10 @@ cut into ranges of pages that several connections share, and progress is real.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+
+import psycopg
 
 from ops.drill.facts import Bucket, TableSum
 from ops.drill.inventory import Table
@@ -36,6 +39,8 @@ class Piece:
     table: str
     sql: str
     pages: int
+    is_information: bool = False
+    """Of a materialized view: worth having, and not worth waiting for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +49,7 @@ class PieceSum:
 
     piece: Piece
     buckets: dict[int, Bucket]
+    was_left_out: bool = False
 
     @property
     def rows(self) -> int:
@@ -59,10 +65,12 @@ def pieces(tables: Iterable[Table]) -> list[Piece]:
 
 def add_up(tables: Iterable[Table], found: Iterable[PieceSum]) -> dict[str, TableSum]:
     """PURE: one sum for each table, also for those without a row."""
-    sizes = {table.name: table.bytes for table in tables} | {LARGE_OBJECTS: 0}
+    found = list(found)
+    left_out = {part.piece.table for part in found if part.was_left_out}
+    sizes = {table.name: table.bytes for table in tables if table.name not in left_out} | {LARGE_OBJECTS: 0}
     totals: dict[str, dict[int, Bucket]] = {name: {} for name in sizes}
     for part in found:
-        total = totals[part.piece.table]
+        total = totals.get(part.piece.table, {})
         for key, (rows, first, second) in part.buckets.items():
             old = total.get(key, (0, 0, 0))
             total[key] = (old[0] + rows, old[1] + first, old[2] + second)
@@ -74,13 +82,20 @@ def add_up(tables: Iterable[Table], found: Iterable[PieceSum]) -> dict[str, Tabl
 
 def sum_piece(session: Session, piece: Piece) -> PieceSum:
     """Run one statement."""
-    rows = session.execute(piece.sql.encode()).fetchall()
+    try:
+        # As information it must not end the snapshot's transaction when a refresh holds the view.
+        with session.transaction() if piece.is_information else nullcontext():
+            rows = session.execute(piece.sql.encode()).fetchall()
+    except psycopg.errors.LockNotAvailable:
+        if not piece.is_information:
+            raise
+        return PieceSum(piece=piece, buckets={}, was_left_out=True)
     return PieceSum(piece=piece, buckets={row[0]: (row[1], int(row[2]), int(row[3])) for row in rows})
 
 
 def _cut(table: Table) -> Iterator[Piece]:
     if not table.is_heap or table.pages <= PAGES_AT_ONCE:
-        yield Piece(table=table.name, sql=_sql(table, ""), pages=table.pages)
+        yield _piece(table, "", table.pages)
         return
     for start in range(0, table.pages, PAGES_AT_ONCE):
         end = start + PAGES_AT_ONCE
@@ -88,7 +103,11 @@ def _cut(table: Table) -> Iterator[Piece]:
         # The last range has no end: pages added since the size was read hold nothing this snapshot sees.
         if end < table.pages:
             where += f" AND ctid < '({end},0)'"
-        yield Piece(table=table.name, sql=_sql(table, where), pages=min(end, table.pages) - start)
+        yield _piece(table, where, min(end, table.pages) - start)
+
+
+def _piece(table: Table, where: str, pages: int) -> Piece:
+    return Piece(table=table.name, sql=_sql(table, where), pages=pages, is_information=table.is_materialized)
 
 
 def _sql(table: Table, where: str) -> str:

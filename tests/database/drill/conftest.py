@@ -13,19 +13,43 @@ from ops.drill.watch import Show, Watch
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
 from tests.database.drill.copies import Server
+from tests.database.drill.servers import follow
 
 Run = Callable[..., Report]
+SAMPLE = Path(__file__).with_name("sample.sql")
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """A server with the database `sample`, and nothing else of ours."""
+def _postgres() -> Iterator[EmbeddedPostgres]:
     postgres = EmbeddedPostgres(STATE / "drill", settings={"fsync": "off"})
-    server = Server(postgres.start())
-    server.create("sample")
-    server.load("sample", Path(__file__).with_name("sample.sql").read_text())
-    yield server
+    postgres.start()
+    yield postgres
     postgres.stop()
+
+
+@pytest.fixture(scope="session")
+def server(_postgres: EmbeddedPostgres) -> Server:
+    """A server with the database `sample`, and nothing else of ours."""
+    server = Server(_postgres.url)
+    server.create("sample")
+    server.load("sample", SAMPLE.read_text())
+    return server
+
+
+@pytest.fixture
+def other_server(tmp_path: Path) -> Iterator[Server]:
+    """Another cluster."""
+    postgres = EmbeddedPostgres(STATE / "drill-other", settings={"fsync": "off"})
+    yield Server(postgres.start())
+    postgres.stop("immediate")
+
+
+@pytest.fixture
+def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[str]:
+    """The url of `sample` on a streaming replica."""
+    postgres = follow(_postgres, STATE / "drill-replica")
+    yield Server(postgres.start()).url_of("sample")
+    postgres.stop("immediate")
 
 
 @pytest.fixture

@@ -1,0 +1,110 @@
+"""What a drill refuses before it creates anything, each with the statement or the setting that mends it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.drill.order import World
+from ops.drill.report import Report
+from ops.drill.verdict import Verdict
+from tests.database.drill.conftest import Run, address_of
+from tests.database.drill.copies import Server
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_created(server: Server, state: Path) -> Iterator[None]:
+    """No database and no folder remains, whatever is refused."""
+    before = server.databases()
+    yield
+    assert server.databases() == before
+    assert not any((state / "drill-work").glob("*"))
+
+
+def refused(report: Report) -> str:
+    """Why it could not run."""
+    assert report.verdict == Verdict.COULD_NOT_RUN, report.as_text()
+    assert report.verdict.exit_code == 2
+    assert report.not_proved
+    return report.stopped
+
+
+def test_a_database_that_does_not_exist(server: Server, drill: Run) -> None:
+    assert "There is no database nowhere" in refused(drill(source=server.address("nowhere")))
+
+
+def test_a_database_that_is_not_the_services(server: Server, drill: Run) -> None:
+    assert "no migration ledger" in refused(drill(source=server.address("postgres")))
+
+
+def test_a_server_that_is_not_there(drill: Run, tmp_path: Path) -> None:
+    address = address_of(f"postgresql://companion@:5432/sample?host={tmp_path}")
+
+    assert "cannot be reached" in refused(drill(source=address))
+
+
+def test_a_role_that_may_not_create_databases(server: Server, drill: Run) -> None:
+    server.load("postgres", "DROP ROLE IF EXISTS modest; CREATE ROLE modest LOGIN BYPASSRLS")
+    server.load("postgres", "GRANT pg_read_all_data TO modest")
+
+    said = refused(drill(source=server.address("sample", user="modest")))
+
+    assert "ALTER ROLE modest CREATEDB;" in said
+
+
+def test_a_role_that_may_not_read_everything(server: Server, drill: Run) -> None:
+    server.load("postgres", "DROP ROLE IF EXISTS blind; CREATE ROLE blind LOGIN")
+
+    said = refused(drill(source=server.address("sample", user="blind"), where="private server"))
+
+    assert "GRANT pg_read_all_data TO blind;" in said
+
+
+def test_a_role_that_may_not_act_for_the_owners(server: Server, drill: Run) -> None:
+    server.load("postgres", "DROP ROLE IF EXISTS maker; CREATE ROLE maker LOGIN CREATEDB BYPASSRLS")
+    server.load("postgres", "GRANT pg_read_all_data TO maker")
+
+    said = refused(drill(source=server.address("sample", user="maker")))
+
+    assert 'GRANT "sample_owner" TO maker;' in said
+    assert "--no-owner" in said
+
+
+def test_a_disk_that_is_too_small(drill: Run) -> None:
+    said = refused(drill(world=World(free=lambda _folder: 5_000_000), where="private server"))
+
+    assert "5 MB left" in said
+    assert "--work" in said
+
+
+def test_tools_that_are_missing(drill: Run, tmp_path: Path) -> None:
+    said = refused(drill(bin=tmp_path, where="private server"))
+
+    assert "apt-get install postgresql-18" in said
+
+
+def test_a_target_that_is_the_wrong_database(server: Server, drill: Run) -> None:
+    said = refused(drill(where="target", target=server.address("nowhere")))
+
+    assert "There is no database nowhere" in said
+
+
+def test_a_target_without_the_roles(server: Server, drill: Run, other_server: Server) -> None:
+    said = refused(drill(where="target", target=other_server.address("postgres")))
+
+    assert 'CREATE ROLE "sample_owner" NOLOGIN;' in said
+    assert other_server.databases() == {"postgres", "template0", "template1", "companion"}
+
+
+def test_a_plain_sql_file(drill: Run, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.sql"
+    plain.write_text("DROP DATABASE sample;")
+
+    assert "neither a custom nor a directory archive" in refused(drill(source=None, archive=plain))
+
+
+def test_a_replica(drill: Run, replica: str) -> None:
+    said = refused(drill(source=address_of(replica), where="private server"))
+
+    assert "replica" in said
+    assert "Name the primary" in said
