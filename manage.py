@@ -6,8 +6,8 @@ import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
-    if sys.argv[1:2] == ["bench"]:
-        # A bench brings a database of its own, whose address must stand before the settings are read.
+    if sys.argv[1:2] == ["bench"] or (sys.argv[1:2] == ["load_test"] and "--own" in sys.argv):
+        # It brings a database of its own, whose address must stand before the settings are read.
         from ops.bench import place
 
         place.take()

@@ -21,6 +21,7 @@ LOCK_GATE = f"SELECT pg_advisory_xact_lock({GATE_KEY})"
 
 # Every waiting turn carries the limits it was opened under, so that a process with other lanes or another preset
 # admits it rightly too. The rows are locked last, and only where nobody else holds them: a gate waits for no row.
+# All who are let in together are let in at one moment; a clock read for each row would show an order there is none of.
 ADMIT = """
 WITH speaking AS (
     SELECT lane, count(*) AS turns FROM companion_turn WHERE state = 'speaking' GROUP BY lane
@@ -50,7 +51,7 @@ ready AS (
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
 UPDATE companion_turn t
-SET state = 'speaking', fence = t.fence + 1, admitted_at = clock_timestamp()
+SET state = 'speaking', fence = t.fence + 1, admitted_at = statement_timestamp()
 FROM ready
 WHERE t.id = ready.id
 RETURNING t.id, t.conversation_id, t.owner, t.fence, t.lane

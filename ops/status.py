@@ -68,16 +68,17 @@ def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
     """The figures in the row that FIGURES gives, held against the settings."""
     in_flight, waiting, oldest_s, held, *found = row
     ended, reasons, lanes, first_word, operators, processes = (_loaded(value) or {} for value in found)
-    limits = {
-        "setting": settings.ceiling,
-        "operators": operators.get("value"),
-        "preset": settings.preset_ceiling,
-    }
+    chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
         "in_flight": in_flight,
-        "ceiling": ceiling_in_force(**limits),
+        "ceiling": ceiling_in_force(setting=settings.ceiling, operators=chosen, preset=preset),
         # Where it comes from. A lane's own limit holds as well, for the turns on that lane.
-        "ceiling_from": limits | {name: operators.get(name, "") for name in ("by", "reason", "at")},
+        "ceiling_from": {
+            "setting": settings.ceiling,
+            "operators": chosen,
+            "preset": preset,
+            **{name: operators.get(name, "") for name in ("by", "reason", "at")},
+        },
         "waiting": waiting,
         "oldest_wait_s": round(oldest_s, 1),
         "wait_ceiling_s": settings.wait_ceiling_s,

@@ -14,6 +14,8 @@ from pathlib import Path
 from ops.stack.postgres import EmbeddedPostgres
 
 MARK = "CARE_BENCH_PLACE"
+HOME = "CARE_BENCH_HOME"
+ROOT = Path(__file__).resolve().parents[2]
 CEILING = 512
 """Turns in flight: above what any round asks for, so that the waiting room stays empty."""
 
@@ -28,6 +30,7 @@ def take(environ: MutableMapping[str, str] = os.environ) -> None:
     # The database server may run as an account of its own, which has to pass through.
     folder.chmod(0o755)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    environ[HOME] = str(Path(environ.get("COMPANION_STATE_DIR") or ROOT / "var").absolute())
     for name in [name for name in environ if name.startswith("COMPANION_")]:
         del environ[name]
     environ.update(
@@ -47,6 +50,11 @@ def taken(environ: MutableMapping[str, str] = os.environ) -> Path:
     if not folder or environ.get("COMPANION_STATE_DIR") != folder:
         raise NoPlace("Run it as `manage.py bench`: it then brings a database of its own.")
     return Path(folder)
+
+
+def home(environ: MutableMapping[str, str] = os.environ) -> Path:
+    """The state folder that was named before `take`: what is worth keeping goes there."""
+    return Path(environ[HOME])
 
 
 def database(folder: Path) -> EmbeddedPostgres:
