@@ -127,6 +127,16 @@ def major_of(archive: Archive, tools: Tools) -> int:
     return int(found[1])
 
 
+def roles_named(archive: Archive, tools: Tools) -> tuple[str, ...]:
+    """The roles that policies and user mappings of an archive name: those that --no-owner does not leave out."""
+    argv = [tools["pg_restore"], "--schema-only", "--no-owner", "--no-privileges", "--file=-", archive.path]
+    said = subprocess.run(argv, env={"LC_ALL": "C"}, capture_output=True, text=True, errors="replace")
+    lists = re.findall(r"^CREATE POLICY .*? TO (.*?)(?: USING | WITH CHECK |;$)", said.stdout, re.MULTILINE)
+    lists += re.findall(r"^CREATE USER MAPPING FOR (\S+) SERVER", said.stdout, re.MULTILINE)
+    names = {name.strip().strip('"') for named in lists for name in named.split(",")}
+    return tuple(sorted(names - {"PUBLIC", "public"}))
+
+
 def fingerprint(file: Path, tick: Tick) -> str:
     """SHA-256 of a file's bytes, as hex."""
     digest = hashlib.sha256()

@@ -76,7 +76,13 @@ def of_file(path: Path, *, bin_folder: Path | None, tick: Tick) -> Wanted:
     major = dump.major_of(archive, newest)
     identity = Identity(system="a file", database=path.name, server=f"{major}", bytes=archive.bytes)
     return Wanted(
-        level="C", identity=identity, like=PLAIN, catalogue={}, roles=(), label=path.name, archive=archive
+        level="C",
+        identity=identity,
+        like=PLAIN,
+        catalogue={},
+        roles=dump.roles_named(archive, newest),
+        label=path.name,
+        archive=archive,
     )
 
 

@@ -1,0 +1,240 @@
+"""A backup carries its own proof: made whole or not at all, rotated, and drilled against its manifest (D4)."""
+
+import fcntl
+import gzip
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from ops.drill.backup import BackupOrder, Made, back_up
+from ops.drill.errors import ArchiveDamaged, CouldNotRun
+from ops.drill.order import World
+from ops.drill.restored import hold_against
+from ops.drill.verdict import Verdict
+from ops.drill.watch import Watch
+from tests.database.drill.conftest import Run
+from tests.database.drill.copies import SETTING, Server
+from tests.database.drill.writer import writing
+
+Make = Callable[..., Made]
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def make(server: Server, state: Path) -> Make:
+    """Make a backup; `hours` after noon, so that names differ."""
+
+    def made(
+        *, hours: int = 0, database: str = "sample", watch: Watch | None = None, **order: object
+    ) -> Made:
+        asked = BackupOrder(source=server.address(database), into=state / "backups")
+        world = World(now=lambda: NOON + timedelta(hours=hours))
+        return back_up(replace(asked, **order), watch or Watch(), world)  # type: ignore[arg-type]
+
+    return made
+
+
+def whole(state: Path) -> list[str]:
+    """The backups there are."""
+    return sorted(path.name for path in (state / "backups").iterdir() if not path.name.startswith("."))
+
+
+def test_a_backup_made_while_people_write_is_proved_by_a_drill(
+    server: Server, make: Make, drill: Run, state: Path
+) -> None:
+    server.create("busy", like="sample")
+    try:
+        with writing(server.url_of("busy")):
+            made = make(database="busy")
+    finally:
+        server.drop("busy")
+
+    report = drill(source=None, archive=made.path, where="private server")
+
+    assert (report.level, report.verdict, report.differences) == ("B", Verdict.PROVED, ()), report.as_text()
+    assert report.rows == made.rows
+    private = {path.stat().st_mode & 0o077 for path in [made.path, *made.path.rglob("*")]}
+    assert private == {0}
+
+
+def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: Make, state: Path) -> None:
+    (state / "backups").mkdir()
+    (state / "backups" / "photos").mkdir()
+
+    for hours in range(4):
+        make(hours=hours, keep=2)
+
+    assert whole(state) == ["companion-20260304T140000Z", "companion-20260304T150000Z", "photos"]
+
+
+def test_two_backups_at_once_are_one(make: Make, state: Path) -> None:
+    (state / "backups").mkdir()
+    lock = os.open(state / "backups" / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(CouldNotRun, match="Another backup"):
+            make()
+    finally:
+        os.close(lock)
+    assert whole(state) == []
+
+
+def test_a_backup_that_fails_leaves_none_and_removes_none(make: Make, state: Path) -> None:
+    make(keep=1)
+
+    def stop(phase: str) -> None:
+        if phase == "read through":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(hours=1, keep=1, watch=Watch(announce=stop))
+
+    assert whole(state) == ["companion-20260304T120000Z"]
+    assert list((state / "backups" / ".work").iterdir()) == []
+
+
+def test_a_half_made_backup_of_a_killed_run_is_cleared(make: Make, state: Path) -> None:
+    (state / "backups" / "companion-20260101T000000Z.partial").mkdir(parents=True)
+
+    make()
+
+    assert whole(state) == ["companion-20260304T120000Z"]
+
+
+def test_a_disk_that_is_too_small_for_the_dump_is_refused(server: Server, state: Path) -> None:
+    order = BackupOrder(source=server.address("sample"), into=state / "backups")
+
+    with pytest.raises(CouldNotRun, match="MB are needed"):
+        back_up(order, Watch(), World(free=lambda _folder: 1_000_000))
+
+
+def cut_to_nothing(backup: Path) -> None:
+    largest = max((backup / "dump").glob("*.dat.gz"), key=lambda path: path.stat().st_size)
+    largest.write_bytes(b"")
+
+
+def cut_short(backup: Path) -> None:
+    largest = max((backup / "dump").glob("*.dat.gz"), key=lambda path: path.stat().st_size)
+    largest.write_bytes(largest.read_bytes()[:-40])
+
+
+def file_missing(backup: Path) -> None:
+    next((backup / "dump").glob("*.dat.gz")).unlink()
+
+
+def file_added(backup: Path) -> None:
+    (backup / "dump" / "9999.dat.gz").write_bytes(gzip.compress(b"\\.\n"))
+
+
+def contents_missing(backup: Path) -> None:
+    (backup / "dump" / "toc.dat").unlink()
+
+
+def another_value(backup: Path) -> None:
+    for path in (backup / "dump").glob("*.dat.gz"):
+        text = gzip.decompress(path.read_bytes())
+        if b"Person 5\t" in text:
+            path.write_bytes(gzip.compress(text.replace(b"Person 5\t", b"Person V\t"), mtime=0))
+
+
+def no_manifest_to_speak_of(backup: Path) -> None:
+    (backup / "manifest.json").write_text('{"manifest": 1, "tables": 3}')
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut_to_nothing,
+        cut_short,
+        file_missing,
+        file_added,
+        contents_missing,
+        another_value,
+        no_manifest_to_speak_of,
+    ],
+)
+def test_a_damaged_backup_is_different_before_anything_of_it_is_run(
+    make: Make, drill: Run, state: Path, damage: Callable[[Path], None]
+) -> None:
+    made = make()
+    damage(made.path)
+
+    report = drill(source=None, archive=made.path, where="private server")
+
+    assert report.verdict == Verdict.DIFFERENT, report.as_text()
+    assert report.stopped
+    assert "restore" not in report.seconds
+
+
+def test_a_manifest_of_a_later_version_is_not_guessed_at(make: Make, drill: Run) -> None:
+    made = make()
+    later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 2, "news": []}
+    (made.path / "manifest.json").write_text(json.dumps(later))
+
+    report = drill(source=None, archive=made.path, where="private server")
+
+    assert report.verdict == Verdict.COULD_NOT_RUN
+    assert "version 2" in report.stopped
+
+
+def test_a_manifest_that_tells_of_other_rows_is_different_and_names_the_table(make: Make, drill: Run) -> None:
+    made = make()
+    told = json.loads((made.path / "manifest.json").read_text())
+    rows, first, second = told["tables"]["public.heap"]["buckets"].popitem()[1]
+    told["tables"]["public.heap"]["buckets"]["9"] = [rows, str(int(first) + 1), second]
+    (made.path / "manifest.json").write_text(json.dumps(told))
+
+    report = drill(source=None, archive=made.path, where="private server")
+
+    assert report.verdict == Verdict.DIFFERENT
+    assert [line for line in report.differences if not line.startswith("table public.heap: at least")] == []
+
+
+@pytest.mark.parametrize("damage", [cut_to_nothing, cut_short, file_missing])
+def test_a_damaged_archive_without_a_manifest_is_different_too(
+    make: Make, drill: Run, damage: Callable[[Path], None]
+) -> None:
+    made = make()
+    damage(made.path)
+
+    report = drill(source=None, archive=made.path / "dump", where="private server")
+
+    assert (report.level, report.verdict) == ("C", Verdict.DIFFERENT), report.as_text()
+
+
+def test_an_archive_without_a_manifest_restores_and_is_never_proved(make: Make, drill: Run) -> None:
+    report = drill(source=None, archive=make().path / "dump", where="private server")
+
+    assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
+    assert "without a manifest" in report.not_proved[0]
+
+
+def test_a_restored_database_is_held_against_its_backup_before_people_come_back(
+    server: Server, make: Make
+) -> None:
+    made = make()
+    server.create("for_real", like="sample")
+
+    def held() -> list[str]:
+        address = server.address("for_real")
+        found = hold_against(address, made.path, setting=SETTING, jobs=2, no_owner=False, watch=Watch())
+        return [str(difference) for difference in found.differences]
+
+    try:
+        assert held() == []
+        server.load("for_real", "INSERT INTO heap VALUES (5, 'five')")
+        assert held() == ["table public.heap: at least 1 key with other content; 4 rows became 5"]
+    finally:
+        server.drop("for_real")
+
+
+def test_a_file_that_is_no_manifest_cannot_be_held_against(server: Server, state: Path) -> None:
+    (state / "manifest.json").write_text("[]")
+
+    with pytest.raises(ArchiveDamaged):
+        hold_against(server.address("sample"), state, setting=SETTING, jobs=1, no_owner=False, watch=Watch())
