@@ -41,10 +41,10 @@ async def broken_turn(
     question: str = "What helps against fear?",
     fault: dict[str, Any] | None = None,
 ) -> Turn:
-    """A turn of this person that met a fault of the provider (by default a cut after five words), as stored."""
-    return await played_turn(
-        service, person, rehearsal, question=question, fault=fault or {"cut": "reset", "after": 5}
-    )
+    """A turn of this person that met a fault of the provider (by default a cut after some words), as stored."""
+    # Slowly, because the last words before a cut may be lost on the way, and there must be some.
+    cut = {"cut": "reset", "after": 5, "pace_ms": 40}
+    return await played_turn(service, person, rehearsal, question=question, fault=fault or cut)
 
 
 async def played_turn(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 
@@ -53,6 +54,10 @@ class Story:
     line: str
     """The drafted line that stands at the end; empty if none does."""
     shortened: bool
+    marked: bool
+    """Served by a preset that marks its turns."""
+    skipped: tuple[dict[str, Any], ...]
+    """[{"lane", "why", "for_s", "tried"}]: lanes whose breaker barred them; tried: nevertheless, as all were barred."""
     lane: str
     model: str
     preset: str

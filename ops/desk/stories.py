@@ -103,6 +103,8 @@ def _story(row: Any) -> Story:
         seq=row.seq,
         line=row.line,
         shortened=row.shortened,
+        marked=row.marked,
+        skipped=tuple(row.skipped),
         lane=row.lane,
         model=row.model,
         preset=row.preset,

@@ -1,7 +1,7 @@
 """PURE. Tells a turn's whole story: as a document for programs, as lines for a terminal, as a next step in words."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +27,8 @@ def document(story: Story) -> dict[str, Any]:
         "line": story.line,
         "seq": story.seq,
         "shortened": story.shortened,
+        "marked": story.marked,
+        "skipped": [dict(lane) for lane in story.skipped],
         "lane": story.lane,
         "model": story.model,
         "preset": story.preset,
@@ -114,6 +116,13 @@ def steps(story: Story) -> list[Step]:
     ]
 
 
+def barred(lane: Mapping[str, Any]) -> str:
+    """A lane that its breaker barred, why and for how long, and whether it was tried nevertheless."""
+    length = f", for {lane['for_s']:.0f} s" if isinstance(lane.get("for_s"), int | float) else ""
+    tried = "; tried nevertheless, as every lane was barred" if lane.get("tried") else ""
+    return f"{lane.get('lane')}: {lane.get('why')}{length}{tried}"
+
+
 def clock(moment: datetime | None) -> str:
     """A moment to the second, in UTC; a dash for none."""
     return "–" if moment is None else f"{moment.astimezone(UTC):%d %b %Y, %H:%M:%S} UTC"
@@ -163,6 +172,8 @@ def _lines(story: Story) -> Iterator[str]:
     if story.preset:
         model = f" ({story.model})" if story.model else ""
         yield f"  lane         {story.lane or 'none'}{model}, preset {story.preset}, version {story.routing_version}"
+    for lane in story.skipped:
+        yield f"  {'barred':<12} {barred(lane)}"
     yield f"  first word   {clock(story.first_word_at)}"
     yield f"  character    version {story.persona_version}"
     for attempt in story.attempts:

@@ -20,7 +20,7 @@ from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import NEEDS_A_PERSON, meaning_of
 from ops.desk.shapes import Entry, Shelf, Story, Tried
 from ops.desk.stories import shelf, story
-from ops.desk.telling import next_step, span, steps
+from ops.desk.telling import barred, next_step, span, steps
 from ops.status import Settings, status
 
 LARGEST_ID = 2**63 - 1
@@ -127,6 +127,7 @@ def _told(found: Story) -> dict[str, object]:
         "why": meaning_of(found.reason),
         "next": next_step(found),
         "steps": steps(found),
+        "barred": [barred(lane) for lane in found.skipped],
         "attempts": [
             Told(
                 attempt=attempt,

@@ -11,7 +11,7 @@ import pytest
 from companion.states import State
 from ops.desk.meanings import ENDINGS, FAILURES, meaning_of
 from ops.desk.shapes import Story
-from ops.desk.telling import next_step, span, steps, still
+from ops.desk.telling import barred, next_step, span, steps, still
 from routing.errors import FailureClass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,8 @@ PAUSED = Story(
     seq=1,
     line="Line",
     shortened=False,
+    marked=False,
+    skipped=(),
     lane="primary",
     model="",
     preset="normal",
@@ -101,6 +103,20 @@ def test_steps_count_from_the_question() -> None:
 )
 def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) -> None:
     assert span(length_s) == named
+
+
+@pytest.mark.parametrize(
+    ("lane", "says"),
+    [
+        ({"lane": "primary", "why": "open", "for_s": 29.6, "tried": False}, "primary: open, for 30 s"),
+        (
+            {"lane": "local", "why": "half_open", "for_s": None, "tried": True},
+            "local: half_open; tried nevertheless, as every lane was barred",
+        ),
+    ],
+)
+def test_a_barred_lane_is_told_with_its_reason(lane: dict[str, object], says: str) -> None:
+    assert barred(lane) == says
 
 
 def test_plain_words_and_line_ends_are_left_as_they_are() -> None:
