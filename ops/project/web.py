@@ -5,6 +5,7 @@ consumer has ended, without a close frame.
 """
 
 import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -60,6 +61,7 @@ class WebServer(Server):
             self._process = self._build()
             await self._process.start()
             asgi.running.append(self._process)
+            _spare_the_collector()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
             self.listeners.append(listening)
             print(f"serving: http://{self._host}:{listening.getHost().port}", flush=True)
@@ -101,6 +103,14 @@ class WebServer(Server):
             application.cancel()
         if left:
             await asyncio.wait(left, timeout=2)
+
+
+def _spare_the_collector() -> None:
+    # What is loaded by now stays until the end, so no collection needs to look at it again; and a crowd makes and
+    # forgets objects so quickly that the usual thresholds would have one every few milliseconds.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def serve(*, host: str, port: int, descriptor: int | None = None) -> int:

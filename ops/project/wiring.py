@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from psycopg_pool import AsyncConnectionPool
 
@@ -53,6 +54,12 @@ def build_routing() -> lanes.Routing:
     return lanes.rehearsal_routing(settings.REHEARSAL_URL)
 
 
+async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
+    # A statement comes again and again with values of the same shape: to plan it each time took longer than to
+    # carry it out.
+    await connection.execute("SET plan_cache_mode = force_generic_plan")
+
+
 def build_process(house: House, routing: lanes.Routing) -> Process:
     """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
     chosen = route(routing, "normal", version=0)
@@ -64,7 +71,8 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         open=False,
         # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
         # statement is one trip when it commits by itself, and three when a transaction is put around it.
-        kwargs={"connect_timeout": 5, "application_name": "companion", "autocommit": True},
+        kwargs={"connect_timeout": 5, "application_name": "companion", "autocommit": True, "prepare_threshold": 0},
+        configure=_plan_once,
         name="companion",
     )
     return Process(
