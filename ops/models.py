@@ -1,10 +1,13 @@
-"""What running the service keeps: who may see which site, and who read what."""
+"""What running the service keeps: who may see which site, who read what, and where questions are sent."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from companion.models import Site
+from routing.lanes import NORMAL
 
 
 class Supervision(models.Model):
@@ -39,3 +42,84 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"audit entry {self.pk}"
+
+
+class Selection(models.Model):
+    """Which preset was selected, by whom, why and until when. Append-only: this table is the trail itself.
+
+    The database refuses a version that does not rise, and to change or delete a row. `selecting` alone writes here,
+    and `pins` when a selection's time is up.
+    """
+
+    version = models.IntegerField(primary_key=True)
+    preset = models.CharField(max_length=40)
+    by = models.CharField(max_length=100)
+    reason = models.CharField(max_length=200)
+    at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(by="") & ~Q(reason=""), name="selection_who_and_why"),
+            models.CheckConstraint(
+                condition=Q(preset=NORMAL, expires_at__isnull=True)
+                | ~Q(preset=NORMAL) & Q(expires_at__gt=F("at")),
+                name="selection_ends_unless_normal",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"selection {self.version}"
+
+
+class LaneProbe(models.Model):
+    """What came of one question of our own to one lane; see `ops.lanes.answers`."""
+
+    lane = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    ok = models.BooleanField()
+    failure = models.CharField(max_length=32, blank=True)
+    first_word_ms = models.IntegerField(null=True)
+    words = models.IntegerField()
+    how = models.CharField(max_length=8)
+
+    class Meta:
+        indexes = [models.Index(fields=["lane", "-at"], name="probe_by_lane")]
+
+    def __str__(self) -> str:
+        return f"probe of {self.lane}"
+
+
+class Alert(models.Model):
+    """Something a person should look at. One row for the same thing until somebody has said that they have seen it.
+
+    `kind` is one of `ops.alerts.kinds`; `about` is a name, a number or a code. Never a word that anybody wrote.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=24)
+    about = models.CharField(max_length=100)
+    first_at = models.DateTimeField(db_default=Now())
+    last_at = models.DateTimeField(db_default=Now())
+    count = models.IntegerField(db_default=1)
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.CharField(max_length=150, blank=True, db_default="")
+
+    sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
+    """The ways it has gone out by: `email`, `webhook`."""
+    send_at = models.DateTimeField(db_default=Now())
+    """When sending it is tried next."""
+    sendings = models.IntegerField(db_default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "about"],
+                condition=Q(acknowledged_at__isnull=True),
+                name="alert_once_while_open",
+            )
+        ]
+        indexes = [models.Index(fields=["kind", "about"], name="alert_by_kind")]
+
+    def __str__(self) -> str:
+        return f"alert {self.pk}"

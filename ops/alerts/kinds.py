@@ -1,0 +1,125 @@
+"""PURE. The closed list of alerts: when each is raised, what it says to a person, and what there is to do."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from companion.record import Story
+from routing.errors import FailureClass
+
+
+class Kind(StrEnum):
+    """What an alert is about. The values stand in rows, e-mails and webhooks."""
+
+    MISCONFIGURED = "misconfigured"
+    BAD_REQUEST = "bad_request"
+    QUOTA = "quota"
+    UNKNOWN_FAILURE = "unknown_failure"
+    ALL_LANES_OPEN = "all_lanes_open"
+    REGION = "region"
+    PIN_LONG = "pin_long"
+    PIN_REVERTED = "pin_reverted"
+    DRILL_FAILED = "drill_failed"
+    DRILL_OVERDUE = "drill_overdue"
+    INVALID_DOCUMENT = "invalid_document"
+    PERSONA_CHANGED = "persona_changed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Meaning:
+    """`says` has one place for what the alert is about. `runbook` is a file of ops/runbooks/."""
+
+    says: str
+    do: str
+    runbook: str
+
+    def of(self, about: str) -> str:
+        """The sentence."""
+        return self.says.replace("{}", about)
+
+
+_NIGHT = "change-routing-at-night.md"
+_FAILING = "a-provider-is-failing.md"
+MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
+    {
+        Kind.MISCONFIGURED: Meaning(
+            says="Lane {} does not accept our key, or does not know the model. Its turns pause.",
+            do="Select a preset without this lane; then have the lane mended.",
+            runbook=_NIGHT,
+        ),
+        Kind.BAD_REQUEST: Meaning(
+            says="Lane {} could not read what we sent. Its turns pause.",
+            do="Select a preset without this lane; if every lane says so, go back to the release before.",
+            runbook=_FAILING,
+        ),
+        Kind.QUOTA: Meaning(
+            says="Our account for lane {} has no credit or allowance left.",
+            do="The next lanes of the chain take over. Have the account renewed.",
+            runbook=_FAILING,
+        ),
+        Kind.UNKNOWN_FAILURE: Meaning(
+            says="Lane {} failed in a way that is on no list.",
+            do="Look at the turn's attempts under Turns, and tell the engineers.",
+            runbook=_FAILING,
+        ),
+        Kind.ALL_LANES_OPEN: Meaning(
+            says="Every lane of preset {} had failed lately. The one that recovers soonest was tried.",
+            do="Select a preset with other lanes, if there is one.",
+            runbook=_NIGHT,
+        ),
+        Kind.REGION: Meaning(
+            says="A site may not be served by any lane of preset {}. Its turns pause.",
+            do="Select a preset with a lane in the site's region.",
+            runbook=_NIGHT,
+        ),
+        Kind.PIN_LONG: Meaning(
+            says="Something other than the normal chain has been in force for an hour: {}.",
+            do="If it is still needed, leave it: it ends by itself. If not, go back to normal.",
+            runbook=_NIGHT,
+        ),
+        Kind.PIN_REVERTED: Meaning(
+            says="The time of {} was up. The normal chain is in force again.",
+            do="If it is still needed, select it again with a reason.",
+            runbook=_NIGHT,
+        ),
+        Kind.DRILL_FAILED: Meaning(
+            says="{} failed its drill and is not trusted.",
+            do="Do not select a preset that begins with it before a drill has passed.",
+            runbook=_NIGHT,
+        ),
+        Kind.DRILL_OVERDUE: Meaning(
+            says="It is overdue: {}.",
+            do="Run it by hand, and find out why the schedule did not.",
+            runbook=_NIGHT,
+        ),
+        Kind.INVALID_DOCUMENT: Meaning(
+            says="A selection could not be used: {}. The chain that was in force stays in force.",
+            do="Select a preset that this release has. Processes of two releases may run side by side.",
+            runbook=_NIGHT,
+        ),
+        Kind.PERSONA_CHANGED: Meaning(
+            says="The character's file is another one than before: {}.",
+            do="If nobody meant that, put the file of before back.",
+            runbook=_NIGHT,
+        ),
+    }
+)
+
+_FAILURES = {
+    FailureClass.MISCONFIGURED: Kind.MISCONFIGURED,
+    FailureClass.BAD_REQUEST: Kind.BAD_REQUEST,
+    FailureClass.QUOTA: Kind.QUOTA,
+    FailureClass.UNKNOWN: Kind.UNKNOWN_FAILURE,
+}
+
+
+def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
+    """What there is to tell of a turn that has ended: kind and what about."""
+    for attempt in story.attempts:
+        if attempt.failure in _FAILURES:
+            yield _FAILURES[attempt.failure], attempt.lane
+    if any(lane.tried for lane in story.passed_over):
+        yield Kind.ALL_LANES_OPEN, story.preset
+    if story.ending.reason == "region":
+        yield Kind.REGION, story.preset

@@ -1,0 +1,57 @@
+"""The rows of alerts. The same thing is one row, and counts, until somebody has said that they have seen it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from ops.alerts.kinds import MEANINGS, Kind
+from ops.alerts.statements import RAISE, facts
+from ops.models import Alert
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """An open alert, in words for a person."""
+
+    id: int
+    kind: str
+    says: str
+    do: str
+    runbook: str
+    first_at: datetime
+    last_at: datetime
+    count: int
+
+
+def raise_alert(kind: Kind, about: str) -> None:
+    """Tell operators. Uses Django's connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(RAISE, facts(kind, about))
+
+
+def open_alerts() -> list[Told]:
+    """What nobody has seen yet, the newest first."""
+    return [told(row) for row in Alert.objects.filter(acknowledged_at=None).order_by("-last_at", "-id")]
+
+
+def told(row: Alert) -> Told:
+    """The alert in words. A kind that another release has raised is shown as it is."""
+    kind = Kind(row.kind) if row.kind in set(Kind) else None
+    meaning = MEANINGS[kind] if kind else None
+    return Told(
+        id=row.pk,
+        kind=row.kind,
+        says=meaning.of(row.about) if meaning else f"{row.kind}: {row.about}",
+        do=meaning.do if meaning else "",
+        runbook=f"ops/runbooks/{meaning.runbook}" if meaning else "",
+        first_at=row.first_at,
+        last_at=row.last_at,
+        count=row.count,
+    )
+
+
+def acknowledge(alert: int, *, by: str, at: datetime) -> bool:
+    """Somebody has seen it. False: somebody else had, or there is no such alert."""
+    seen = Alert.objects.filter(id=alert, acknowledged_at=None)
+    return seen.update(acknowledged_at=at, acknowledged_by=by[:150]) == 1

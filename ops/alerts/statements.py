@@ -1,0 +1,70 @@
+"""The SQL of alerts, the same for pages, worker and web processes. Types are named: not every caller sends them."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from ops.alerts.kinds import Kind
+from routing.lanes import NORMAL
+from routing.selection import ALERT_AFTER, LATELY
+
+RAISE = """
+INSERT INTO ops_alert AS a (kind, about, count) VALUES (%(kind)s::text, %(about)s::text, %(times)s::int)
+ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
+DO UPDATE SET count = a.count + excluded.count, last_at = clock_timestamp()
+"""
+
+# Since the first selection after the last `normal`: extending a pin does not begin its hour anew. Told once.
+PIN_IS_LONG = """
+WITH pinned AS (
+    SELECT min(version) AS version, min(at) AS since, (array_agg(preset ORDER BY version DESC))[1] AS preset
+    FROM ops_selection
+    WHERE version > (SELECT coalesce(max(version), 0) FROM ops_selection WHERE preset = %(normal)s::text)
+)
+INSERT INTO ops_alert (kind, about)
+SELECT %(pin_long)s::text, preset || ', since version ' || version FROM pinned
+WHERE since <= clock_timestamp() - %(alert_after)s::interval
+  AND NOT EXISTS (SELECT 1 FROM ops_alert WHERE kind = %(pin_long)s::text
+                  AND right(about, length(', since version ' || pinned.version)) = ', since version ' || pinned.version)
+ON CONFLICT DO NOTHING
+"""
+
+# Where there has been none yet, the first processes get an hour's time. Told once a day, as long as it is so.
+DRILL_IS_OVERDUE = """
+INSERT INTO ops_alert (kind, about)
+SELECT %(drill_overdue)s::text, 'the fallback drill'
+WHERE coalesce((SELECT max(at) FROM ops_laneprobe WHERE how = 'drill') + %(lately)s::interval,
+               (SELECT min(started_at) FROM companion_process) + %(first_drill)s::interval) < clock_timestamp()
+  AND NOT EXISTS (SELECT 1 FROM ops_alert WHERE kind = %(drill_overdue)s::text
+                  AND last_at > clock_timestamp() - %(lately)s::interval)
+ON CONFLICT DO NOTHING
+"""
+
+# Against the last turn: whoever answered it had another file. Told once for each step from one to another.
+PERSONA_IS_ANOTHER = """
+WITH step AS (
+    SELECT persona_version || ' to ' || %(persona)s::text AS about
+    FROM (SELECT persona_version FROM companion_turn ORDER BY id DESC LIMIT 1) last
+    WHERE persona_version <> %(persona)s::text
+)
+INSERT INTO ops_alert (kind, about)
+SELECT %(persona_changed)s::text, about FROM step
+WHERE NOT EXISTS (SELECT 1 FROM ops_alert a WHERE a.kind = %(persona_changed)s::text AND a.about = step.about)
+ON CONFLICT DO NOTHING
+"""
+
+
+def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, str | int]:
+    """What RAISE takes."""
+    return {"kind": kind.value, "about": about[:100], "times": times}
+
+
+def watching(persona_version: str) -> Mapping[str, object]:
+    """What the other statements take."""
+    return {
+        "normal": NORMAL,
+        "alert_after": ALERT_AFTER,
+        "lately": LATELY,
+        "first_drill": timedelta(hours=1),
+        "persona": persona_version,
+        **{kind.value: kind.value for kind in (Kind.PIN_LONG, Kind.DRILL_OVERDUE, Kind.PERSONA_CHANGED)},
+    }
