@@ -1,23 +1,30 @@
 """The only place that builds objects: one web process from the settings."""
 
+import time
 import uuid
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import redis
 from django.conf import settings
 from psycopg_pool import AsyncConnectionPool
 
 from companion.front import Front
 from companion.house import House
 from companion.process import Process
+from companion.tries import Tries
+from ops.alerts.book import AlertBook
+from ops.alerts.watch import Watch
+from ops.last_known_good import LastKnownGood
+from ops.routing_store import RoutingStore
 from personas.load import load
 from personas.schema import Persona, system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
-from routing.chain import Caller, route
+from routing.chain import Caller
 
 
 @cache
@@ -28,7 +35,16 @@ def build_persona() -> Persona:
 
 def build_front() -> Front:
     """What the participants' pages are made of. Raises PersonaInvalid."""
-    return Front(persona=build_persona(), house=build_house())
+    return Front(persona=build_persona(), house=build_house(), tries=build_tries())
+
+
+@cache
+def build_tries() -> Tries:
+    """Who has tried the door too often. It connects when it is first asked."""
+    client = redis.Redis.from_url(
+        settings.VALKEY_URL, socket_timeout=0.3, socket_connect_timeout=0.3, max_connections=8
+    )
+    return Tries(client, most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
 
 
 def build_house() -> House:
@@ -44,6 +60,8 @@ def build_house() -> House:
         hold_s=settings.COMPANION_HOLD_S,
         turn_budget_s=settings.COMPANION_TURN_BUDGET_S,
         attempts=settings.COMPANION_ATTEMPTS,
+        most_pages_a_visit=settings.COMPANION_PAGES_PER_VISIT,
+        most_pages_an_address=settings.COMPANION_PAGES_PER_ADDRESS,
     )
 
 
@@ -62,7 +80,6 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
 
 def build_process(house: House, routing: lanes.Routing) -> Process:
     """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
-    chosen = route(routing, "normal", version=0)
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
         min_size=2,
@@ -71,15 +88,34 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         open=False,
         # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
         # statement is one trip when it commits by itself, and three when a transaction is put around it.
-        kwargs={"connect_timeout": 5, "application_name": "companion", "autocommit": True, "prepare_threshold": 0},
+        kwargs={
+            "connect_timeout": 5,
+            "application_name": "companion",
+            "autocommit": True,
+            "prepare_threshold": 0,
+        },
         configure=_plan_once,
         name="companion",
     )
-    return Process(
+    book = AlertBook(pool)
+    store = RoutingStore(
+        routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.rerouted()
+    )
+    watch = Watch(pool, persona_version=house.persona_version)
+    process = Process(
         pool=pool,
         bell_url=settings.DATABASE_URL,
         house=house,
         process=uuid.uuid4(),
         caller=Caller(build_adapters(build_client(), gather_s=house.tick_s)),
-        route=lambda: chosen,
+        route=store.route,
+        overhears=store.rung,
+        recorded=book.heard,
+        alongside=(store.run, book.run, watch.run),
     )
+    return process
+
+
+def build_copy(routing: lanes.Routing) -> LastKnownGood:
+    """The copy of the selection on this machine's disk."""
+    return LastKnownGood(settings.COMPANION_STATE_DIR, routing)
