@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
+from httpx_aiohttp.transport import AiohttpResponseStream, map_aiohttp_exceptions
 
 Transport = Literal["aiohttp", "httpx"]
 KEPT = 20
@@ -70,7 +72,7 @@ def build_client(
                 skip_auto_headers=("User-Agent",),
             )
 
-        inner = AiohttpTransport(verify=context, trust_env=False, limits=limits, client=session)
+        inner = _Transport(verify=context, trust_env=False, limits=limits, client=session)
     else:
         inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
     # Both libraries keep cookies of their own unless told not to.
@@ -78,6 +80,35 @@ def build_client(
     return httpx.AsyncClient(
         transport=inner, trust_env=False, follow_redirects=False, timeout=None, cookies=jar
     )
+
+
+class _Transport(AiohttpTransport):
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        if isinstance(response.stream, AiohttpResponseStream):
+            response.stream = _Stream(response.stream._aiohttp_response)
+        return response
+
+
+class _Stream(AiohttpResponseStream):
+    """Says everything that was received, and only then how the connection broke.
+
+    aiohttp raises at the next read and forgets what nobody has read yet. The last words before a break would be
+    lost, and with a short beginning the whole of it.
+    """
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        content = self._aiohttp_response.content
+        with map_aiohttp_exceptions():
+            try:
+                async for chunk in content.iter_chunked(self.CHUNK_SIZE):
+                    yield chunk
+            except aiohttp.ClientError:
+                # There is no public way past the exception; the tests of endings stand guard over this one.
+                content._exception = None
+                while rest := content.read_nowait(self.CHUNK_SIZE):
+                    yield rest
+                raise
 
 
 class _Connector(aiohttp.TCPConnector):
