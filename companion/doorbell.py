@@ -55,6 +55,11 @@ async def ring(
         await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(told)))
 
 
+async def ring_breakers(cursor: AsyncCursor[Row], *, by: UUID) -> None:
+    """Tell every process, with this transaction's commit, that a lane may be called again, or may not."""
+    await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps({"by": str(by), "breakers": True})))
+
+
 class Doorbell:
     """Hears rings and passes each on. `returned` is awaited after every (re)connect, before the first ring."""
 

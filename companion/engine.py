@@ -17,7 +17,7 @@ from typing import Protocol
 
 from companion.prompt import Draft, write_prompt
 from routing import retry
-from routing.chain import Route
+from routing.chain import PassedOver, Way
 from routing.contracts import Ask, AttemptReport, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 
@@ -41,6 +41,7 @@ class Answered:
     model: str
     truncated: bool
     attempts: tuple[AttemptReport, ...]
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +51,7 @@ class Broken:
     failure: FailureClass
     lane: Lane
     attempts: tuple[AttemptReport, ...]
+    passed_over: tuple[PassedOver, ...] = ()
 
 
 class Caller(Protocol):
@@ -73,28 +75,21 @@ class Limits:
 
 @dataclass(slots=True)
 class _Course:
-    """Where a turn stands in its chain: which lane is next, and what has been tried."""
+    """How far a turn has come: its way along the chain, its time, and what has been tried."""
 
-    route: Route
+    way: Way
     limits: Limits
     began: float
-    place: int = 0
-    tries_here: int = 0
     waited: float = 0.0
     reports: list[AttemptReport] = field(default_factory=list)
-
-    @property
-    def lane(self) -> Lane:
-        return self.route.lanes[self.place]
 
     @property
     def left(self) -> float:
         return self.limits.seconds - (self.limits.now() - self.began)
 
     def clocks(self) -> Clocks:
-        lane = self.lane
-        is_last = self.place + 1 == len(self.route.lanes)
-        first_word = None if is_last else lane.first_word_ms / 1000
+        lane = self.way.lane
+        first_word = None if self.way.is_last else lane.first_word_ms / 1000
         return Clocks(
             connect_s=lane.connect_ms / 1000,
             first_word_s=first_word,
@@ -104,11 +99,14 @@ class _Course:
         )
 
     def report(self, end: Finished | CallFailed, *, started: float, words: int) -> None:
+        """One attempt is over: for the turn's record, and for the lane's breaker."""
         failed = end if isinstance(end, CallFailed) else None
+        lane = self.way.lane
+        self.way.report(failed)
         self.reports.append(
             AttemptReport(
-                lane=self.lane.name,
-                model=end.model if isinstance(end, Finished) else self.lane.model,
+                lane=lane.name,
+                model=end.model if isinstance(end, Finished) else lane.model,
                 failure=failed.failure if failed else None,
                 status=failed.status if failed else 200,
                 code=failed.code if failed else None,
@@ -120,69 +118,71 @@ class _Course:
             )
         )
 
-    def next_lane(self, *, larger_than: int = 0) -> bool:
-        """Move on to the next lane whose window is larger; false when there is none."""
-        for place in range(self.place + 1, len(self.route.lanes)):
-            if self.route.lanes[place].context_tokens > larger_than:
-                self.place, self.tries_here = place, 0
-                return True
-        return False
+    def answered(self, end: Finished) -> Answered:
+        return Answered(
+            lane=self.way.lane,
+            model=end.model,
+            truncated=end.truncated,
+            attempts=tuple(self.reports),
+            passed_over=self.way.passed_over,
+        )
+
+    def broken(self, failure: CallFailed) -> Broken:
+        return Broken(
+            failure=failure.failure,
+            lane=self.way.lane,
+            attempts=tuple(self.reports),
+            passed_over=self.way.passed_over,
+        )
 
 
 async def run_turn(
-    draft: Draft, route: Route, caller: Caller, *, reference: str, limits: Limits
+    draft: Draft, way: Way, caller: Caller, *, reference: str, limits: Limits
 ) -> AsyncIterator[Say | Answered | Broken]:
-    """Ask along `route` until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
-    course = _Course(route=route, limits=limits, began=limits.now())
-    while True:
-        # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
-        ask = Ask(
-            reference=reference, messages=write_prompt(draft, context_tokens=course.lane.context_tokens)
-        )
-        started, words, has_spoken = limits.now(), 0, False
-        course.tries_here += 1
-        try:
-            async with aclosing(caller.call(course.lane, ask, course.clocks())) as pieces:  # type: ignore[type-var]
-                async for piece in pieces:
-                    if isinstance(piece, Finished):
-                        course.report(piece, started=started, words=words)
-                        yield Answered(
-                            lane=course.lane,
-                            model=piece.model,
-                            truncated=piece.truncated,
-                            attempts=tuple(course.reports),
-                        )
-                        return
-                    text = piece.text if has_spoken else piece.text.lstrip()
-                    if text:
-                        yield Say(text=text, opens=not has_spoken)
-                        has_spoken = True
-                        words += len(text.split())
-            failure = CallFailed(FailureClass.INCOMPLETE)
-        except CallFailed as failed:
-            failure = failed
-        # Step 1: the call fails.
-        course.report(failure, started=started, words=words)
-        # Step 3: stop once words have landed. Step 2: wait with jitter.
-        if has_spoken or not await _may_ask_again(course, failure):
-            # Steps 4 and 5: pause, don't fail; with the whole story.
-            yield Broken(failure=failure.failure, lane=course.lane, attempts=tuple(course.reports))
-            return
+    """Ask along `way` until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
+    course = _Course(way=way, limits=limits, began=limits.now())
+    try:
+        while True:
+            lane = await way.enter()
+            # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
+            ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=lane.context_tokens))
+            started, words, has_spoken = limits.now(), 0, False
+            try:
+                async with aclosing(caller.call(lane, ask, course.clocks())) as pieces:  # type: ignore[type-var]
+                    async for piece in pieces:
+                        if isinstance(piece, Finished):
+                            course.report(piece, started=started, words=words)
+                            yield course.answered(piece)
+                            return
+                        text = piece.text if has_spoken else piece.text.lstrip()
+                        if text:
+                            yield Say(text=text, opens=not has_spoken)
+                            has_spoken = True
+                            words += len(text.split())
+                failure = CallFailed(FailureClass.INCOMPLETE)
+            except CallFailed as failed:
+                failure = failed
+            # Step 1: the call fails.
+            course.report(failure, started=started, words=words)
+            # Step 3: stop once words have landed. Step 2: wait with jitter.
+            if has_spoken or not await _may_ask_again(course, failure):
+                # Steps 4 and 5: pause, don't fail; with the whole story.
+                yield course.broken(failure)
+                return
+    finally:
+        way.leave()
 
 
 async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
     """Step 2: wait with jitter where the class and the budget allow it, here or on the next lane."""
-    window = course.lane.context_tokens
     decision = retry.decide(
         failure=failure.failure,
         retry_after_s=failure.retry_after_s,
         attempts_made=len(course.reports),
-        attempts_on_lane=course.tries_here,
+        attempts_on_lane=course.way.tries_here,
         attempts_allowed=course.limits.attempts,
-        more_lanes=course.place + 1 < len(course.route.lanes),
-        larger_window_left=any(
-            lane.context_tokens > window for lane in course.route.lanes[course.place + 1 :]
-        ),
+        more_lanes=course.way.leads_on(failure.failure),
+        larger_window_left=course.way.leads_to_a_larger_window,
         seconds_left=course.left,
         random=course.limits.random,
         reused_before=any(report.failure is FailureClass.NETWORK_REUSED for report in course.reports[:-1]),
@@ -194,6 +194,7 @@ async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
             return True
         case retry.NextLane():
             course.waited = 0.0
-            return course.next_lane(larger_than=window if failure.failure is FailureClass.TOO_LONG else 0)
+            course.way.move_on(failure.failure)
+            return True
         case _:
             return False

@@ -21,23 +21,31 @@ from companion.house import House
 log = logging.getLogger(__name__)
 
 BEAT = """
-INSERT INTO companion_process AS p (id, host, pid, sockets, draining)
-VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s)
+INSERT INTO companion_process AS p (id, host, pid, sockets, draining, routing_version)
+VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s, %(routing_version)s)
 ON CONFLICT (id) DO UPDATE
-SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining
+SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining,
+    routing_version = excluded.routing_version
 """
 
 
 class Heartbeat:
-    """Beats for one process. `sockets` counts its open sockets."""
+    """Beats for one process. `sockets` counts its open sockets, `serves` is the version of its selection."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], house: House, *, process: UUID, sockets: Callable[[], int]
+        self,
+        pool: AsyncConnectionPool[Any],
+        house: House,
+        *,
+        process: UUID,
+        sockets: Callable[[], int],
+        serves: Callable[[], int],
     ) -> None:
         self._pool = pool
         self._house = house
         self._process = process
         self._sockets = sockets
+        self._serves = serves
         self._beaten_at = 0.0
         self.draining = False
 
@@ -58,6 +66,7 @@ class Heartbeat:
                     "pid": os.getpid(),
                     "sockets": self._sockets(),
                     "draining": self.draining,
+                    "routing_version": self._serves(),
                 },
             )
         self._beaten_at = began

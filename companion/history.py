@@ -67,8 +67,14 @@ WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 # For many turns at once: what was said and answered before each, and what is held. Complete turns only, so no half
 # answer can enter a prompt.
 MATERIAL = """
-SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions
+SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions, s.regions,
+       (SELECT max(e.routing_version) FROM companion_turn e
+         WHERE e.conversation_id = t.conversation_id AND e.id < t.id
+           AND e.openings @> '[{"kind": "reduced"}]')
 FROM companion_turn t
+JOIN companion_conversation c ON c.id = t.conversation_id
+JOIN companion_participant p ON p.id = c.participant_id
+JOIN companion_site s ON s.id = p.site_id
 CROSS JOIN LATERAL (
     SELECT array_agg(e.question ORDER BY e.id) AS questions, array_agg(e.reply ORDER BY e.id) AS replies
     FROM (
@@ -133,6 +139,10 @@ class Material:
     question: str
     dialogue: tuple[tuple[str, str], ...]
     held: tuple[tuple[int, str], ...]
+    regions: tuple[str, ...] = ()
+    """The only regions whose lanes may see it; empty: any."""
+    reduced_said: int | None = None
+    """The version of the selection under which this person was last told that replies are reduced."""
 
 
 class History:
@@ -221,11 +231,13 @@ def _view(row: Row) -> View:
 
 
 def _material(row: Row) -> Material:
-    _, question, asked, said, held, held_questions = row
+    _, question, asked, said, held, held_questions, regions, reduced_said = row
     return Material(
         question=question,
         dialogue=tuple(zip(asked or (), said or (), strict=True)),
         held=tuple(zip(held or (), held_questions or (), strict=True)),
+        regions=tuple(regions),
+        reduced_said=reduced_said,
     )
 
 

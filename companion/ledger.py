@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.batch import Batch
 from companion.doorbell import ring
 from companion.folding import EndedTurn, Row, end_turns
+from companion.heads import HEAD, REROUTE, where
 from companion.house import House
 from companion.record import Story, record
 from companion.sweep import pause_away, pause_orphans
@@ -32,17 +33,19 @@ from routing.chain import Route
 from routing.contracts import Lane
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
-INSERT = """
+INSERT = f"""
 INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
-                            lane, lane_takes, preset_ceiling)
+                            lane, lane_takes, preset_ceiling, preset, routing_version)
 SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
-       clock_timestamp() + make_interval(secs => %(wait_s)s), %(lane)s, %(lane_takes)s, %(preset_ceiling)s
+       clock_timestamp() + make_interval(secs => %(wait_s)s),
+       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(preset)s, %(version)s
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
      WITH ORDINALITY AS asked(visit, key, question, place)
 JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id
+LEFT JOIN LATERAL ({HEAD}) head ON true
 WHERE %(most_waiting)s > (SELECT count(*) FROM companion_turn t
                           WHERE t.conversation_id = c.id AND t.state IN ('waiting', 'speaking'))
   AND %(most_a_minute)s > (SELECT count(*) FROM companion_turn t
@@ -151,6 +154,16 @@ class Ledger:
             await cursor.execute(ENTER_LANE, facts)
             return await cursor.fetchone() is not None
 
+    async def reroute(self) -> None:
+        """Let the waiting turns of this process wait for the head of the chain that is in force now."""
+        async with self._transaction() as cursor:
+            # Rows first, then the gate, as those do who end turns.
+            await cursor.execute(REROUTE, {"owner": self._process, **where(self._route())})
+            await lock_gate(cursor)
+            result = await run_gate(cursor, self._house)
+            await ring(cursor, by=self._process, result=result)
+        self._told(result, [])
+
     async def sweep(self, *, driven: list[int], watched: list[int]) -> None:
         """Pause turns of this process that no task drives, and waiting turns whose person has left.
 
@@ -183,11 +196,8 @@ class Ledger:
             yield cursor
 
     async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
-        route = self._route()
         facts = {
-            "lane": route.lanes[0].name,
-            "lane_takes": route.lanes[0].max_in_flight,
-            "preset_ceiling": route.ceiling,
+            **where(self._route()),
             "visits": [one.visit for one in asked],
             "keys": [one.key for one in asked],
             "questions": [one.question for one in asked],

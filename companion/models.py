@@ -117,6 +117,8 @@ class Process(models.Model):
     beat_at = models.DateTimeField(db_default=Now())
     draining = models.BooleanField(default=False)
     sockets = models.IntegerField(default=0)
+    routing_version = models.IntegerField(db_default=0)
+    """The version of the selection that turns starting there now are served by."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
@@ -165,8 +167,8 @@ class Turn(models.Model):
     marked = models.BooleanField(db_default=False)
     """The preset it was answered under says that replies are reduced."""
     skipped = models.JSONField(db_default=models.Value([], models.JSONField()))
-    """[{"lane", "why", "for_s", "tried"}]: lanes of its chain whose breaker barred them, and whether all were barred
-    and this one was tried nevertheless."""
+    """[{"lane", "why", "until", "tried"}]: lanes of its chain whose breaker barred them. `tried`: all were barred, and
+    this one was called nevertheless, because it recovers soonest."""
     shortened = models.BooleanField(db_default=False)
 
     created_at = models.DateTimeField(db_default=Now())

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +11,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.access import Doorkeeper
+from companion.breakers import SharedBreakers
 from companion.consumers import COME_BACK, Sockets
 from companion.doorbell import Doorbell
 from companion.engine import Caller
@@ -18,9 +21,12 @@ from companion.history import History
 from companion.house import House
 from companion.journal import Journal
 from companion.ledger import Ledger
+from companion.record import Story
 from companion.runner import Runner
 from companion.waiting_room import GateResult, admitted_from
 from companion.watchers import Watchers
+from routing.breaker import TUNING, Tuning
+from routing.chain import Route
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +35,20 @@ RECHECK_EVERY = 30
 """Ticks between two checks that the visits of all open sockets are still live."""
 
 
+def _not_ours(ring: dict[str, Any]) -> None:
+    """Where nobody else listens."""
+
+
+def _nobody_listens(story: Story) -> None:
+    """Where nobody else wants to know."""
+
+
 class Process:
-    """Built once, started on the event loop it lives on. `route` names the chain for turns that start now."""
+    """Built once, on the event loop it lives on, and started. `route` names the chain for turns that start now.
+
+    `overhears` is given every ring of the bell that is not about turns, `recorded` the story of every turn that this
+    process has ended. `alongside` are loops of others that run as long as this process does.
+    """
 
     def __init__(
         self,
@@ -40,14 +58,30 @@ class Process:
         house: House,
         process: UUID,
         caller: Caller,
-        route: Any,
+        route: Callable[[], Route],
+        tuning: Tuning = TUNING,
+        overhears: Callable[[dict[str, Any]], None] = _not_ours,
+        recorded: Callable[[Story], None] = _nobody_listens,
+        alongside: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.id = process
         self.house = house
         self._pool = pool
+        self._route = route
+        self._overhears = overhears
+        self._alongside = alongside
+        self._moved = asyncio.Event()
+        self._waits_for: Route | None = None
+        self.breakers = SharedBreakers(
+            pool,
+            process=process,
+            changed=self.rerouted,
+            monotonic=asyncio.get_running_loop().time,
+            tuning=tuning,
+        )
         self.history = History(pool, house)
         self.watchers = Watchers(self.history, process=process)
-        self.ledger = Ledger(pool, house, process=process, told=self._told, route=route)
+        self.ledger = Ledger(pool, house, process=process, told=self._told, route=self._heading)
         self.journal = Journal(
             pool, house, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
         )
@@ -57,13 +91,21 @@ class Process:
             history=self.history,
             watchers=self.watchers,
             caller=caller,
+            breakers=self.breakers,
             house=house,
             process=process,
             route=route,
+            recorded=recorded,
         )
         self.doorkeeper = Doorkeeper(pool)
         self.sockets = Sockets()
-        self.heartbeat = Heartbeat(pool, house, process=process, sockets=lambda: len(self.sockets))
+        self.heartbeat = Heartbeat(
+            pool,
+            house,
+            process=process,
+            sockets=lambda: len(self.sockets),
+            serves=lambda: route().version,
+        )
         self._bell = Doorbell(bell_url, rung=self._rung, returned=self._returned)
         self._loops: list[asyncio.Task[None]] = []
 
@@ -84,11 +126,20 @@ class Process:
             try:
                 await self.heartbeat.beat()
                 await self.ledger.gate()
+                await self.breakers.refresh()
                 break
-            except psycopg.Error as failure:
+            except (psycopg.Error, TimeoutError) as failure:
                 log.warning("process.waits_for_database cause=%s", type(failure).__name__)
                 await asyncio.sleep(0.5)
-        loops = (self.heartbeat.run, self._bell.run, self.journal.run, self.watchers.run, self._tick)
+        loops = (
+            self.heartbeat.run,
+            self._bell.run,
+            self.journal.run,
+            self.watchers.run,
+            self._tick,
+            self._follow_lanes,
+            *self._alongside,
+        )
         self._loops = [asyncio.create_task(self._kept(loop)) for loop in loops]
         log.info("process.started process=%s", self.id)
 
@@ -152,6 +203,11 @@ class Process:
             ended = {UUID(visit) for visit in visits}
             self.sockets.close_visits(ended)
             self.runner.signed_out(ended)
+        if "admitted" not in ring:
+            if "breakers" in ring:
+                self._moved.set()
+            self._overhears(ring)
+            return
         if ring.get("by") in (None, str(self.id)):
             return
         for turn, conversation, owner, fence, lane in ring["admitted"]:
@@ -181,11 +237,36 @@ class Process:
                 log.warning("process.tick_missed cause=%s", type(failure).__name__)
 
     async def _look(self) -> None:
-        """What a lost bell would have told: who may speak now, and what has ended."""
+        """What a lost bell would have told: who may speak now, what has ended, which lanes are called."""
+        self._moved.set()
         await self.ledger.gate()
         if waiting := self.runner.waiting:
             for admitted in await self.ledger.admitted_among(waiting):
                 self.runner.admitted(admitted)
+
+    def rerouted(self) -> None:
+        """The chain for turns that start now has changed: those that wait are to wait for its head."""
+        self._moved.set()
+
+    def _heading(self) -> Route:
+        """The chain as turns that wait should see it: the lanes that may be called first, in their order."""
+        route = self._route()
+        lanes = sorted(route.lanes, key=lambda lane: self.breakers.bars(lane.name) is not None)
+        return replace(route, lanes=tuple(lanes))
+
+    async def _follow_lanes(self) -> None:
+        """Hear what other processes learn of the lanes, and let waiting turns wait for the lane they will get."""
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            try:
+                await self.breakers.refresh()
+                heading = self._heading()
+                if heading != self._waits_for and self.runner.waiting:
+                    await self.ledger.reroute()
+                self._waits_for = heading
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("process.lanes_not_followed cause=%s", type(failure).__name__)
 
     async def _recheck_visits(self) -> None:
         visits = self.sockets.visits

@@ -1,18 +1,23 @@
 """The whole story of a turn, stored with its end: who served it, every attempt, and which questions it answered."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Ending, Row
+from routing.chain import PassedOver
 from routing.contracts import AttemptReport
 
 SERVED_BY = """
 UPDATE companion_turn t
-SET lane = coalesce(nullif(c.lane, ''), t.lane), model = c.model, preset = c.preset, routing_version = c.version
-FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[])
-     AS c(id, lane, model, preset, version)
+SET lane = coalesce(nullif(c.lane, ''), t.lane), model = c.model, preset = c.preset, routing_version = c.version,
+    marked = c.marked, skipped = c.skipped::jsonb
+FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[],
+            %(marked)s::bool[], %(skipped)s::text[])
+     AS c(id, lane, model, preset, version, marked, skipped)
 WHERE t.id = c.id
 """
 
@@ -39,6 +44,9 @@ class Story:
     model: str = ""
     preset: str = ""
     routing_version: int = 0
+    marked: bool = False
+    """The preset says that replies are reduced."""
+    passed_over: tuple[PassedOver, ...] = ()
     attempts: tuple[AttemptReport, ...] = ()
     answers: tuple[int, ...] = ()
     """Held turns whose questions this reply answered; they are let go only if it is complete."""
@@ -67,6 +75,8 @@ async def _who_served(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
             "models": [story.model for story in stories],
             "presets": [story.preset for story in stories],
             "versions": [story.routing_version for story in stories],
+            "marked": [story.marked for story in stories],
+            "skipped": [json.dumps([_skipped(one) for one in story.passed_over]) for story in stories],
         }
         await cursor.execute(SERVED_BY, facts)
 
@@ -76,6 +86,10 @@ async def _what_was_answered(cursor: AsyncCursor[Row], stories: list[Story]) -> 
     if answered:
         held, answers = zip(*answered, strict=True)
         await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
+
+
+def _skipped(one: PassedOver) -> dict[str, Any]:
+    return {"lane": one.lane, "why": one.why, "until": one.until.isoformat(), "tried": one.tried}
 
 
 def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:

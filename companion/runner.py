@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,11 +25,11 @@ from companion.ledger import Asked, Ledger, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.prompt import Draft
 from companion.record import Story
+from companion.slots import SlottedCaller
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
-from routing.chain import Route
-from routing.contracts import Ask, Clocks, Finished, Lane, Words
-from routing.errors import CallFailed, FailureClass
+from routing.chain import Breakers, Route, Way
+from routing.errors import FailureClass
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class _Drive:
     admission: asyncio.Future[Admitted]
     line: Line | None = None
     told: str = ""
-    """Why it was told to end: `lost`, `drained`; empty while it runs freely."""
+    """Why it was told to end: `lost`, `drained`, `region`; empty while it runs freely."""
     task: asyncio.Task[None] | None = None
     result: Answered | Broken | None = None
     material: Material | None = None
@@ -52,31 +52,11 @@ class _Drive:
     openings: list[dict[str, str]] = field(default_factory=list)
 
 
-class _SlottedCaller:
-    """Takes a slot on a lane before it is called: `max_in_flight` holds over all processes, for every lane.
-
-    The gate has taken one already, on the first lane of the chain as it was then.
-    """
-
-    def __init__(self, inner: Caller, ledger: Ledger, admitted: Admitted) -> None:
-        self._inner = inner
-        self._ledger = ledger
-        self._admitted = admitted
-        self._holds = admitted.lane
-
-    async def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
-        """As `Caller.call`; a lane that takes no more is our own limit."""
-        if lane.name != self._holds:
-            if not await self._ledger.enter_lane(self._admitted, lane):
-                raise CallFailed(FailureClass.LOCAL_LIMIT)
-            self._holds = lane.name
-        async with aclosing(self._inner.call(lane, ask, clocks)) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                yield piece
-
-
 class Runner:
-    """All turns this process drives. `route` names the chain a turn that starts now keeps to its end."""
+    """All turns this process drives. `route` names the chain a turn that starts now keeps to its end.
+
+    `recorded` is given each story once it is stored.
+    """
 
     def __init__(
         self,
@@ -86,18 +66,22 @@ class Runner:
         history: History,
         watchers: Watchers,
         caller: Caller,
+        breakers: Breakers,
         house: House,
         process: UUID,
         route: Callable[[], Route],
+        recorded: Callable[[Story], None],
     ) -> None:
         self._ledger = ledger
         self._journal = journal
         self._history = history
         self._watchers = watchers
         self._caller = caller
+        self._breakers = breakers
         self._house = house
         self._process = process
         self._route = route
+        self._recorded = recorded
         self._drives: dict[int, _Drive] = {}
         self._early: dict[int, Admitted] = {}
         self._opening: set[asyncio.Task[Opened | NotOpened]] = set()
@@ -182,9 +166,7 @@ class Runner:
 
     def _start(self, opened: Opened, visit: UUID) -> None:
         admission: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
-        drive = _Drive(
-            turn=opened.turn, conversation=opened.conversation, visit=visit, admission=admission
-        )
+        drive = _Drive(turn=opened.turn, conversation=opened.conversation, visit=visit, admission=admission)
         self._drives[opened.turn] = drive
         if early := self._early.pop(opened.turn, None):
             admission.set_result(early)
@@ -211,7 +193,9 @@ class Runner:
         except Exception as failure:
             # The class alone: the text of an exception may hold what somebody wrote.
             log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
-        await self._close(await self._story(drive))
+        story = await self._story(drive)
+        _log(story)
+        await self._close(story)
 
     async def _wait(self, drive: _Drive) -> bool:
         """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
@@ -236,8 +220,14 @@ class Runner:
 
     async def _speak(self, drive: _Drive) -> None:
         admitted = drive.admission.result()
-        route = drive.route = self._route()
+        route = self._route()
         material = drive.material = await self._history.material(drive.turn)
+        route = drive.route = route.within(material.regions)
+        if not route.lanes:
+            # Whatever was selected, nobody outside the site's regions reads what its people write.
+            drive.told = "region"
+            log.error("runner.no_lane_in_region turn=%d preset=%s", drive.turn, route.preset)
+            return
         line = drive.line = Line(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
         draft = Draft(
             system=self._house.system_prompt,
@@ -253,21 +243,26 @@ class Runner:
             sleep=asyncio.sleep,
             random=random.random,
         )
-        caller = _SlottedCaller(self._caller, self._ledger, admitted)
-        events = run_turn(draft, route, caller, reference=f"turn-{drive.turn}", limits=limits)
+        caller = SlottedCaller(self._caller, self._ledger, admitted)
+        way = Way(route.lanes, self._breakers)
+        events = run_turn(draft, way, caller, reference=f"turn-{drive.turn}", limits=limits)
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Say):
                     if event.opens:
-                        line.openings = self._openings(material)
+                        line.openings = self._openings(material, route)
                     self._journal.say(line, event.text)
                 else:
                     drive.result = event
 
-    def _openings(self, material: Material) -> list[dict[str, str]]:
-        if not material.held:
-            return []
-        return [{"kind": "i_am_back", "line": self._house.lines.i_am_back}]
+    def _openings(self, material: Material, route: Route) -> list[dict[str, str]]:
+        """The drafted lines before the first word: said once for each selection, and for each question held."""
+        openings = []
+        if route.marking == "reduced" and material.reduced_said != route.version:
+            openings.append({"kind": "reduced", "line": self._house.lines.reduced})
+        if material.held:
+            openings.append({"kind": "i_am_back", "line": self._house.lines.i_am_back})
+        return openings
 
     async def _story(self, drive: _Drive) -> Story:
         """What is to be recorded of a turn that has run, after its last words are stored."""
@@ -280,6 +275,8 @@ class Runner:
             model=result.model if isinstance(result, Answered) else "",
             preset=route.preset if route else "",
             routing_version=route.version if route else 0,
+            marked=route is not None and route.marking == "reduced",
+            passed_over=result.passed_over if result else (),
             attempts=result.attempts if result else (),
             answers=tuple(turn for turn, _ in drive.material.held) if drive.material else (),
         )
@@ -324,9 +321,26 @@ class Runner:
         give_up = loop.time() + self._house.lease_s
         while True:
             try:
-                return await self._ledger.close(story)
+                ended = await self._ledger.close(story)
+                if ended is not None:
+                    self._recorded(story)
+                return ended
             except psycopg.Error as failure:
                 log.warning("runner.cannot_close turn=%d cause=%s", story.ending.turn, type(failure).__name__)
                 if loop.time() > give_up:
                     return None
                 await asyncio.sleep(0.2 + 0.3 * random.random())
+
+
+def _log(story: Story) -> None:
+    log.info(
+        "runner.ended turn=%d state=%s reason=%s lane=%s preset=%s version=%d attempts=%d skipped=%s",
+        story.ending.turn,
+        story.ending.state,
+        story.ending.reason or "-",
+        story.lane or "-",
+        story.preset or "-",
+        story.routing_version,
+        len(story.attempts),
+        ",".join(f"{one.lane}:{one.why}" for one in story.passed_over) or "-",
+    )

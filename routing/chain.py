@@ -1,12 +1,15 @@
-"""The chain a turn keeps from its start to its end, and the one place where a lane meets its adapter."""
+"""The chain a turn keeps from its start to its end, and the only place where breaker, retry and adapters meet."""
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal, Protocol
 
+from routing.breaker import Permit, Skip
 from routing.contracts import Adapter, Ask, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 from routing.lanes import Routing
+from routing.retry import RULES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +23,12 @@ class Route:
     ceiling: int | None
     """Turns in flight over all lanes, if the preset has a ceiling of its own."""
 
+    def within(self, regions: Collection[str]) -> "Route":
+        """The same without the lanes outside these regions; none named: all of them. May leave no lane at all."""
+        if not regions:
+            return self
+        return replace(self, lanes=tuple(lane for lane in self.lanes if lane.region in regions))
+
 
 def route(routing: Routing, preset: str, version: int) -> Route:
     """The route of a preset, with the version of the selection. Raises KeyError if there is no such preset."""
@@ -32,6 +41,138 @@ def route(routing: Routing, preset: str, version: int) -> Route:
         marking=chosen.marking,
         ceiling=chosen.ceiling,
     )
+
+
+class Breakers(Protocol):
+    """What all processes know of the lanes. Nothing here waits while a breaker is closed, or known to be open."""
+
+    async def ask(self, lane: str) -> Permit | Skip:
+        """Whether the lane may be called now. A permit must be reported or let go."""
+        ...
+
+    def force(self, lane: str) -> Permit:
+        """The permit of a call that is made although the lane is not to be called."""
+        ...
+
+    def bars(self, lane: str) -> Skip | None:
+        """What is known at this moment, without taking anything."""
+        ...
+
+    def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
+        """What came of the call; None: a whole reply."""
+        ...
+
+
+class Unguarded:
+    """Breakers that never open: for drills, which must see every failure, and for tests."""
+
+    async def ask(self, lane: str) -> Permit | Skip:
+        return self.force(lane)
+
+    def force(self, lane: str) -> Permit:
+        return Permit(generation=0, at=datetime.fromtimestamp(0, UTC))
+
+    def bars(self, lane: str) -> Skip | None:
+        return None
+
+    def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassedOver:
+    """A lane whose breaker barred it. `tried`: every lane was barred, this one recovers soonest, and it was called."""
+
+    lane: str
+    why: str
+    until: datetime
+    tried: bool
+
+
+class Way:
+    """One turn's way along its chain: which lane is called now, and which were passed over. Never goes back."""
+
+    def __init__(self, lanes: tuple[Lane, ...], breakers: Breakers) -> None:
+        self._lanes = lanes
+        self._breakers = breakers
+        self._place = 0
+        self._larger_than = 0
+        self._permit: Permit | None = None
+        self._passed_over: dict[str, PassedOver] = {}
+        self.tries_here = 0
+        """Calls made to the lane on which the turn stands."""
+
+    @property
+    def lane(self) -> Lane:
+        return self._lanes[self._place]
+
+    @property
+    def passed_over(self) -> tuple[PassedOver, ...]:
+        return tuple(self._passed_over.values())
+
+    @property
+    def is_last(self) -> bool:
+        """Whether there is no other lane left that may be called."""
+        return not any(self._breakers.bars(lane.name) is None for lane in self._ahead)
+
+    def leads_on(self, failure: FailureClass) -> bool:
+        """Whether another lane is worth going to: one that may be called, or any if this one will not help again."""
+        return bool(self._ahead) if RULES[failure].same_lane == "no" else not self.is_last
+
+    @property
+    def leads_to_a_larger_window(self) -> bool:
+        return any(lane.context_tokens > self.lane.context_tokens for lane in self._ahead)
+
+    async def enter(self) -> Lane:
+        """The lane to call now: the first from here on that may be called; if there is none, the soonest to recover."""
+        barred: dict[int, Skip] = {}
+        place, permit = self._place, None
+        for place in self._fitting():
+            answer = await self._breakers.ask(self._lanes[place].name)
+            if isinstance(answer, Permit):
+                permit = answer
+                break
+            barred[place] = answer
+        if permit is None:
+            place = min(barred, key=lambda one: barred[one].until)
+            permit = self._breakers.force(self._lanes[place].name)
+        for one, skip in barred.items():
+            name = self._lanes[one].name
+            self._passed_over[name] = PassedOver(
+                lane=name, why=skip.why, until=skip.until, tried=one == place
+            )
+        if place != self._place:
+            self.tries_here = 0
+        self._place, self._permit = place, permit
+        self.tries_here += 1
+        return self.lane
+
+    def move_on(self, failure: FailureClass) -> None:
+        """Leave this lane for good; after TOO_LONG only a larger window will do."""
+        if failure is FailureClass.TOO_LONG:
+            self._larger_than = self.lane.context_tokens
+        self._place += 1
+        self.tries_here = 0
+
+    def report(self, failure: CallFailed | None) -> None:
+        """Tell the lane's breaker what came of the call; None: a whole reply."""
+        permit, self._permit = self._permit, None
+        if permit is not None:
+            self._breakers.report(self.lane.name, permit, failure)
+
+    def leave(self) -> None:
+        """The turn is over. A call that was broken off counts for nothing, but must not keep a probe."""
+        self.report(CallFailed(FailureClass.CANCELLED))
+
+    @property
+    def _ahead(self) -> tuple[Lane, ...]:
+        lanes = self._lanes[self._place + 1 :]
+        return tuple(lane for lane in lanes if lane.context_tokens > self._larger_than)
+
+    def _fitting(self) -> Iterator[int]:
+        for place in range(self._place, len(self._lanes)):
+            if self._lanes[place].context_tokens > self._larger_than:
+                yield place
 
 
 class Caller:
