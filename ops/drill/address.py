@@ -61,6 +61,11 @@ class Address:
         asked: dict[str, Any] = {"connect_timeout": str(timeout_s), **self.keywords, "options": both}
         return psycopg.connect(**asked, autocommit=True, prepare_threshold=None)
 
+    def connect_plainly(self, *, timeout_s: int = 10) -> psycopg.Connection[Any]:
+        """As the service itself connects: through a pooler, if that is what the address leads to."""
+        asked: dict[str, Any] = {"connect_timeout": str(timeout_s), **self.keywords}
+        return psycopg.connect(**asked, autocommit=True, prepare_threshold=None)
+
     def environment(self, options: Mapping[str, str] | None = None) -> dict[str, str]:
         """What a PostgreSQL program needs in its environment to connect: all of it, so that argv holds none."""
         names = {

@@ -31,6 +31,8 @@ class BackupOrder:
     jobs: int = 2
     bin: Path | None = None
     setting: str = "DIRECT_DATABASE_URL"
+    in_use: Address | None = None
+    """The address the service uses, where it is another one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +61,7 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
     name = f"{rotation.PREFIX}{world.now():%Y%m%dT%H%M%SZ}"
     work = into / ".work"
     with watch.phase("preflight"):
-        source = wanted.open_right_source(order.source, setting=order.setting)
+        source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
         stack.callback(source.session.close)
         needed = wanted.of_source(source)
         programs = tools.find(needed.identity.major, tools.places(order.bin), server=False)

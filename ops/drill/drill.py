@@ -77,7 +77,7 @@ class Drill:
             self._found.archive_bytes = self._archive.bytes
         else:
             assert order.source is not None, "an order names a source or a file"
-            source = wanted.open_right_source(order.source, setting=order.setting)
+            source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
             stack.callback(source.session.close)
             self._found.wanted = wanted.of_source(source)
         major, needs_server = self._wanted.identity.major, order.where == "private server"

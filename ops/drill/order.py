@@ -32,6 +32,8 @@ class Order:
     work: Path | None = None
     bin: Path | None = None
     setting: str = "DIRECT_DATABASE_URL"
+    in_use: Address | None = None
+    """The address the service uses, where it is another one."""
 
     @property
     def work_folder(self) -> Path:

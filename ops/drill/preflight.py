@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import psycopg
+
 from ops.drill import ledger
+from ops.drill.address import Address
 from ops.drill.errors import CouldNotRun
 from ops.drill.facts import Catalogue
 from ops.drill.inventory import tables
@@ -42,12 +45,18 @@ def check_source(session: Session) -> None:
         )
 
 
-def check_same_database(direct: Session, pooled: Session) -> None:
-    """DATABASE_URL, however it gets there, leads to the database that DIRECT_DATABASE_URL names."""
-    query = "SELECT system_identifier::text || current_database() FROM pg_control_system()"
-    if _one(direct, query) != _one(pooled, query):
+def check_in_use(direct: Session, in_use: Address) -> None:
+    """The address that the service uses, through a pooler or not, leads to the very database that is drilled."""
+    query = "SELECT system_identifier::text || ' ' || current_database() FROM pg_control_system()"
+    try:
+        with in_use.connect_plainly() as service:
+            theirs = _one(service, query)
+    except psycopg.OperationalError:
+        # The service's own way is closed just now; the direct one is all there is to go by.
+        return
+    if _one(direct, query) != theirs:
         raise CouldNotRun(
-            "DIRECT_DATABASE_URL leads to another database than DATABASE_URL does.",
+            "DIRECT_DATABASE_URL leads to another database than DATABASE_URL, which the service uses.",
             mend="Correct one of them.",
         )
 

@@ -41,12 +41,14 @@ class Wanted:
         return self.identity.bytes * (UNPACKED if self.level == "C" else 1)
 
 
-def open_right_source(address: Address, *, setting: str) -> Source:
+def open_right_source(address: Address, *, setting: str, in_use: Address | None = None) -> Source:
     """Connect to the source, directly, and find it fit to be drilled. Raises CouldNotRun."""
     session = open_source(address, setting=setting)
     try:
         direct.refuse_catch_all(address, setting=setting)
         preflight.check_source(session)
+        if in_use is not None:
+            preflight.check_in_use(session, in_use)
     except BaseException:
         session.close()
         raise

@@ -15,6 +15,7 @@ from ops.drill.bar import Bar
 from ops.drill.errors import DrillStopped, Unsettled
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Silent, Stopped, Watch
+from ops.management.commands.restore_drill import in_use
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -50,6 +51,7 @@ class Command(BaseCommand):
                         jobs=max(1, options["jobs"]),
                         bin=options["bin"],
                         setting=SETTING,
+                        in_use=in_use(),
                     ),
                     watch,
                 )

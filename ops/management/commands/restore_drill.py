@@ -91,4 +91,12 @@ def order_of(options: dict[str, Any]) -> Order:
         work=options["work"],
         bin=options["bin"],
         setting=SETTING,
+        in_use=in_use(),
     )
+
+
+def in_use() -> Address | None:
+    """The address the service uses, where it is not the direct one. Raises CouldNotRun."""
+    if settings.DATABASE_URL == settings.DIRECT_DATABASE_URL:
+        return None
+    return Address.of(settings.DATABASE_URL, setting="DATABASE_URL")

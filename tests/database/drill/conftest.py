@@ -12,7 +12,7 @@ from ops.drill.report import Report
 from ops.drill.watch import Show, Watch
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
-from tests.database.drill.copies import Server
+from tests.database.drill.copies import Server, passable
 from tests.database.drill.servers import follow
 
 Run = Callable[..., Report]
@@ -55,10 +55,7 @@ def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[str]:
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """A state folder, in a place that every account may pass through."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.name.startswith("pytest-"):
-            folder.chmod(0o755)
-    return tmp_path
+    return passable(tmp_path)
 
 
 @pytest.fixture

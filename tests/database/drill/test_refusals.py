@@ -37,6 +37,20 @@ def test_a_database_that_is_not_the_services(server: Server, drill: Run) -> None
     assert "no migration ledger" in refused(drill(source=server.address("postgres")))
 
 
+def test_a_direct_address_that_leads_elsewhere_than_the_services(
+    server: Server, drill: Run, tmp_path: Path
+) -> None:
+    server.create("stale", like="sample")
+    try:
+        said = refused(drill(in_use=server.address("stale")))
+        unreachable = address_of(f"postgresql://companion@:5432/sample?host={tmp_path}")
+        assert drill(in_use=unreachable).verdict == Verdict.PROVED
+    finally:
+        server.drop("stale")
+
+    assert "leads to another database than DATABASE_URL" in said
+
+
 def test_a_server_that_is_not_there(drill: Run, tmp_path: Path) -> None:
     address = address_of(f"postgresql://companion@:5432/sample?host={tmp_path}")
 

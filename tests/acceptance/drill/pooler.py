@@ -1,0 +1,91 @@
+"""A real PgBouncer before a real server, on a free port of this machine."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from ops.stack.account import ACCOUNTS
+
+Mode = Literal["session", "transaction"]
+START_WITHIN_S = 20
+
+
+def program() -> str:
+    """Where it is. Fails, rather than skips, when it is missing: scripts/test installs it."""
+    found = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    assert found, "PgBouncer is missing: apt-get install pgbouncer"
+    return found
+
+
+@contextmanager
+def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool) -> Iterator[str]:
+    """The address of a pooler whose catch-all entry leads every name to its database of that name, or to `live`."""
+    port = free_port()
+    socket_folder = unquote(server_url.split("host=")[1])
+    ignored = "ignore_startup_parameters = options,extra_float_digits\n" if lets_options_pass else ""
+    folder.mkdir(mode=0o755, exist_ok=True)
+    (folder / "users.txt").write_text('"companion" ""\n')
+    (folder / "pgbouncer.ini").write_text(
+        "[databases]\n"
+        f"* = host={socket_folder} port=5432 dbname=live user=companion\n"
+        "[pgbouncer]\n"
+        f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        f"auth_type = trust\nauth_file = {folder}/users.txt\npool_mode = {mode}\n"
+        f"logfile = {folder}/log\n{ignored}"
+    )
+    account = _account()
+    for path in (folder, *folder.iterdir()):
+        if account is not None:
+            os.chown(path, account.pw_uid, account.pw_gid)
+    who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
+    said = (folder / "said").open("wb")
+    process = subprocess.Popen(
+        [program(), "-q", str(folder / "pgbouncer.ini")],
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+        **who,  # type: ignore[call-overload]
+    )
+    try:
+        _wait_until_it_listens(process, port, folder / "said")
+        yield f"postgresql://companion@127.0.0.1:{port}/live"
+    finally:
+        process.terminate()
+        process.wait(10)
+        said.close()
+
+
+def free_port() -> int:
+    """One that nobody listens on."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+def _account() -> pwd.struct_passwd | None:
+    # It refuses to run as root, and the server's socket lets its own account in alone.
+    if os.geteuid() != 0:
+        return None
+    for name in ACCOUNTS:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise AssertionError(f"none of the accounts {ACCOUNTS} is there")
+
+
+def _wait_until_it_listens(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_WITHIN_S
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not listen")
