@@ -6,8 +6,8 @@ awaited here would make its own *stop* wait.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from channels.exceptions import StopConsumer
 
 from companion import frames
 from companion.access import Doorkeeper, VisitFacts
+from companion.cookies import cookie_of
 from companion.history import History
 from companion.house import House
 from companion.ledger import Asked, NotOpened
@@ -33,10 +34,12 @@ COME_BACK = 4503
 
 
 class Sockets:
-    """The open sockets of a process, so that it can close them."""
+    """The open sockets of a process, so that it can count and close them."""
 
     def __init__(self) -> None:
-        self._open: dict[ChatConsumer, UUID] = {}
+        self._open: dict[ChatConsumer, tuple[UUID, str]] = {}
+        self._of_visit: Counter[UUID] = Counter()
+        self._from_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -44,19 +47,31 @@ class Sockets:
     @property
     def visits(self) -> set[UUID]:
         """The visits with a socket open here."""
-        return set(self._open.values())
+        return {visit for visit, _ in self._open.values()}
 
-    def add(self, socket: "ChatConsumer", visit: UUID) -> None:
-        """`socket` is open for this visit."""
-        self._open[socket] = visit
+    def has_room(self, visit: UUID, address: str, house: House) -> bool:
+        """Whether this visit and this address may have one more."""
+        return (
+            self._of_visit[visit] < house.most_pages_a_visit
+            and self._from_address[address] < house.most_pages_an_address
+        )
+
+    def add(self, socket: "ChatConsumer", visit: UUID, address: str) -> None:
+        """`socket` is open for this visit, from this address."""
+        self._open[socket] = (visit, address)
+        self._of_visit[visit] += 1
+        self._from_address[address] += 1
 
     def discard(self, socket: "ChatConsumer") -> None:
         """`socket` has gone."""
-        self._open.pop(socket, None)
+        if known := self._open.pop(socket, None):
+            visit, address = known
+            _one_less(self._of_visit, visit)
+            _one_less(self._from_address, address)
 
     def close_visits(self, visits: set[UUID]) -> None:
         """Close every socket of these visits: their sessions have ended."""
-        for socket, visit in list(self._open.items()):
+        for socket, (visit, _) in list(self._open.items()):
             if visit in visits:
                 socket.close_soon(SESSION_ENDED)
 
@@ -120,13 +135,20 @@ class ChatConsumer(AsyncConsumer):
             await self.close(COME_BACK)
             return
         try:
-            visit = await service.doorkeeper.visit_of(self._session_key())
+            visit = await service.doorkeeper.visit_of(cookie_of(self.scope["headers"], self._cookie_name))
             if visit is None:
                 await self.close(SESSION_ENDED)
                 return
+            address = _address(self.scope)
+            if not service.sockets.has_room(visit.visit, address, service.house):
+                log.warning("socket.too_many visit=%s", visit.visit)
+                line = service.house.lines.too_many_pages
+                await self._send_frame(frames.problem("too_many_pages", line))
+                await self.close(NOT_ALLOWED)
+                return
             self._visit = visit
             outbox = self._outbox = Outbox(self._send_frame, service.history, conversation=visit.conversation)
-            service.sockets.add(self, visit.visit)
+            service.sockets.add(self, visit.visit, address)
             # Subscribe first, then read: what happens in between waits in the outbox.
             service.watchers.watch(outbox)
             views = await service.history.latest(visit.conversation)
@@ -213,13 +235,13 @@ class ChatConsumer(AsyncConsumer):
         if self._outbox is not None:
             self._service.watchers.leave(self._outbox)
 
-    def _session_key(self) -> str | None:
-        cookies: SimpleCookie = SimpleCookie()
-        for name, value in self.scope["headers"]:
-            if name == b"cookie":
-                try:
-                    cookies.load(value.decode("latin1"))
-                except CookieError:
-                    return None
-        morsel = cookies.get(self._cookie_name)
-        return morsel.value if morsel else None
+
+def _address(scope: dict[str, Any]) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _one_less(counts: Counter[Any], name: object) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]

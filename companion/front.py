@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from companion.house import House
+from companion.tries import Tries
 from personas.schema import Persona
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Front:
-    """The character as people meet him, and the rules the history is read by."""
+    """The character as people meet him, the rules the history is read by, and who has tried the door too often."""
 
     persona: Persona
     house: House
+    tries: Tries

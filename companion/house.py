@@ -30,6 +30,8 @@ class Lines(Protocol):
     @property
     def one_at_a_time(self) -> str: ...
     @property
+    def too_many_pages(self) -> str: ...
+    @property
     def instruction_held(self) -> str: ...
 
 
@@ -57,6 +59,10 @@ class House:
     """How many unended turns one person may have: nobody fills the room alone."""
     most_a_minute: int = 20
     """How many messages one person may send in a minute."""
+    most_pages_a_visit: int = 20
+    """How many sockets one visit may have open on one process."""
+    most_pages_an_address: int = 1_000
+    """How many sockets may be open on one process from one address: a whole house may share one."""
     away_s: float = 60.0
     """A device that has been gone for so long gives its place in the waiting room up."""
     grace_s: float = 8.0

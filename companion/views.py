@@ -3,6 +3,7 @@
 Sync views on purpose: they use Django's own connections, so that no page can hold a socket up.
 """
 
+import logging
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -14,6 +15,8 @@ from companion.access import SiteClosed, end_visit, open_visit_by_card, open_vis
 from companion.forms import CodeForm
 from companion.front import Front
 from companion.history import earlier, since
+
+log = logging.getLogger(__name__)
 
 LARGEST_ID = 2**63 - 1
 
@@ -32,11 +35,14 @@ def card(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpRe
     """A card's link: signs its holder in. Only a person's own visit does, never a browser's guess at one."""
     if request.method != "GET" or _is_guess(request):
         return HttpResponse(status=204)
+    if not front().tries.allows(_address(request)):
+        return _too_many(request, front())
     try:
         visit = open_visit_by_card(request, token)
     except SiteClosed:
         return _closed(request, front())
     if visit is None:
+        front().tries.did_not_fit(_address(request))
         return _card_unknown(request, front())
     return redirect("chat")
 
@@ -48,11 +54,14 @@ def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     if request.method == "GET":
         return render(request, "companion/card.html", {"form": CodeForm()})
     form = CodeForm(request.POST)
+    if not front().tries.allows(_address(request)):
+        return _too_many(request, front())
     try:
         visit = open_visit_by_code(request, form.cleaned_data["code"]) if form.is_valid() else None
     except SiteClosed:
         return _closed(request, front())
     if visit is None:
+        front().tries.did_not_fit(_address(request))
         facts = {"form": form, "refused": front().persona.lines.card_unknown}
         return render(request, "companion/card.html", facts, status=403)
     return redirect("chat")
@@ -112,6 +121,16 @@ def _card_unknown(request: HttpRequest, front: Front) -> HttpResponse:
     return render(
         request, "companion/card_unknown.html", {"line": front.persona.lines.card_unknown}, status=403
     )
+
+
+def _too_many(request: HttpRequest, front: Front) -> HttpResponse:
+    log.warning("sign_in.too_many_tries")
+    line = front.persona.lines.too_many_tries
+    return render(request, "companion/card_unknown.html", {"line": line}, status=429)
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _closed(request: HttpRequest, front: Front) -> HttpResponse:

@@ -44,6 +44,8 @@ class Lines(_Part):
     not_understood: Text
     not_allowed: Text
     card_unknown: Text
+    too_many_tries: Text
+    too_many_pages: Text
     closed: Text
     no_script: Text
     safety_told: Text

@@ -38,6 +38,8 @@ def take(environ: MutableMapping[str, str] = os.environ) -> None:
             MARK: str(folder),
             "COMPANION_STATE_DIR": str(folder),
             "COMPANION_CEILING": str(CEILING),
+            # Everybody here comes from one address.
+            "COMPANION_PAGES_PER_ADDRESS": "1000000",
             "DATABASE_URL": database(folder).url,
             "SECRET_KEY": secrets.token_urlsafe(40),
         }

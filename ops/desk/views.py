@@ -5,6 +5,7 @@ Sync views on purpose: a password takes long to check, and must not hold up a re
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
 from companion.access import end_visit
+from companion.tries import Tries
 from ops.desk import audit
 from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import NEEDS_A_PERSON, meaning_of
@@ -43,10 +45,29 @@ class SignIn(LoginView):
     template_name = "ops/sign_in.html"
     authentication_form = StaffForm
     redirect_authenticated_user = True
+    tries: Callable[[], Tries] | None = None
+    """Given where the page is placed."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self._made().allows(self._address):
+            return super().post(request, *args, **kwargs)
+        return self.render_to_response(self.get_context_data(too_many_tries=True, form=None), status=429)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         end_visit(self.request)
         return super().form_valid(form)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        self._made().did_not_fit(self._address)
+        return super().form_invalid(form)
+
+    def _made(self) -> Tries:
+        assert self.tries is not None
+        return self.tries()
+
+    @property
+    def _address(self) -> str:
+        return str(self.request.META.get("REMOTE_ADDR", ""))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,6 +33,9 @@ NUMBERS: Mapping[str, Number] = {
     "COMPANION_TURN_BUDGET_S": Number(default=60, low=5, high=600),
     "COMPANION_ATTEMPTS": Number(default=4, low=1, high=10),
     "COMPANION_VISIT_S": Number(default=28_800, low=300, high=86_400),
+    "COMPANION_PAGES_PER_VISIT": Number(default=20, low=1, high=1_000),
+    "COMPANION_PAGES_PER_ADDRESS": Number(default=1_000, low=1, high=1_000_000),
+    "COMPANION_SIGN_IN_TRIES": Number(default=30, low=1, high=10_000),
 }
 PATHS = ("COMPANION_PERSONA", "COMPANION_ROUTING", "COMPANION_STATE_DIR")
 TEXTS = (
@@ -45,7 +48,7 @@ TEXTS = (
     "OPS_TOKEN",
 )
 LISTS = ("ALLOWED_HOSTS", "TRUSTED_ORIGINS")
-FLAGS = ("COMPANION_SECURE_COOKIES",)
+FLAGS = ("COMPANION_SECURE_COOKIES", "COMPANION_BEHIND_PROXY")
 KNOWN = frozenset(NUMBERS) | frozenset(PATHS) | frozenset(TEXTS) | frozenset(LISTS) | frozenset(FLAGS)
 
 

@@ -19,6 +19,10 @@ try:
     COMPANION_TURN_BUDGET_S = _environment.number("COMPANION_TURN_BUDGET_S")
     COMPANION_ATTEMPTS = _environment.number("COMPANION_ATTEMPTS")
     COMPANION_VISIT_S = _environment.number("COMPANION_VISIT_S")
+    COMPANION_PAGES_PER_VISIT = _environment.number("COMPANION_PAGES_PER_VISIT")
+    COMPANION_PAGES_PER_ADDRESS = _environment.number("COMPANION_PAGES_PER_ADDRESS")
+    COMPANION_SIGN_IN_TRIES = _environment.number("COMPANION_SIGN_IN_TRIES")
+    COMPANION_BEHIND_PROXY = _environment.flag("COMPANION_BEHIND_PROXY")
     _secure = _environment.flag("COMPANION_SECURE_COOKIES")
 except env.SettingInvalid as refusal:
     # A sentence, not a stack trace: whoever starts this at night must see the mend at once.

@@ -42,7 +42,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", views.metrics, {"figures": _figures}),
     path("ops/", desk.home, {"facts": _facts}, name="staff_home"),
     path("ops/", include("ops.desk.urls")),
-    path("staff/sign-in/", desk.SignIn.as_view(), name="staff_sign_in"),
+    path("staff/sign-in/", desk.SignIn.as_view(tries=wiring.build_tries), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
     path("", include("companion.urls"), {"front": wiring.build_front}),
 ]

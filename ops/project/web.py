@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from daphne.server import Server
+from django.conf import settings
 from twisted.internet import defer, reactor
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
@@ -38,7 +39,8 @@ class WebServer(Server):
             websocket_handshake_timeout=60,
             websocket_max_message_size=262_144,
             websocket_max_frame_size=262_144,
-            proxy_forwarded_address_header="X-Real-IP",
+            # From anybody else the header is only what the caller would like its address to be.
+            proxy_forwarded_address_header="X-Real-IP" if settings.COMPANION_BEHIND_PROXY else None,
             server_name="",
             verbosity=1,
         )

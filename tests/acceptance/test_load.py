@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,14 @@ from tests.people import People, in_database
 from tests.processes import ROOT, Rehearsal, Web
 
 
-def load_test(*arguments: str, within_s: float = 100, **settings: str) -> subprocess.CompletedProcess[str]:
+def load_test(
+    *arguments: str, within_s: float = 100, settings: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command as an operator does."""
     return subprocess.run(
         [sys.executable, "manage.py", "load_test", *arguments],
         cwd=ROOT,
-        env={**os.environ, **settings},
+        env={**os.environ, **(settings or {})},
         capture_output=True,
         text=True,
         timeout=within_s,
@@ -55,7 +57,7 @@ def test_a_running_service_is_put_under_load_and_nothing_is_left_behind(
     killed = in_database(lambda: Site.objects.create(slug="load-test-killed", name="Load test"))
     people.participant("Left over", site=killed)
 
-    done = load_test("--sessions", "6", "--turns", "2", "--pace", "5", "--words", "12", **running)
+    done = load_test("--sessions", "6", "--turns", "2", "--pace", "5", "--words", "12", settings=running)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The people of 1 broken-off load tests have been taken away." in done.stdout
@@ -75,7 +77,7 @@ def test_a_real_provider_is_never_put_under_load(running: dict[str, str], tmp_pa
         if line.strip().startswith("api_key_env")
     }
 
-    done = load_test("--sessions", "1", COMPANION_ROUTING=str(routing), **keys, **running)
+    done = load_test("--sessions", "1", settings={"COMPANION_ROUTING": str(routing), **keys, **running})
 
     assert done.returncode == 1
     assert "this never touches one" in done.stderr
@@ -89,7 +91,7 @@ def test_without_a_service_it_says_what_to_start() -> None:
 
 
 def test_what_is_for_a_private_service_is_not_quietly_ignored(running: dict[str, str]) -> None:
-    done = load_test("--sessions", "1", "--ceiling", "2", **running)
+    done = load_test("--sessions", "1", "--ceiling", "2", settings=running)
 
     assert done.returncode == 1
     assert "--ceiling is for a private service" in done.stderr

@@ -133,6 +133,40 @@ async def test_a_lowered_ceiling_cuts_nobody_off_and_holds_for_whoever_comes_nex
         in_database(row.delete)
 
 
+async def test_one_visit_has_only_so_many_pages_open_and_the_next_is_told_so(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    web = another_web(COMPANION_PAGES_PER_VISIT="2")
+    cookie = people.rosa.sign_in(web.url)
+    async with Page(web.socket_url, cookie) as first, Page(web.socket_url, cookie) as second:
+        assert [(await page.next())["type"] for page in (first, second)] == ["hello", "hello"]
+        await is_turned_away(web, cookie)
+        # Another visit is another matter.
+        async with Page(web.socket_url, people.otto.sign_in(web.url)) as other:
+            assert (await other.next())["type"] == "hello"
+        await first.connection.close()
+        async with Page(web.socket_url, cookie) as third:
+            assert (await third.next())["type"] == "hello"
+
+
+async def test_one_address_has_only_so_many_pages_open(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    web = another_web(COMPANION_PAGES_PER_ADDRESS="1")
+    async with Page(web.socket_url, people.rosa.sign_in(web.url)) as page:
+        assert (await page.next())["type"] == "hello"
+        await is_turned_away(web, people.otto.sign_in(web.url))
+
+
+async def is_turned_away(web: Web, cookie: str) -> None:
+    """A drafted line, and the door is shut for good: a page does not come back by itself from this code."""
+    async with Page(web.socket_url, cookie) as page:
+        problem = await page.next()
+        assert (problem["type"], problem["code"]) == ("problem", "too_many_pages")
+        assert problem["line"].startswith("This chat is open in many places.")
+        assert await page.close_code() == 4403
+
+
 async def whole_turn(web: Web, people: People, name: str) -> str:
     person = people.participant(name)
     async with Page(web.socket_url, person.sign_in(web.url)) as page:

@@ -43,6 +43,8 @@ const composer = new Composer({
 function heard(frame) {
   if (over) return;
   if (frame.type === "accepted") return accepted(frame);
+  // Comes before any hello, and then the door is shut: it stands where the line's own words do.
+  if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
   if (frame.type === "problem") return composer.problem(frame.line, frame.code);
   if (frame.type === "hello" && !mine(frame.conversation.id)) return somebodyElse();
   note(turns.take(frame));
