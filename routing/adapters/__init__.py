@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import httpx
 
+from routing.adapters.anthropic import AnthropicAdapter
 from routing.adapters.openai import OpenAIAdapter
 from routing.contracts import Adapter
 
@@ -13,4 +14,7 @@ def build_adapters(client: httpx.AsyncClient, *, gather_s: float = 0.0) -> Mappi
 
     After a word, more may gather until the event loop's clock next reaches a multiple of `gather_s` seconds.
     """
-    return {"openai": OpenAIAdapter(client, gather_s=gather_s)}
+    return {
+        "openai": OpenAIAdapter(client, gather_s=gather_s),
+        "anthropic": AnthropicAdapter(client, gather_s=gather_s),
+    }

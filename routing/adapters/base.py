@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
@@ -15,6 +14,7 @@ import httpx
 
 from routing import classify
 from routing.adapters.deadlines import Deadlines
+from routing.adapters.reader import Ending
 from routing.adapters.translate import class_of, code_of
 from routing.adapters.transport import NOTE, Note
 from routing.contracts import Ask, Clocks, Finished, Lane, Words
@@ -27,15 +27,6 @@ READ_WHOLE = 8 * 1024
 """Bytes in one read from which on a provider floods us, and nothing needs to gather."""
 REPLY_LIMIT = 32 * 1024 * 1024
 """Bytes of one answer. No reply is this long; a stream that is has run wild."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
-    """How a stream ended, as its wire understood it."""
-
-    failure: FailureClass | None
-    code: str | None = None
-    truncated: bool = False
 
 
 class Reader(Protocol):

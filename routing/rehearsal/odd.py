@@ -2,28 +2,31 @@
 
 from collections.abc import Iterable
 
-from routing.rehearsal.wire_openai import OpenAIWire
+from routing.rehearsal.wires import Wire
+
+_SAID = {
+    "nul": " a\0b",
+    "separators": " a\u2028b\u2029c\x85d\x0be",
+    "split_utf8": " ✓ 👩🏽‍🚀 שלום",
+}
+_ESCAPED = {"lone_surrogate": (" \ud83c?",), "split_surrogate": (" \ud83c", "\udf0d")}
+_BYTES = {
+    "comments": b": a comment\n\n:\n\n",
+    "unknown_events": b'event: telemetry\nid: 7\nretry: 10\ndata: {"not":"ours"}\n\nnonsense\n\ndata\n\n',
+}
 
 
-def odd_events(wire: OpenAIWire, odd: Iterable[str]) -> list[bytes]:
+def odd_events(wire: Wire, odd: Iterable[str]) -> list[bytes]:
     """Events to slip in after the first word."""
-    events = {
-        "comments": b": a comment\n\n:\n\n",
-        "unknown_events": b'event: telemetry\nid: 7\nretry: 10\ndata: {"not":"ours"}\n\nnonsense\n\ndata\n\n',
-        "empty_choices": wire.usage(),
-        "no_delta": wire.without_delta(),
-        "null_content": wire.delta({"content": None}) + wire.delta({}) + wire.words(""),
-        "lone_surrogate": wire.delta({"content": " \ud83c?"}, escaped=True),
-        "split_surrogate": wire.delta({"content": " \ud83c"}, escaped=True)
-        + wire.delta({"content": "\udf0d"}, escaped=True),
-        "nul": wire.words(" a\0b"),
-        "separators": wire.words(" a\u2028b\u2029c\x85d\x0be"),
-        "split_utf8": wire.words(" ✓ 👩🏽‍🚀 שלום"),
-        "reasoning": wire.reasoning("hm")
-        + wire.reasoning("hm", field="reasoning")
-        + wire.delta({"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}),
-    }
-    return [events[name] for name in sorted(odd) if name in events]
+    return [events for name in sorted(odd) if (events := _events(wire, name))]
+
+
+def _events(wire: Wire, name: str) -> bytes:
+    if name in _SAID:
+        return wire.words(_SAID[name])
+    if name in _ESCAPED:
+        return b"".join(wire.words(half, escaped=True) for half in _ESCAPED[name])
+    return _BYTES.get(name) or wire.odd(name)
 
 
 def transformed(events: bytes, odd: Iterable[str]) -> list[bytes]:

@@ -13,7 +13,7 @@ from routing.rehearsal.http import Connection
 from routing.rehearsal.odd import odd_events, transformed
 from routing.rehearsal.record import Asked
 from routing.rehearsal.script import pieces as in_words
-from routing.rehearsal.wire_openai import OpenAIWire
+from routing.rehearsal.wires import Wire
 
 _SETTLE_S = 0.03
 """Before a reset: the words sent so far reach the reader first, so that a test knows how many arrived."""
@@ -30,7 +30,7 @@ class Pace:
 class Play:
     """One streamed answer. `perform` returns how it ended, in the words of the record."""
 
-    def __init__(self, out: Connection, wire: OpenAIWire, *, fault: Fault, asked: Asked, pace: Pace) -> None:
+    def __init__(self, out: Connection, wire: Wire, *, fault: Fault, asked: Asked, pace: Pace) -> None:
         self._out, self._wire, self._fault, self._asked = out, wire, fault, asked
         self._first_s = pace.first_word_s if fault.first_word_s is None else fault.first_word_s
         self._word_s = pace.word_s if fault.pace_ms is None else fault.pace_ms / 1000

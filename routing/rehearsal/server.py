@@ -4,21 +4,20 @@ import asyncio
 import itertools
 import json
 import time
-from typing import Any
 
 from pydantic import ValidationError
 
-from routing.rehearsal import wire_openai
 from routing.rehearsal.error_bodies import ERROR_BODIES
 from routing.rehearsal.faults import Fault, Order, directive
 from routing.rehearsal.http import Connection, Request
 from routing.rehearsal.play import Pace, Play, reply_pieces
 from routing.rehearsal.record import Asked, Record
 from routing.rehearsal.script import name_in, reply
+from routing.rehearsal.wires import WIRES, read_request
 
-WIRES = {wire_openai.PATH: wire_openai.OpenAIWire}
-"""The wires it speaks, by the path they are asked at."""
 MODEL = "rehearsal-1"
+_KEYS = frozenset({"authorization", "x-api-key"})
+"""Headers that carry a key. It is noted that one came, never which."""
 
 
 class Provider:
@@ -54,18 +53,20 @@ class Provider:
     async def _complete(self, request: Request, out: Connection) -> None:
         try:
             body = json.loads(request.body)
-            messages = [(str(m["role"]), _text(m["content"])) for m in body["messages"]]
+            messages = read_request(request.path, request.headers, body)
             question = [text for role, text in messages if role == "user"][-1]
         except (ValueError, LookupError, TypeError):
-            out.whole(400, {"Content-Type": "application/json"}, ERROR_BODIES["bad_request"])
+            out.whole(
+                400, {"Content-Type": "application/json"}, ERROR_BODIES[WIRES[request.path].bad_request]
+            )
             return
         asked = self.record.open(
             request_id=request.headers.get("x-request-id", ""),
             model=str(body.get("model", MODEL)),
-            messages=body["messages"],
+            messages=[{"role": role, "content": text} for role, text in messages],
             streamed=bool(body.get("stream")),
-            key_sent="authorization" in request.headers,
-            headers={k: v for k, v in request.headers.items() if k not in ("authorization", "x-api-key")},
+            key_sent=not _KEYS.isdisjoint(request.headers),
+            headers={k: v for k, v in request.headers.items() if k not in _KEYS},
         )
         how = "client_closed"
         try:
@@ -136,10 +137,3 @@ class Provider:
         else:
             self._orders.append(order)
             out.json(200, {"orders": len(self._orders)})
-
-
-def _text(content: Any) -> str:
-    """A message's text, whether it is a string or a list of parts."""
-    if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if part.get("type") == "text")

@@ -7,9 +7,10 @@ PATH = "/v1/chat/completions"
 
 
 class OpenAIWire:
-    """One answer's bytes. Another wire offers the same methods, and `server.WIRES` names it by its path."""
+    """One answer's bytes; see `wires.Wire`."""
 
     content_type = "text/event-stream; charset=utf-8"
+    bad_request = "bad_request"
 
     def __init__(self, *, reference: str, model: str, created: int) -> None:
         self._head = {
@@ -29,8 +30,8 @@ class OpenAIWire:
         body = json.dumps(delta, ensure_ascii=escaped)
         return self._before + body.encode("utf-8") + self._after
 
-    def words(self, text: str) -> bytes:
-        return self.delta({"content": text})
+    def words(self, text: str, *, escaped: bool = False) -> bytes:
+        return self.delta({"content": text}, escaped=escaped)
 
     def refusal(self, text: str) -> bytes:
         return self.delta({"refusal": text})
@@ -42,9 +43,6 @@ class OpenAIWire:
         delta = {"content": text} if text is not None else {}
         return self._event({"index": 0, "delta": delta, "finish_reason": reason})
 
-    def without_delta(self) -> bytes:
-        return self._event({"index": 0, "finish_reason": None})
-
     def usage(self) -> bytes:
         chunk = {**self._head, "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
         return b"data: " + json.dumps(chunk).encode() + b"\n\n"
@@ -54,6 +52,20 @@ class OpenAIWire:
 
     def ping(self) -> bytes:
         return b": keep-alive\n\n"
+
+    def odd(self, name: str) -> bytes:
+        """Odd but lawful events of this wire, by the name the fault has for them."""
+        match name:
+            case "empty_choices":
+                return self.usage()
+            case "no_delta":
+                return self._event({"index": 0, "finish_reason": None})
+            case "null_content":
+                return self.delta({"content": None}) + self.delta({}) + self.words("")
+            case "reasoning":
+                details = {"content": "", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}
+                return self.reasoning("hm") + self.reasoning("hm", field="reasoning") + self.delta(details)
+        return b""
 
     def error(self, body: bytes, *, event: str) -> bytes:
         """An error object inside the stream, in one of the three ways servers have put it there."""

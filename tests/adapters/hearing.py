@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from routing.adapters.openai import OpenAIAdapter
+from routing.adapters import build_adapters
 from routing.contracts import Ask, Clocks, Finished, Lane, Message, Words
 from routing.errors import CallFailed
 
@@ -54,7 +54,8 @@ async def hear(client: httpx.AsyncClient, lane: Lane, *, ask: Ask = ASK, clocks:
     heard, loop = Heard(), asyncio.get_running_loop()
     began = loop.time()
     try:
-        async with aclosing(OpenAIAdapter(client).stream(lane, ask, clocks)) as events:
+        adapter = build_adapters(client)[lane.adapter]
+        async with aclosing(adapter.stream(lane, ask, clocks)) as events:  # type: ignore[type-var]
             async for event in events:
                 assert heard.finished is None, "nothing may come after Finished"
                 if isinstance(event, Words):

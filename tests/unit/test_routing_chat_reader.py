@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.adapters.base import Ending
 from routing.adapters.openai import ChatReader
+from routing.adapters.reader import Ending
 from routing.errors import FailureClass as F
 
 

@@ -1,0 +1,111 @@
+"""Messages: the wire of Anthropic. Blocks within a message; errors and pings may come anywhere under status 200."""
+
+import json
+from typing import Any
+
+from routing.adapters.base import HttpAdapter
+from routing.adapters.reader import Ending, StreamReader
+from routing.contracts import Ask, Lane
+from routing.errors import FailureClass
+
+VERSION = "2023-06-01"
+_STOPS = {
+    "end_turn": Ending(failure=None),
+    "stop_sequence": Ending(failure=None),
+    "max_tokens": Ending(failure=None, truncated=True),
+    "model_context_window_exceeded": Ending(failure=None, truncated=True),
+    # May come after visible words, which stand then.
+    "refusal": Ending(failure=FailureClass.REFUSED, code="refusal"),
+}
+_EVENTS = frozenset(
+    {
+        "message",
+        "error",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "message_delta",
+        "message_stop",
+    }
+)
+
+
+class AnthropicAdapter(HttpAdapter):
+    """The adapter of messages."""
+
+    def url(self, lane: Lane) -> str:
+        return lane.base_url.rstrip("/") + "/messages"
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        version = {"anthropic-version": VERSION}
+        return version if key is None else version | {"x-api-key": key}
+
+    def body(self, lane: Lane, ask: Ask) -> bytes:
+        # Here the character stands beside the messages, which begin with the user.
+        system = "\n\n".join(message.text for message in ask.messages if message.role == "system")
+        messages = [
+            {"role": message.role, "content": message.text}
+            for message in ask.messages
+            if message.role != "system"
+        ]
+        sent: dict[str, Any] = {
+            "model": lane.model,
+            "max_tokens": ask.max_tokens,
+            "messages": messages,
+            "stream": True,
+        }
+        if system:
+            sent["system"] = system
+        return json.dumps(sent).encode()
+
+    def reader(self) -> "MessagesReader":
+        return MessagesReader()
+
+
+class MessagesReader(StreamReader):
+    """PURE. Reads one streamed message."""
+
+    def reads(self, name: str) -> bool:
+        return name in _EVENTS
+
+    def object(self, found: dict[str, Any], said: list[str]) -> None:
+        match found.get("type"):
+            case "message_start":
+                self.named(_part(found, "message").get("model"))
+            case "content_block_start":
+                self._block(_part(found, "content_block"), said)
+            case "content_block_delta":
+                self._block(_part(found, "delta"), said)
+            case "message_delta":
+                self._stopped(_part(found, "delta").get("stop_reason"), said)
+            case "message_stop":
+                # The reason comes before it. Without one this proves as little as the end of the body.
+                self.fail(FailureClass.INCOMPLETE, "stop_without_reason")
+
+    def whole(self, found: dict[str, Any], said: list[str]) -> None:
+        if found.get("type") != "message":
+            return
+        self.named(found.get("model"))
+        content = found.get("content")
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict):
+                self._block(block, said)
+        self._stopped(found.get("stop_reason"), said)
+
+    def _block(self, block: dict[str, Any], said: list[str]) -> None:
+        match block.get("type"):
+            case "text" | "text_delta":
+                text = block.get("text")
+                if isinstance(text, str):
+                    said.append(text)
+            case "thinking" | "thinking_delta" | "redacted_thinking" | "signature_delta":
+                self.reasoned = True
+
+    def _stopped(self, reason: Any, said: list[str]) -> None:
+        if reason is not None:
+            self.finish(_STOPS.get(reason) if isinstance(reason, str) else None, reason, said)
+
+
+def _part(found: dict[str, Any], key: str) -> dict[str, Any]:
+    part = found.get(key)
+    return part if isinstance(part, dict) else {}

@@ -1,0 +1,153 @@
+"""The official client libraries read the rehearsal provider's streams without complaint: our double is honest."""
+
+from collections.abc import AsyncIterator
+
+import anthropic
+import openai
+import pytest
+
+from tests.processes import Rehearsal
+
+QUESTION = "I did not sleep."
+SAID = {"say": "Nights can feel long, שלום 👩🏽‍🚀.", "pace_ms": 0, "first_word_s": 0, "reasoning": 2}
+
+
+@pytest.fixture
+async def chat(provider: Rehearsal) -> AsyncIterator[openai.AsyncOpenAI]:
+    plain = openai.DefaultAsyncHttpxClient(trust_env=False, verify=False)
+    async with openai.AsyncOpenAI(
+        api_key="none", base_url=provider.url, http_client=plain, max_retries=0
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+async def messages(provider: Rehearsal) -> AsyncIterator[anthropic.AsyncAnthropic]:
+    plain = anthropic.DefaultAsyncHttpxClient(trust_env=False, verify=False)
+    root = provider.url.removesuffix("/v1")
+    async with anthropic.AsyncAnthropic(
+        api_key="none", base_url=root, http_client=plain, max_retries=0
+    ) as client:
+        yield client
+
+
+async def test_the_openai_client_reads_a_stream_to_its_finish(
+    chat: openai.AsyncOpenAI, provider: Rehearsal
+) -> None:
+    provider.will(SAID)
+    stream = await chat.chat.completions.create(
+        model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
+    )
+    said, finishes = "", []
+    async for chunk in stream:
+        for choice in chunk.choices:
+            said += choice.delta.content or ""
+            finishes.append(choice.finish_reason)
+    assert said == SAID["say"]
+    assert [reason for reason in finishes if reason] == ["stop"]
+
+
+async def test_the_openai_client_reads_a_whole_answer(chat: openai.AsyncOpenAI) -> None:
+    answer = await chat.chat.completions.create(
+        model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}]
+    )
+    assert answer.choices[0].finish_reason == "stop"
+    assert len((answer.choices[0].message.content or "").split()) > 20
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (400, "bad_request", openai.BadRequestError),
+        (401, "invalid_key", openai.AuthenticationError),
+        (404, "model_not_found", openai.NotFoundError),
+        (429, "rate_limit", openai.RateLimitError),
+        (503, "server_error", openai.InternalServerError),
+    ],
+)
+async def test_the_openai_client_knows_every_error(
+    chat: openai.AsyncOpenAI, provider: Rehearsal, *, status: int, error: str, expected: type[Exception]
+) -> None:
+    provider.will({"status": status, "error": error})
+    with pytest.raises(expected):
+        await chat.chat.completions.create(
+            model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
+        )
+
+
+async def test_the_openai_client_raises_an_error_inside_a_stream(
+    chat: openai.AsyncOpenAI, provider: Rehearsal
+) -> None:
+    provider.will({"error": "server_error", "after": 3, "pace_ms": 0})
+    stream = await chat.chat.completions.create(
+        model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
+    )
+    with pytest.raises(openai.APIError):
+        _ = [chunk async for chunk in stream]
+
+
+async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
+    messages: anthropic.AsyncAnthropic, provider: Rehearsal
+) -> None:
+    provider.will(SAID)
+    async with messages.messages.stream(
+        model="rehearsal-1",
+        max_tokens=400,
+        system="You are Robin.",
+        messages=[{"role": "user", "content": QUESTION}],
+    ) as stream:
+        said = "".join([text async for text in stream.text_stream])
+        whole = await stream.get_final_message()
+    assert said == SAID["say"]
+    assert whole.stop_reason == "end_turn"
+    assert [block.type for block in whole.content] == ["thinking", "text"]
+    assert whole.model == "rehearsal-1"
+
+
+async def test_the_anthropic_client_reads_a_whole_answer(messages: anthropic.AsyncAnthropic) -> None:
+    answer = await messages.messages.create(
+        model="rehearsal-1", max_tokens=400, messages=[{"role": "user", "content": QUESTION}]
+    )
+    assert answer.stop_reason == "end_turn"
+    assert answer.content[0].type == "text"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (400, "anthropic_invalid", anthropic.BadRequestError),
+        (401, "anthropic_authentication", anthropic.AuthenticationError),
+        (429, "anthropic_rate_limit", anthropic.RateLimitError),
+        (529, "anthropic_overloaded", anthropic.InternalServerError),
+    ],
+)
+async def test_the_anthropic_client_knows_every_error(
+    messages: anthropic.AsyncAnthropic,
+    provider: Rehearsal,
+    *,
+    status: int,
+    error: str,
+    expected: type[Exception],
+) -> None:
+    provider.will({"status": status, "error": error})
+    with pytest.raises(expected):
+        await messages.messages.create(
+            model="rehearsal-1",
+            max_tokens=400,
+            messages=[{"role": "user", "content": QUESTION}],
+            stream=True,
+        )
+
+
+async def test_the_anthropic_client_raises_an_error_inside_a_stream(
+    messages: anthropic.AsyncAnthropic, provider: Rehearsal
+) -> None:
+    provider.will({"error": "anthropic_overloaded", "after": 3, "pace_ms": 0})
+    stream = await messages.messages.create(
+        model="rehearsal-1",
+        max_tokens=400,
+        messages=[{"role": "user", "content": QUESTION}],
+        stream=True,
+    )
+    with pytest.raises(anthropic.APIStatusError):
+        _ = [event async for event in stream]

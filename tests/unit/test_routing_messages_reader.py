@@ -1,0 +1,105 @@
+"""What the messages wire says, whatever the bytes."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from routing.adapters.anthropic import MessagesReader
+from routing.adapters.reader import Ending
+from routing.errors import FailureClass as F
+
+
+def read(*pieces: bytes) -> tuple[str, Ending | None]:
+    """All text and the ending, as a caller of the adapter would get them."""
+    reader, text = MessagesReader(), ""
+    for piece in pieces:
+        text += reader.feed(piece)
+        if reader.ending is not None:
+            return text, reader.ending
+    text += reader.close()
+    return text, reader.ending
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def say(text: str) -> bytes:
+    return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+
+def stop(reason: Any = "end_turn") -> bytes:
+    return event("message_delta", delta={"stop_reason": reason})
+
+
+@given(st.lists(st.text(), min_size=1), st.lists(st.integers(0, 2000)))
+def test_text_and_ending_are_the_same_wherever_the_bytes_are_cut(texts: list[str], cuts: list[int]) -> None:
+    stream = b"".join(map(say, texts)) + stop()
+    places = sorted({min(cut, len(stream)) for cut in cuts})
+    pieces = [stream[a:b] for a, b in zip([0, *places], [*places, len(stream)], strict=True)]
+    assert read(*pieces) == read(stream)
+
+
+@given(st.lists(st.binary(max_size=80)))
+def test_no_bytes_make_it_fail(pieces: list[bytes]) -> None:
+    _, ending = read(*pieces)
+    assert ending is not None
+    assert ending.failure is not None
+
+
+_KEYS = [
+    "type",
+    "delta",
+    "text",
+    "stop_reason",
+    "content_block",
+    "message",
+    "content",
+    "model",
+    "index",
+    "error",
+]
+_TYPES = ["message_start", "content_block_delta", "message_delta", "text_delta", "text", "message"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(_TYPES),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(_KEYS), inner),
+    max_leaves=15,
+)
+
+
+@given(JSON, st.sampled_from(["content_block_delta", "message_delta", "message_start", "error", "message"]))
+def test_no_object_makes_it_fail(found: Any, name: str) -> None:
+    _, ending = read(f"event: {name}\ndata: {json.dumps(found)}\n\n".encode())
+    assert ending is not None
+
+
+@pytest.mark.parametrize("name", ["ping", "content_block_stop", "telemetry", "vendor_event"])
+def test_an_event_that_is_not_about_the_reply_is_passed_over_whatever_is_in_it(name: str) -> None:
+    other = f"event: {name}\ndata: not json at all\n\n".encode()
+    assert read(say("Yes."), other, stop()) == ("Yes.", Ending(failure=None))
+
+
+def test_text_that_comes_with_the_start_of_its_block_is_said() -> None:
+    start = event("content_block_start", index=0, content_block={"type": "text", "text": "Well, "})
+    assert read(start, say("yes."), stop())[0] == "Well, yes."
+
+
+def test_a_stop_without_a_reason_is_incomplete() -> None:
+    assert read(say("Yes."), stop(None), event("message_stop")) == (
+        "Yes.",
+        Ending(failure=F.INCOMPLETE, code="stop_without_reason"),
+    )
+
+
+def test_thinking_and_tools_are_progress_and_never_words() -> None:
+    thinking = event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"})
+    tool = event("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": "{}"})
+    reader = MessagesReader()
+    assert reader.feed(thinking) == ""
+    assert reader.reasoned
+    assert reader.feed(tool) == ""
+    assert not reader.reasoned
+    assert read(thinking, tool, stop()) == ("", Ending(failure=F.EMPTY, code="end_turn"))
