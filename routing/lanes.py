@@ -32,15 +32,35 @@ class Routing:
         return len(lanes) > 1 and len({lane.failure_domain for lane in lanes}) == 1
 
 
+REHEARSAL = {
+    "rehearsal": "rehearsal-1",
+    "rehearsal_second": "rehearsal-2",
+    "rehearsal_local": "rehearsal-local",
+}
+"""The lanes without a file, and what each asks for: one program serves them all, and tells them apart by the model."""
+
+
 def rehearsal_routing(base_url: str) -> Routing:
-    """The default without a file: the rehearsal provider is the only lane."""
-    lane = Lane(
-        name="rehearsal",
+    """The default without a file: every lane leads to the rehearsal provider, so all of it can be tried with no key."""
+    names = tuple(REHEARSAL)
+    lanes = {name: _rehearsal_lane(name, base_url) for name in names}
+    presets = (
+        Preset(name=NORMAL, chain=names[:1]),
+        Preset(name="pin_second", chain=names[1:2]),
+        Preset(name="drop_first", chain=names[1:]),
+        Preset(name="local_only", chain=names[2:], marking="reduced", ceiling=8),
+    )
+    return _routing(lanes, {preset.name: preset for preset in presets})
+
+
+def _rehearsal_lane(name: str, base_url: str) -> Lane:
+    return Lane(
+        name=name,
         adapter="openai",
         base_url=base_url,
-        model="rehearsal-1",
+        model=REHEARSAL[name],
         api_key_env=None,
-        failure_domain="this-machine",
+        failure_domain=name,
         region="here",
         context_tokens=32_000,
         max_in_flight=500,
@@ -48,7 +68,6 @@ def rehearsal_routing(base_url: str) -> Routing:
         first_word_ms=8_000,
         idle_ms=10_000,
     )
-    return _routing({lane.name: lane}, {NORMAL: Preset(name=NORMAL, chain=(lane.name,))})
 
 
 def load(path: Path) -> Routing:

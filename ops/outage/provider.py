@@ -53,9 +53,13 @@ class RehearsalProvider:
 
     async def asked(self, text: str) -> list[str]:
         """The last message of every request that had this text in it, oldest first."""
-        requests = await self._get("asked")
-        last = [request["messages"][-1]["content"] for request in requests]
+        last = [request["messages"][-1]["content"] for request in await self.requests()]
         return [message for message in last if text in message]
+
+    async def requests(self) -> list[dict[str, Any]]:
+        """Every request as the provider recorded it, oldest first."""
+        requests: list[dict[str, Any]] = await self._get("asked")
+        return requests
 
     async def _get(self, door: str) -> Any:
         async with self._client.get(f"{self._address}/{door}", timeout=PATIENCE) as answer:

@@ -17,8 +17,10 @@ from companion.process import Process
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
+from ops.lanes.board import concerns_of
 from ops.last_known_good import LastKnownGood
 from ops.routing_store import RoutingStore
+from ops.selecting import Selector
 from personas.load import load
 from personas.schema import Persona, system_prompt
 from routing import lanes
@@ -114,6 +116,13 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         alongside=(store.run, book.run, watch.run),
     )
     return process
+
+
+def build_selector(routing: lanes.Routing) -> Selector:
+    """Selects presets for people: on pages and in commands."""
+    return Selector(
+        routing, concerns_of=concerns_of(routing), copy_version=lambda: build_copy(routing).version
+    )
 
 
 def build_copy(routing: lanes.Routing) -> LastKnownGood:

@@ -121,8 +121,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
 
 def test_the_default_has_the_rehearsal_provider_alone() -> None:
     routing = rehearsal_routing("http://127.0.0.1:1234/v1")
-    assert [lane.base_url for lane in routing.lanes.values()] == ["http://127.0.0.1:1234/v1"]
+    assert {lane.base_url for lane in routing.lanes.values()} == {"http://127.0.0.1:1234/v1"}
     assert routing.presets["normal"].chain == ("rehearsal",)
+
+
+def test_the_default_has_a_preset_of_every_kind_whose_heads_can_be_told_apart() -> None:
+    routing = rehearsal_routing("http://127.0.0.1:1234/v1")
+    assert list(routing.presets) == ["normal", "pin_second", "drop_first", "local_only"]
+    assert len({lane.model for lane in routing.lanes.values()}) == len(routing.lanes)
+    assert (routing.presets["local_only"].marking, routing.presets["local_only"].ceiling) == ("reduced", 8)
 
 
 def test_a_routing_cannot_be_changed() -> None:

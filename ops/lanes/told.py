@@ -1,0 +1,158 @@
+"""How things stand on the lanes, as lines for a terminal and as a document for programs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from ops.desk.telling import clock, span, still
+from ops.lanes.board import Board, Standing, for_status
+from routing.lanes import Routing
+from routing.selection import Selection, to_document
+
+STATES: Mapping[str, str] = {
+    "closed": "is called",
+    "open": "is left alone: it failed",
+    "half_open": "is being tried again",
+    "resting": "is left alone: it asked for that",
+}
+"""What each state of a breaker means for the lane."""
+
+
+def text(seen: Board, routing: Routing) -> str:
+    """Everything, for a person at a terminal. What people wrote cannot steer the terminal."""
+    return "\n".join(_lines(seen, routing))
+
+
+def document(seen: Board, routing: Routing) -> dict[str, Any]:
+    """The same for programs."""
+    presets = {
+        name: {"chain": list(preset.chain), "marking": preset.marking, "ceiling": preset.ceiling}
+        for name, preset in routing.presets.items()
+    }
+    return {
+        **for_status(seen),
+        "selected": to_document(seen.newest) if seen.newest.version else None,
+        "lanes": {lane.lane: _plain(asdict(lane)) for lane in seen.lanes},
+        "presets": presets,
+        "processes": [asdict(one) for one in seen.serving],
+    }
+
+
+def line_of(chosen: Selection) -> str:
+    """A selection in the history."""
+    until = f", until {clock(chosen.expires_at)}" if chosen.expires_at else ""
+    return (
+        f"{chosen.version:>4}  {clock(chosen.at)}  {chosen.preset}, selected by {still(chosen.by)}{until}: "
+        f"{still(chosen.reason)}"
+    )
+
+
+def left(seen: Board) -> str:
+    """How long what is in force lasts, in words; empty if it does not end."""
+    ends = seen.in_force.expires_at
+    return span(round((ends - seen.now).total_seconds())) if ends and seen.is_pinned else ""
+
+
+def ago(moment: datetime | None, now: datetime) -> str:
+    """How long ago, in words."""
+    if moment is None:
+        return "never"
+    seconds = max(0, round((now - moment).total_seconds()))
+    if seconds < 120:
+        return f"{seconds} seconds ago"
+    if seconds < 7200:
+        return f"{seconds // 60} minutes ago"
+    return f"{seconds // 3600} hours ago" if seconds < 172_800 else f"{seconds // 86_400} days ago"
+
+
+def drill(lane: Standing, now: datetime) -> str:
+    """What its last drill said."""
+    if lane.drill_at is None:
+        return "never drilled"
+    if lane.is_trusted:
+        return f"drill passed {ago(lane.drill_at, now)}"
+    return f"NOT TRUSTED: its drill failed ({lane.drill_failure or 'no reply'}) {ago(lane.drill_at, now)}"
+
+
+def first_words(lane: Standing) -> str:
+    """Its times to the first word in the last hour."""
+    if lane.first_word_p50_ms is None:
+        return "no reply in the last hour"
+    return f"first word {lane.first_word_p50_ms} ms for half, {lane.first_word_p95_ms} ms for 95 of 100"
+
+
+def _lines(seen: Board, routing: Routing) -> Iterator[str]:
+    chosen = seen.in_force
+    if chosen.version == 0:
+        yield f"In force: {seen.preset}. Nothing has been selected yet."
+    else:
+        yield f"In force: {seen.preset} (version {chosen.version})"
+        yield f"  selected by {still(chosen.by)} at {clock(chosen.at)}: {still(chosen.reason)}"
+    if chosen.expires_at and seen.is_pinned:
+        yield f"  until {clock(chosen.expires_at)}: {left(seen)} more; then normal by itself"
+    elif chosen.expires_at:
+        yield f"  {chosen.preset} was over at {clock(chosen.expires_at)}"
+    if seen.newest.version != chosen.version:
+        yield (
+            f"  NOT IN FORCE: version {seen.newest.version} ({still(seen.newest.preset)}) makes no sense to "
+            "this release. Select a preset that it has."
+        )
+    yield ""
+    yield "Lanes (the number is the place in the chain in force):"
+    for lane in sorted(seen.lanes, key=lambda one: one.place or 99):
+        yield from _lane(lane, seen.now)
+    yield ""
+    yield "Presets:"
+    for name, preset in routing.presets.items():
+        marks = [f"at most {preset.ceiling} turns at once"] * (preset.ceiling is not None)
+        marks += ["replies are marked as reduced"] * (preset.marking == "reduced")
+        yield f"  {name:<14} {' then '.join(preset.chain)}{'; ' if marks else ''}{', '.join(marks)}"
+    yield ""
+    yield _processes(seen)
+
+
+def _lane(lane: Standing, now: datetime) -> Iterator[str]:
+    place = f"{lane.place}." if lane.place else "  "
+    yield (
+        f"  {place} {lane.lane:<18} {STATES[lane.state]}"
+        f"{f' until {clock(lane.until)}' if lane.until else ''}; last answered {ago(lane.last_answered_at, now)}"
+    )
+    failures = f"; {lane.failures} failures count now" if lane.failures else ""
+    yield f"     {'':<18} {first_words(lane)}; {drill(lane, now)}{failures}"
+
+
+def _processes(seen: Board) -> str:
+    if not seen.serving:
+        return "Web processes: none is running."
+    if not seen.behind:
+        return f"Web processes: {len(seen.serving)}, and every one serves version {seen.in_force.version}."
+    told = ", ".join(f"{one.process[:8]} serves version {one.version}" for one in seen.behind)
+    return (
+        f"Web processes: {len(seen.serving)}; {told}. They follow within ten seconds, or their log says why."
+    )
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
+    }
+
+
+def length(text_of: str) -> timedelta:
+    """A length of time as people write it: 45m, 4h, 1h30m, 2d. Raises ValueError."""
+    seconds, number = 0, ""
+    for letter in text_of.strip().lower():
+        if letter.isascii() and letter.isdigit() and len(number) < 6:
+            number += letter
+        elif letter in _UNITS and number:
+            seconds += int(number) * _UNITS[letter]
+            number = ""
+        else:
+            raise ValueError("write it as 45m, 4h, 1h30m or 2d")
+    if number or not seconds:
+        raise ValueError("write it as 45m, 4h, 1h30m or 2d")
+    return timedelta(seconds=seconds)
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -1,0 +1,168 @@
+"""`manage.py route show|select|revert|history|measure`: which chain is in force, and moving traffic to another."""
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+
+from ops import selecting
+from ops.lanes import told
+from ops.lanes.board import board
+from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
+from routing.errors import RoutingFileInvalid
+from routing.lanes import Routing
+from routing.selection import Selection, to_document
+
+SAID_NO = 3
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows which preset is in force and how the lanes are, selects another, or goes back to normal. "
+        "Every process follows within a second; nothing restarts, and replies that run end where they began. "
+        "Anything but normal ends by itself after four hours. "
+        "Exit code 0: done; 1: nothing was changed; 3: it takes a second yes, which was not given."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        commands = parser.add_subparsers(
+            dest="do", required=True, metavar="show|select|revert|history|measure"
+        )
+        parts = {
+            "show": "what is in force, each lane, each preset, each web process",
+            "select": "send turns that start from now on along another reviewed chain",
+            "revert": "back to normal",
+            "history": "who selected what, and why",
+            "measure": "select a preset, time the first request there, go back, time that too",
+        }
+        made = {name: commands.add_parser(name, help=help) for name, help in parts.items()}
+        for part in made.values():
+            part.add_argument("--json", action="store_true", help="print one JSON object for programs")
+        for name in ("select", "measure"):
+            made[name].add_argument("preset", help="one that `route show` lists")
+        for name in ("select", "revert", "measure"):
+            made[name].add_argument("--by", required=True, metavar="WHO", help="who decides it")
+            made[name].add_argument(
+                "--reason",
+                required=name != "revert",
+                default="Back to normal.",
+                metavar="WHY",
+                help="why; no word about any participant",
+            )
+        made["select"].add_argument(
+            "--for", dest="lasts", type=_length, metavar="4h", help="how long, such as 45m, 4h or 1h30m"
+        )
+        for name in ("select", "measure"):
+            made[name].add_argument("--yes", action="store_true", help="the second yes, where it takes one")
+
+    def handle(self, *args: Any, do: str, **options: Any) -> None:
+        # Wiring reads the routing file, so it is asked late.
+        from ops.project import wiring
+
+        try:
+            routing = wiring.build_routing()
+            getattr(self, f"_{do}")(routing, wiring.build_selector(routing), options)
+        except RoutingFileInvalid as refusal:
+            raise CommandError(f"The service cannot run like this. {refusal}") from None
+        except AsksTwice as refusal:
+            raise CommandError(
+                f"Nothing was changed. {refusal} Say --yes if it is to be selected all the same.",
+                returncode=SAID_NO,
+            ) from None
+        except SelectionRefused as refusal:
+            raise CommandError(f"Nothing was changed. {refusal}") from None
+        except DatabaseError:
+            raise CommandError(
+                "Nothing was changed: the database does not answer. Every process goes on with what it serves."
+            ) from None
+
+    def _show(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        seen = board(routing)
+        self._say(told.document(seen, routing) if options["json"] else told.text(seen, routing))
+
+    def _select(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        choice = Choice(
+            preset=options["preset"],
+            by=options["by"],
+            reason=options["reason"],
+            lasts=options["lasts"],
+            seen=selecting.newest().version,
+            said_yes_twice=options["yes"],
+        )
+        try:
+            chosen = selector.select(choice)
+        except AsksTwice as refusal:
+            if not self._says_yes(refusal):
+                raise
+            chosen = selector.select(replace(choice, said_yes_twice=True))
+        self._selected(chosen, options)
+
+    def _revert(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        before = selecting.newest()
+        chosen = selector.revert(by=options["by"], reason=options["reason"])
+        if chosen.version == before.version and not options["json"]:
+            self._say("Normal is selected already. Nothing was changed.")
+        else:
+            self._selected(chosen, options)
+
+    def _history(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        rows = selecting.history(SHOWN)
+        if options["json"]:
+            self._say({"selections": [to_document(row) for row in rows]})
+            return
+        self._say("\n".join(told.line_of(row) for row in reversed(rows)) or "Nothing has been selected yet.")
+
+    def _measure(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        from ops.lanes import measure
+
+        measured = measure.measure(
+            routing,
+            selector,
+            Choice(
+                preset=options["preset"],
+                by=options["by"],
+                reason=options["reason"],
+                lasts=measure.LASTS,
+                said_yes_twice=options["yes"],
+            ),
+            state_dir=settings.COMPANION_STATE_DIR,
+        )
+        self._say(measured.document() if options["json"] else measured.text())
+        if not measured.is_in_time:
+            raise CommandError("It took longer than ten seconds, or never came.")
+
+    def _selected(self, chosen: Selection, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self._say(to_document(chosen))
+            return
+        self._say(told.line_of(chosen).strip())
+        self._say(
+            "Turns that start from now on follow it. `manage.py route show` says whether every process does."
+        )
+
+    def _says_yes(self, refusal: AsksTwice) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        for concern in refusal.concerns:
+            self.stdout.write(concern.said)
+        self.stdout.write("Select it all the same? Type yes: ", ending="")
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() == "yes"
+
+    def _say(self, what: str | dict[str, Any]) -> None:
+        self.stdout.write(what if isinstance(what, str) else json.dumps(what))
+
+
+def _length(text: str) -> timedelta:
+    try:
+        return told.length(text)
+    except ValueError as wrong:
+        raise ArgumentTypeError(str(wrong)) from None
