@@ -6,6 +6,11 @@ from celery import shared_task
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
+from django.utils.timezone import now
+
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import raise_alert
+from ops.drill import records
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +28,14 @@ def forget_processes() -> None:
         cursor.execute(FORGET)
         if cursor.rowcount:
             log.info("jobs.processes_forgotten count=%d", cursor.rowcount)
+
+
+@shared_task(name="ops.ask_for_restore_drill")
+def ask_for_restore_drill() -> None:
+    """Alert operators when a quarter has passed without a proof that a backup restores, or the last drill failed."""
+    if reason := records.unproved(settings.COMPANION_STATE_DIR, now()):
+        raise_alert(Kind.RESTORE_UNPROVED, reason)
+        log.warning("jobs.restore_unproved")
 
 
 @shared_task(name="ops.clear_sessions")

@@ -1,5 +1,6 @@
 """How Celery works here, and the whole schedule on one screen."""
 
+from celery.schedules import crontab
 from django.conf import settings
 
 broker_url = settings.VALKEY_URL
@@ -21,5 +22,6 @@ timezone = "UTC"
 
 beat_schedule = {
     "forget processes that left": {"task": "ops.forget_processes", "schedule": 60.0},
+    "ask for a restore drill": {"task": "ops.ask_for_restore_drill", "schedule": crontab(hour=7, minute=0)},
     "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
 }

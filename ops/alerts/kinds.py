@@ -24,6 +24,7 @@ class Kind(StrEnum):
     DRILL_OVERDUE = "drill_overdue"
     INVALID_DOCUMENT = "invalid_document"
     PERSONA_CHANGED = "persona_changed"
+    RESTORE_UNPROVED = "restore_unproved"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +103,11 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
             says="The character's file is another one than before: {}.",
             do="If nobody meant that, put the file of before back.",
             runbook=_NIGHT,
+        ),
+        Kind.RESTORE_UNPROVED: Meaning(
+            says="Nobody knows just now that a backup restores: {}.",
+            do="Drill last night's backup with manage.py restore_drill.",
+            runbook="restore-drill.md",
         ),
     }
 )

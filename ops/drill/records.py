@@ -52,6 +52,16 @@ def is_overdue(state_dir: Path, now: datetime) -> bool:
     return due is None or due < now
 
 
+def unproved(state_dir: Path, now: datetime) -> str | None:
+    """Why operators must be told, or None while a proof is fresh and nothing newer contradicts it."""
+    last, due = latest(state_dir), due_at(state_dir)
+    if last is not None and last.verdict in {Verdict.DIFFERENT, Verdict.LEFT_SOMETHING_BEHIND, UNREADABLE}:
+        return f"the last drill, of {last.at:%Y-%m-%d}, says {last.verdict}"
+    if due is None:
+        return "no drill has proved it yet"
+    return f"the last proof is of {due - QUARTER:%Y-%m-%d}" if due < now else None
+
+
 def for_status(state_dir: Path) -> dict[str, str | None]:
     """The `drill` part of /ops/status.json: last_at, verdict, due_at."""
     last, due = latest(state_dir), due_at(state_dir)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-TOC_ENTRY = re.compile(r"from TOC entry \d+; \d+ \d+ (?P<what>[A-Z ]+?) (?P<name>\S+ \S+)")
+TOC_ENTRY = re.compile(r"from TOC entry \d+; \d+ \d+ (?P<what>[A-Z]+(?: [A-Z]+)*) (?P<name>\S+(?: \S+)?)")
 NAME = r'"?(?P<name>[\w.$ -]{1,200}?)"?'
 
 

@@ -1,0 +1,54 @@
+"""The daily job that asks for a drill (D6)."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import open_alerts
+from ops.jobs import ask_for_restore_drill
+from ops.models import Alert
+from ops.stack.postgres import EmbeddedPostgres
+from tests.people import in_database
+
+
+@pytest.fixture
+def state(database: EmbeddedPostgres, tmp_path: Path) -> Path:
+    """A state folder, and no alert about drills."""
+    in_database(lambda: Alert.objects.filter(kind=Kind.RESTORE_UNPROVED).delete())
+    return tmp_path
+
+
+def asked(state: Path) -> list[str]:
+    """What operators read after the job has run."""
+    with override_settings(COMPANION_STATE_DIR=state):
+        in_database(ask_for_restore_drill)
+    return [told.says for told in in_database(open_alerts) if told.kind == Kind.RESTORE_UNPROVED]
+
+
+def test_operators_are_asked_while_no_drill_has_proved_anything(state: Path) -> None:
+    assert asked(state) == ["Nobody knows just now that a backup restores: no drill has proved it yet."]
+    # Asked again on the next day, it is still one alert.
+    assert len(asked(state)) == 1
+
+
+def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
+    facts = {
+        "run": "r",
+        "ended_at": datetime.now(UTC).isoformat(),
+        "verdict": "PROVED",
+        "level": "B",
+        "where": "private server",
+        "rows": 1,
+        "source_bytes": 1,
+        "restore_s": 1,
+        "expected_restore_s": {},
+        "differences": [],
+    }
+    (state / "drills").mkdir()
+    (state / "drills" / "r.json").write_text(json.dumps(facts))
+
+    assert asked(state) == []

@@ -1,0 +1,164 @@
+"""What a drill decides, without a server: direct or not, ours or not, which verdict, what was not proved."""
+
+from dataclasses import replace
+
+import pytest
+
+from ops.drill.direct import Evidence, fault
+from ops.drill.errors import ArchiveDamaged, CouldNotRun, Pooler, SourceLost, Unsettled
+from ops.drill.facts import Difference, Picture, TableSum
+from ops.drill.folder import Marker
+from ops.drill.leftovers import Found, reason_to_leave
+from ops.drill.notproved import ASIDES, Run, not_proved
+from ops.drill.rotation import abandoned, surplus
+from ops.drill.verdict import Facts, Verdict, decide
+
+DIRECT = Evidence(
+    shaken_hands_with=41, served_by=41, asked_for="live", got="live", token_sent="a", token_back="a", oid=7
+)
+NAME = "restore_drill_20260101t000000_abcd1234"
+OURS = Found(
+    name=NAME,
+    marker=Marker(run="x", source="1/live", scratch=NAME),
+    is_owned_by_us=True,
+    is_locked=False,
+)
+USED = Facts(level="A", rows_of_people=3)
+DIFFERENCE = Difference(kind="table", name="public.person", what="missing in the copy")
+
+
+def test_a_direct_connection_is_direct() -> None:
+    assert fault(DIRECT) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"served_by": 42}, "pooler"),
+        ({"token_back": None}, "setting"),
+        ({"token_back": "b"}, "setting"),
+        ({"got": "other"}, "ignored"),
+        ({"oid_expected": 8}, "just created"),
+    ],
+)
+def test_any_one_sign_is_enough_to_call_it_not_direct(change: dict[str, object], word: str) -> None:
+    assert word in (fault(replace(DIRECT, **change)) or "")  # type: ignore[arg-type]
+
+
+def test_a_leftover_is_dropped_when_everything_agrees() -> None:
+    assert reason_to_leave(OURS, source="1/live") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "source"),
+    [
+        ({"name": "another"}, "1/live"),
+        ({"is_owned_by_us": False}, "1/live"),
+        ({"is_locked": True}, "1/live"),
+        ({"marker": None}, "1/live"),
+        ({"marker": Marker(run="x", source="1/live", scratch="another")}, "1/live"),
+        ({}, "2/live"),
+    ],
+)
+def test_a_leftover_is_left_when_one_thing_disagrees(change: dict[str, object], source: str) -> None:
+    assert reason_to_leave(replace(OURS, **change), source=source)  # type: ignore[arg-type]
+
+
+def test_a_database_without_a_marker_is_ours_only_when_a_dead_run_names_it() -> None:
+    assert reason_to_leave(replace(OURS, marker=None, is_listed_by_a_dead_run=True), source="1/live") is None
+    living = replace(OURS, marker=None, is_listed_by_a_dead_run=True, is_locked=True)
+    assert reason_to_leave(living, source="1/live")
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", '{"kind": "another"}', '{"run": 1'])
+def test_a_comment_that_is_no_marker_is_none(text: str | None) -> None:
+    assert Marker.read(text) is None
+
+
+def test_a_marker_reads_back() -> None:
+    marker = Marker(run="x", source="1/live", scratch=NAME)
+
+    assert Marker.read(marker.text()) == marker
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "code"),
+    [
+        (USED, Verdict.PROVED, 0),
+        (replace(USED, level="B"), Verdict.PROVED, 0),
+        (replace(USED, level="C"), Verdict.PROCEDURE_ONLY, 0),
+        (replace(USED, rows_of_people=0), Verdict.PROCEDURE_ONLY, 0),
+        (replace(USED, differences=[DIFFERENCE]), Verdict.DIFFERENT, 1),
+        (replace(USED, rows_of_people=0, differences=[DIFFERENCE]), Verdict.DIFFERENT, 1),
+        (replace(USED, stopped=ArchiveDamaged("x")), Verdict.DIFFERENT, 1),
+        (replace(USED, stopped=CouldNotRun("x")), Verdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=Pooler("x")), Verdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=SourceLost("x")), Verdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=Unsettled("x")), Verdict.INCONCLUSIVE, 3),
+        (replace(USED, differences=[DIFFERENCE], changed_meanwhile=True), Verdict.INCONCLUSIVE, 3),
+        (replace(USED, changed_meanwhile=True), Verdict.PROVED, 0),
+        (replace(USED, left_behind=["database x"]), Verdict.LEFT_SOMETHING_BEHIND, 4),
+        (replace(USED, stopped=CouldNotRun("x"), left_behind=["x"]), Verdict.LEFT_SOMETHING_BEHIND, 4),
+        (replace(USED, differences=[DIFFERENCE], left_behind=["x"]), Verdict.DIFFERENT, 1),
+    ],
+)
+def test_a_verdict_and_its_exit_code(facts: Facts, verdict: Verdict, code: int) -> None:
+    assert decide(facts) == verdict
+    assert decide(facts).exit_code == code
+
+
+def picture(rows: int = 3, **asides: int) -> Picture:
+    return Picture(
+        tables={
+            "public.person": TableSum(rows=rows, buckets={}),
+            "public.empty": TableSum(rows=0, buckets={}),
+        },
+        catalogue={},
+        ledger=(),
+        sequences={},
+        asides=asides,
+    )
+
+
+WHOLE = Run(level="A", where="private server", no_owner=False, source=picture(), bytes=5_000_000_000)
+
+
+def test_what_is_never_proved_is_always_said() -> None:
+    said = " ".join(not_proved(WHOLE))
+
+    for word in ("roles", "media", "point-in-time", "kept elsewhere", "secrets", "start on the copy"):
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"level": "A"}, "last night's backup"),
+        ({"level": "B"}, "exchanged"),
+        ({"level": "C"}, "equals anything"),
+        ({"no_owner": True}, "owners and grants"),
+        ({"where": "same server"}, "server of its own"),
+        ({"where": "private server"}, "machine you would really use"),
+        ({"bytes": 4_000_000}, "4 MB"),
+        ({"source": None}, "anything at all"),
+        ({}, "1 tables without a row: public.empty"),
+        *[({"source": picture(**{name: 2})}, f"2 {name}") for name in ASIDES],
+    ],
+)
+def test_what_else_was_not_proved_is_computed(change: dict[str, object], word: str) -> None:
+    assert word in " ".join(not_proved(replace(WHOLE, **change)))  # type: ignore[arg-type]
+
+
+def test_a_target_of_ones_own_is_not_said_to_be_unproved() -> None:
+    said = " ".join(not_proved(replace(WHOLE, where="target")))
+
+    assert "server of its own" not in said and "machine you would really use" not in said
+
+
+def test_rotation_takes_the_oldest_of_our_own_whole_backups() -> None:
+    names = ["companion-3", "photos", "companion-1", "companion-2", "companion-0.partial", ".lock"]
+
+    assert surplus(names, keep=2) == ["companion-1"]
+    assert surplus(names, keep=0) == []
+    assert surplus(names, keep=9) == []
+    assert abandoned(names, own="") == ["companion-0.partial"]

@@ -1,0 +1,212 @@
+"""What a drill reads and says: addresses without secrets, complaints without rows, manifests, records, errors."""
+
+import inspect
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.template.loader import render_to_string
+
+from ops.drill import manifest, records
+from ops.drill.address import Address
+from ops.drill.dump import recognise
+from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
+from ops.drill.foreign import told
+from ops.drill.said import complaint
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SECRET = "hunter2"
+URL = f"postgresql://ines:{SECRET}@db.example.org:5433/live?sslmode=require"
+
+
+def test_an_address_never_shows_its_password() -> None:
+    address = Address.of(URL, setting="DIRECT_DATABASE_URL")
+
+    for text in (repr(address), str(address), address.label, repr(address.to("scratch"))):
+        assert SECRET not in text
+    assert address.label == "live at db.example.org, port 5433"
+
+
+def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c role=somebody")
+    given = Address.of(URL, setting="X").environment({"default_transaction_read_only": "on"})
+
+    assert given["PGPASSWORD"] == SECRET
+    assert (given["PGHOST"], given["PGPORT"], given["PGDATABASE"]) == ("db.example.org", "5433", "live")
+    assert given["PGSSLMODE"] == "require"
+    assert given["PGOPTIONS"] == "-c default_transaction_read_only=on"
+    assert given["LC_ALL"] == "C"
+
+
+@pytest.mark.parametrize(
+    "text", ["postgresql://ines:hunter2@h:x/", "host=a dbname", "postgresql://h/", "host=a,b dbname=c"]
+)
+def test_an_address_that_cannot_be_used_is_refused_without_being_quoted(text: str) -> None:
+    with pytest.raises(CouldNotRun, match="DIRECT_DATABASE_URL") as refusal:
+        Address.of(text, setting="DIRECT_DATABASE_URL")
+
+    assert SECRET not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "said", "is_surroundings", "is_passing"),
+    [
+        ("pg_restore: error: could not write: No space left on device", "the disk is full", True, False),
+        ('ERROR:  could not extend file "base/1/2": wrote only', "the disk is full", True, False),
+        ("ERROR:  canceling statement due to lock timeout", "a table is locked", False, True),
+        ("FATAL:  terminating connection due to administrator command", "connection", True, False),
+        ('ERROR:  role "sam x" does not exist', "role sam x does not exist", True, False),
+        ('ERROR:  extension "postgis" is not available', "extension postgis", True, False),
+        ("ERROR:  permission denied for table person", "may not read or write person", True, False),
+        ("pg_restore: error: could not read from input file: end of file", "cannot be read", False, False),
+    ],
+)
+def test_a_complaint_is_recognised(stderr: str, said: str, is_surroundings: bool, is_passing: bool) -> None:
+    found = complaint(stderr, code=1)
+
+    assert said in found.what
+    assert (found.is_surroundings, found.is_passing) == (is_surroundings, is_passing)
+
+
+def test_an_unknown_complaint_names_the_object_and_quotes_no_row() -> None:
+    stderr = (
+        "pg_restore: from TOC entry 3456; 0 16390 TABLE DATA person companion\n"
+        'pg_restore: error: COPY failed for table "person": ERROR:  bad\n'
+        'DETAIL:  Key (email)=(rosa@example.org) already exists.\nCONTEXT:  COPY person, line 3: "5\tRosa"\n'
+    )
+
+    found = complaint(stderr, code=1)
+
+    assert found.what == "it ended with exit code 1 at table data person companion"
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (psycopg.errors.LockNotAvailable("x"), Unsettled),
+        (psycopg.errors.UndefinedTable("x"), Unsettled),
+        (psycopg.errors.DiskFull("x"), CouldNotRun),
+        (psycopg.errors.InsufficientPrivilege("x"), CouldNotRun),
+        (psycopg.errors.QueryCanceled("x"), CouldNotRun),
+        (psycopg.errors.AdminShutdown("x"), SourceLost),
+        (psycopg.OperationalError("x"), SourceLost),
+        (psycopg.InterfaceError("x"), SourceLost),
+        (psycopg.errors.SyntaxError("x"), CouldNotRun),
+    ],
+)
+def test_every_error_of_psycopg_becomes_ours_and_loses_its_text(
+    error: psycopg.Error, ours: type[DrillStopped]
+) -> None:
+    found = told(error)
+
+    assert isinstance(found, ours)
+    assert "x" not in found.what.split()
+
+
+def test_no_error_of_psycopg_is_unmapped() -> None:
+    kinds = [kind for _, kind in inspect.getmembers(psycopg.errors, inspect.isclass)]
+
+    for kind in kinds:
+        if issubclass(kind, psycopg.Error):
+            assert isinstance(told(kind("rows")), DrillStopped)
+
+
+@pytest.mark.parametrize("content", [b"", b"SELECT 1;", b"\x1f\x8b", b"PGD"])
+def test_anything_but_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+
+    with pytest.raises(CouldNotRun):
+        recognise(tmp_path / "file")
+    with pytest.raises(CouldNotRun):
+        recognise(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"manifest": 1}', '{"manifest": "one"}', "\x00"])
+def test_a_file_that_is_no_manifest_is_damaged(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+
+    with pytest.raises(ArchiveDamaged):
+        manifest.read(tmp_path / "manifest.json")
+
+
+def test_the_manifests_document_names_every_key() -> None:
+    document = (Path(manifest.__file__).parent / "MANIFEST.md").read_text()
+
+    for model in (manifest.Manifest, manifest.SourceFacts, manifest.FileFacts, manifest.TableFacts):
+        for key in model.model_fields:
+            assert f"`{key}`" in document, key
+
+
+def record(state: Path, *, days_ago: int, verdict: str, run: str = "") -> None:
+    folder = state / "drills"
+    folder.mkdir(exist_ok=True)
+    at = NOW - timedelta(days=days_ago)
+    facts = {
+        "run": run or f"r{days_ago}",
+        "ended_at": at.isoformat(),
+        "verdict": verdict,
+        "level": "A",
+        "where": "private server",
+        "rows": 5,
+        "source_bytes": 1000,
+        "restore_s": 2.5,
+        "expected_restore_s": {"10 x this size": 25.0},
+        "differences": [],
+    }
+    (folder / f"{facts['run']}.json").write_text(json.dumps(facts))
+
+
+def test_a_drill_is_due_at_once_where_none_ever_proved_anything(tmp_path: Path) -> None:
+    assert records.for_status(tmp_path) == {"last_at": None, "verdict": None, "due_at": None}
+    assert records.is_overdue(tmp_path, NOW)
+    record(tmp_path, days_ago=1, verdict="COULD NOT RUN")
+    record(tmp_path, days_ago=2, verdict="PROCEDURE ONLY")
+    assert records.for_status(tmp_path)["verdict"] == "COULD NOT RUN"
+    assert records.is_overdue(tmp_path, NOW)
+
+
+def test_a_drill_is_due_a_quarter_after_the_last_that_proved(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=80, verdict="PROVED")
+    record(tmp_path, days_ago=200, verdict="PROVED")
+    record(tmp_path, days_ago=3, verdict="DIFFERENT")
+
+    assert records.due_at(tmp_path) == NOW + timedelta(days=11)
+    assert not records.is_overdue(tmp_path, NOW)
+    assert records.is_overdue(tmp_path, NOW + timedelta(days=12))
+    last = records.latest(tmp_path)
+    assert last is not None and last.verdict == "DIFFERENT"
+
+
+def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_path: Path) -> None:
+    assert records.unproved(tmp_path, NOW) == "no drill has proved it yet"
+    record(tmp_path, days_ago=80, verdict="PROVED")
+    assert records.unproved(tmp_path, NOW) is None
+    assert records.unproved(tmp_path, NOW + timedelta(days=20)) == "the last proof is of 2026-03-13"
+    record(tmp_path, days_ago=2, verdict="COULD NOT RUN")
+    assert records.unproved(tmp_path, NOW) is None
+    record(tmp_path, days_ago=1, verdict="DIFFERENT")
+    assert records.unproved(tmp_path, NOW) == "the last drill, of 2026-05-31, says DIFFERENT"
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"run": "a", "ended_at": "never"}'])
+def test_a_damaged_report_is_shown_as_unreadable_and_proves_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "drills").mkdir()
+    (tmp_path / "drills" / "broken.json").write_text(text)
+    os.utime(tmp_path / "drills" / "broken.json", (0, 0))
+
+    assert [found.verdict for found in records.all_of(tmp_path)] == ["UNREADABLE"]
+    assert records.due_at(tmp_path) is None
+
+
+def test_the_ops_page_lists_drills_and_says_when_the_next_is_due(tmp_path: Path) -> None:
+    empty = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    record(tmp_path, days_ago=10, verdict="PROVED")
+    fresh = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    late = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW + timedelta(days=100)))
+
+    assert "No backup has been proved yet" in empty
+    assert "The next drill is due by" in fresh and "25.0 s at 10 x this size" in fresh
+    assert "overdue" in late
