@@ -1,16 +1,22 @@
 """Celery tasks: each calls one function and may run twice without harm."""
 
 import logging
+from contextlib import ExitStack
 
+import httpx
 from celery import shared_task
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import connection
+from django.db import connection, transaction
 from django.utils.timezone import now
 
+from ops import pins
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
+from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
+from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, watching
 from ops.drill import records
+from ops.management.commands.card import first_origin
 
 log = logging.getLogger(__name__)
 
@@ -43,3 +49,33 @@ def clear_sessions() -> None:
     """Drop expired sessions."""
     SessionStore.clear_expired()
     log.info("jobs.sessions_cleared retention_s=%d", settings.SESSION_COOKIE_AGE)
+
+
+@shared_task(name="ops.revert_ended_pins")
+def revert_ended_pins() -> None:
+    """Go back to normal where a selection's time is up. Web processes do the same if the worker is away (R7)."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        if version := pins.revert_ended(cursor):
+            log.warning("jobs.pin_reverted version=%d", version)
+
+
+@shared_task(name="ops.watch_lanes")
+def watch_lanes() -> None:
+    """Tell operators of a selection that lasts, and of a drill that did not take place."""
+    with connection.cursor() as cursor:
+        for statement in (PIN_IS_LONG, DRILL_IS_OVERDUE):
+            cursor.execute(statement, watching())
+
+
+@shared_task(name="ops.send_alerts")
+def send_alerts() -> None:
+    """Send what operators have not been sent yet, by every way that is set up."""
+    desk = f"{first_origin()}/ops/"
+    with ExitStack() as opened:
+        ways: list[Way] = []
+        if settings.ALERT_EMAIL:
+            ways.append(ByEmail(settings.ALERT_EMAIL, desk=desk))
+        if settings.ALERT_WEBHOOK_URL:
+            client = opened.enter_context(httpx.Client(trust_env=False))
+            ways.append(ByWebhook(client, settings.ALERT_WEBHOOK_URL, desk=desk))
+        send_due(ways)

@@ -23,5 +23,13 @@ timezone = "UTC"
 beat_schedule = {
     "forget processes that left": {"task": "ops.forget_processes", "schedule": 60.0},
     "ask for a restore drill": {"task": "ops.ask_for_restore_drill", "schedule": crontab(hour=7, minute=0)},
+    # Late runs of these are of no use: the next one does the same.
+    "revert pins whose time is up": {
+        "task": "ops.revert_ended_pins",
+        "schedule": 10.0,
+        "options": {"expires": 10},
+    },
+    "send alerts": {"task": "ops.send_alerts", "schedule": 10.0, "options": {"expires": 10}},
+    "watch the lanes": {"task": "ops.watch_lanes", "schedule": 60.0, "options": {"expires": 60}},
     "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
 }

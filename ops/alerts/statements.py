@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from ops.alerts.kinds import Kind
 from routing.lanes import NORMAL
@@ -58,7 +59,7 @@ def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, str | int]:
     return {"kind": kind.value, "about": about[:100], "times": times}
 
 
-def watching(persona_version: str) -> Mapping[str, object]:
+def watching(persona_version: str = "") -> Mapping[str, Any]:
     """What the other statements take."""
     return {
         "normal": NORMAL,

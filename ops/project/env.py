@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,10 +47,28 @@ TEXTS = (
     "REHEARSAL_URL",
     "SECRET_KEY",
     "OPS_TOKEN",
+    "ALERT_WEBHOOK_URL",
+    "ALERT_FROM",
+    "EMAIL_URL",
 )
-LISTS = ("ALLOWED_HOSTS", "TRUSTED_ORIGINS")
+LISTS = ("ALLOWED_HOSTS", "TRUSTED_ORIGINS", "ALERT_EMAIL")
 FLAGS = ("COMPANION_SECURE_COOKIES", "COMPANION_BEHIND_PROXY")
 KNOWN = frozenset(NUMBERS) | frozenset(PATHS) | frozenset(TEXTS) | frozenset(LISTS) | frozenset(FLAGS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MailServer:
+    """Where e-mail is handed over."""
+
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+    starttls: bool = False
+    tls: bool = False
+
+
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 class Environment:
@@ -118,6 +137,38 @@ class Environment:
     def names(self, name: str, default: str) -> list[str]:
         """A comma-separated list, without empty entries."""
         return [entry.strip() for entry in self.text(name, default).split(",") if entry.strip()]
+
+    def web_address(self, name: str) -> str:
+        """An address that starts with https:// or http://; empty where none is set."""
+        raw = self.text(name)
+        if raw and (urlsplit(raw).scheme not in ("http", "https") or not urlsplit(raw).hostname):
+            # Never the value: the address of a webhook is its secret.
+            raise SettingInvalid(f"{name} must be an address that starts with https:// or http://.")
+        return raw
+
+    def mail_server(self, name: str) -> MailServer | None:
+        """A mail server, as smtp://, smtp+tls:// (STARTTLS) or smtps:// with user and password if it wants them."""
+        raw = self.text(name)
+        if not raw:
+            return None
+        parts = urlsplit(raw)
+        try:
+            port = parts.port or MAIL_PORTS[parts.scheme]
+        except (ValueError, KeyError):
+            port = 0
+        if not port or not parts.hostname or parts.path.strip("/") or parts.query:
+            raise SettingInvalid(
+                f"{name} must look like smtp+tls://user:password@mail.example.org:587. "
+                "It begins with smtp://, smtp+tls:// or smtps://."
+            )
+        return MailServer(
+            host=parts.hostname,
+            port=port,
+            user=unquote(parts.username or ""),
+            password=unquote(parts.password or ""),
+            starttls=parts.scheme == "smtp+tls",
+            tls=parts.scheme == "smtps",
+        )
 
     def flag(self, name: str) -> bool:
         """True or false, written 1/0, true/false, yes/no or on/off."""

@@ -24,6 +24,13 @@ try:
     COMPANION_SIGN_IN_TRIES = _environment.number("COMPANION_SIGN_IN_TRIES")
     COMPANION_BEHIND_PROXY = _environment.flag("COMPANION_BEHIND_PROXY")
     _secure = _environment.flag("COMPANION_SECURE_COOKIES")
+    ALERT_WEBHOOK_URL = _environment.web_address("ALERT_WEBHOOK_URL")
+    ALERT_EMAIL = _environment.names("ALERT_EMAIL", "")
+    _mail = _environment.mail_server("EMAIL_URL")
+    if ALERT_EMAIL and _mail is None:
+        raise env.SettingInvalid(
+            "ALERT_EMAIL is set, but nothing says by which server. Set EMAIL_URL as well."
+        )
 except env.SettingInvalid as refusal:
     # A sentence, not a stack trace: whoever starts this at night must see the mend at once.
     sys.stderr.write(f"settings: {refusal}\n")
@@ -39,6 +46,13 @@ REHEARSAL_URL = _environment.text("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
 OPS_TOKEN = _environment.text("OPS_TOKEN")
 DIRECT_DATABASE_URL = _environment.text("DIRECT_DATABASE_URL", DATABASE_URL)
 DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
+
+DEFAULT_FROM_EMAIL = _environment.text("ALERT_FROM", "companion@localhost")
+EMAIL_TIMEOUT = 10
+if _mail is not None:
+    EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
 
 DEBUG = False
 ALLOWED_HOSTS = _environment.names("ALLOWED_HOSTS", "127.0.0.1,localhost")
