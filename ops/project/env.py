@@ -33,6 +33,7 @@ NUMBERS: Mapping[str, Number] = {
     "COMPANION_HOLD_S": Number(default=86_400, low=60, high=2_592_000),
     "COMPANION_TURN_BUDGET_S": Number(default=60, low=5, high=600),
     "COMPANION_ATTEMPTS": Number(default=4, low=1, high=10),
+    "COMPANION_BREAKER_COOLDOWN_S": Number(default=15, low=1, high=300),
     "COMPANION_VISIT_S": Number(default=28_800, low=300, high=86_400),
     "COMPANION_PAGES_PER_VISIT": Number(default=20, low=1, high=1_000),
     "COMPANION_PAGES_PER_ADDRESS": Number(default=1_000, low=1, high=1_000_000),

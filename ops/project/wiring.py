@@ -26,6 +26,7 @@ from personas.schema import Persona, system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
+from routing.breaker import Tuning
 from routing.chain import Caller
 
 
@@ -111,6 +112,7 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         process=uuid.uuid4(),
         caller=Caller(build_adapters(build_client(), gather_s=house.tick_s)),
         route=store.route,
+        tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         overhears=store.rung,
         recorded=book.heard,
         alongside=(store.run, book.run, watch.run),
