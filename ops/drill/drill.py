@@ -90,7 +90,9 @@ class Drill:
         if order.where != "private server":
             where = place.existing(order)
             stack.callback(where.session.close)
-            self._found.cleaned += place.make_ready(where, order, self._wanted, own=marker.scratch)
+            self._found.cleaned += place.make_ready(
+                where, order, self._wanted, own=marker.scratch, world=self._world
+            )
         self._found.cleaned += leftovers.clean_folders(order.work_folder)
         preflight.check_room(
             order.work_folder,

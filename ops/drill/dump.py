@@ -129,7 +129,14 @@ def major_of(archive: Archive, tools: Tools) -> int:
 
 def roles_named(archive: Archive, tools: Tools) -> tuple[str, ...]:
     """The roles that policies and user mappings of an archive name: those that --no-owner does not leave out."""
-    argv = [tools["pg_restore"], "--schema-only", "--no-owner", "--no-privileges", "--file=-", archive.path]
+    argv: list[str | Path] = [
+        tools["pg_restore"],
+        "--schema-only",
+        "--no-owner",
+        "--no-privileges",
+        "--file=-",
+        archive.path,
+    ]
     said = subprocess.run(argv, env={"LC_ALL": "C"}, capture_output=True, text=True, errors="replace")
     lists = re.findall(r"^CREATE POLICY .*? TO (.*?)(?: USING | WITH CHECK |;$)", said.stdout, re.MULTILINE)
     lists += re.findall(r"^CREATE USER MAPPING FOR (\S+) SERVER", said.stdout, re.MULTILINE)

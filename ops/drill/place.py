@@ -67,10 +67,12 @@ def private(folder: RunFolder, tools: Tools, wanted: Wanted, *, stack: ExitStack
     return Place(server=server.address, setting=server.setting, session=session, is_private=True)
 
 
-def make_ready(place: Place, order: Order, wanted: Wanted, *, own: str) -> Cleaned:
+def make_ready(place: Place, order: Order, wanted: Wanted, *, own: str, world: World) -> Cleaned:
     """Check a server that is not ours, and clean what killed runs left on it."""
     preflight.check_scratch_server(place.session, major=wanted.identity.major, catalogue=wanted.catalogue)
     preflight.check_rights(place.session, roles=wanted.roles, no_owner=order.no_owner or wanted.level == "C")
+    if place.server.is_local:
+        preflight.check_servers_room(place.session, wanted.size_guessed, free=world.free)
     listed = leftovers.listed_by_dead_runs(order.work_folder)
     return leftovers.clean_databases(place.session, source=wanted.name, listed=listed, own=own)
 

@@ -18,6 +18,8 @@ DUMP_SHARE = 0.6
 """The most a dump at compression 1 took of its database in our measurements, with room to spare."""
 COPY_SHARE = 1.3
 """A fresh copy is no larger than its source; WAL and temporary files of the load come on top."""
+WAL_SHARE = 0.9
+"""WAL that a restore into a server with its usual settings wrote, as a share of the database."""
 ALWAYS = 150_000_000
 OWNED = """
 SELECT DISTINCT r FROM unnest(%s::text[]) r
@@ -108,6 +110,20 @@ def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free) -> 
     """The disk that takes the dump, and the private copy where there is one, has room for them."""
     needed = ALWAYS + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
     check_disk(work, needed, free=free, option="--work")
+
+
+def check_servers_room(server: Session, size: int, *, free: Free) -> None:
+    """A scratch server whose files lie on this machine has room for the copy and for the WAL of loading it."""
+    try:
+        folder = Path(_one(server, "SELECT current_setting('data_directory')"))
+    except psycopg.errors.InsufficientPrivilege:
+        return
+    try:
+        is_here = (folder / "PG_VERSION").is_file()
+    except PermissionError:
+        is_here = True
+    if is_here:
+        check_disk(folder, ALWAYS + int(size * (COPY_SHARE + WAL_SHARE)), free=free, option="--target")
 
 
 def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:

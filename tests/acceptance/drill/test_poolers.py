@@ -55,7 +55,7 @@ def test_a_pooled_source_is_refused_and_nothing_is_created(
 ) -> None:
     before = state_of(live)
     for where in ("private server", "same server"):
-        report = Drill(Order(source=pooled, state=tmp_path / "state", where=where), Watch()).run()  # type: ignore[arg-type]
+        report = Drill(Order(source=pooled, state=tmp_path / "state", where=where), Watch()).run()
 
         assert report.verdict == Verdict.COULD_NOT_RUN
         assert "not a direct connection" in report.stopped

@@ -4,6 +4,7 @@ import fcntl
 import gzip
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from ops.drill.backup import BackupOrder, Made, back_up
 from ops.drill.errors import ArchiveDamaged, CouldNotRun
 from ops.drill.order import World
 from ops.drill.restored import hold_against
+from ops.drill.tools import find, places
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
 from tests.database.drill.conftest import Run
@@ -212,6 +214,21 @@ def test_an_archive_without_a_manifest_restores_and_is_never_proved(make: Make, 
 
     assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
     assert "without a manifest" in report.not_proved[0]
+
+
+def test_a_custom_archive_from_elsewhere_restores_too(server: Server, drill: Run, tmp_path: Path) -> None:
+    archive = tmp_path / "night.dump"
+    tools = find(18, places(), server=False)
+    dumped = subprocess.run(
+        [tools["pg_dump"], "--format=custom", f"--file={archive}"],
+        env=server.address("sample").environment(),
+        capture_output=True,
+    )
+    assert dumped.returncode == 0, dumped.stderr
+
+    report = drill(source=None, archive=archive, where="private server")
+
+    assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
 
 
 def test_a_restored_database_is_held_against_its_backup_before_people_come_back(

@@ -49,6 +49,22 @@ def test_ten_drills_of_a_database_in_use_raise_no_false_alarm(server: Server, dr
     assert (report.verdict, report.differences) == (Verdict.PROVED, ()), report.as_text()
 
 
+def test_a_copy_that_is_not_alike_is_different_and_the_report_names_it(server: Server, drill: Run) -> None:
+    def spoil(phase: str) -> None:
+        if phase == "analyze":
+            (copy,) = [name for name in server.databases() if name.startswith("restore_drill_")]
+            server.load(copy, "DELETE FROM heap WHERE a = 2; DROP INDEX person_by_name")
+
+    report = drill(announce=spoil)
+
+    assert (report.verdict, report.verdict.exit_code) == (Verdict.DIFFERENT, 1)
+    assert report.differences == (
+        "table public.heap: at least 1 key with other content; 4 rows became 3",
+        "index public.person_by_name: missing in the copy",
+    )
+    assert [name for name, table in report.tables.items() if not table["equal"]] == ["public.heap"]
+
+
 def test_a_source_session_cannot_write(server: Server) -> None:
     with (
         open_source(server.address("sample"), setting=SETTING) as session,

@@ -91,6 +91,15 @@ def test_a_disk_that_is_too_small(drill: Run) -> None:
     assert "--work" in said
 
 
+def test_a_live_servers_disk_that_is_too_small_for_a_copy_beside_it(server: Server, drill: Run) -> None:
+    data = server.one("postgres", "SHOW data_directory")
+
+    said = refused(drill(world=World(free=lambda folder: 5_000_000 if folder == Path(data) else 1 << 40)))
+
+    assert "5 MB left" in said
+    assert "--target" in said
+
+
 def test_tools_that_are_missing(drill: Run, tmp_path: Path) -> None:
     said = refused(drill(bin=tmp_path, where="private server"))
 
