@@ -173,17 +173,45 @@ def stopped_in(server: Server, state: Path, phase: str, *, where: str) -> int:
     return done.returncode
 
 
-def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: Run, state: Path) -> None:
+class Loses:
+    """Shows nothing, and stops a server in the middle of one phase."""
+
+    def __init__(self, postgres: EmbeddedPostgres, phase: str) -> None:
+        self._postgres = postgres
+        self._phase = phase
+        self._is_now = False
+
+    def begin(self, phase: str, *, of_bytes: int | None) -> None:
+        """Is it this one?"""
+        self._is_now = phase == self._phase
+
+    def at(self, *, done_bytes: int, rows: int) -> None:
+        """Strike, once."""
+        if self._is_now:
+            self._is_now = False
+            self._postgres.stop("immediate")
+
+    def end(self) -> None:
+        """Too late."""
+
+
+@pytest.mark.parametrize("when", ["before the dump", "while rows are summed"])
+def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: Run, state: Path, when: str) -> None:
     postgres = EmbeddedPostgres(STATE / "drill-lost", settings={"fsync": "off"})
     lost = Server(postgres.start())
-    lost.load("companion", SAMPLE.read_text())
+    lost.load("postgres", "DROP ROLE IF EXISTS sample_owner, sample_reader")
+    lost.create("lost")
+    lost.load("lost", SAMPLE.read_text())
 
     def lose(phase: str) -> None:
-        if phase == "dump and row sums":
+        if when == "before the dump" and phase == "dump and row sums":
             postgres.stop("immediate")
 
+    show = Loses(postgres, "dump and row sums") if when == "while rows are summed" else None
     try:
-        report = drill(source=lost.address("companion"), where="private server", announce=lose)
+        report = drill(source=lost.address("lost"), where="private server", announce=lose, show=show)
+        postgres.start()
+        lost.drop("lost")
     finally:
         postgres.stop("immediate")
 
