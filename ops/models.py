@@ -63,7 +63,8 @@ class Selection(models.Model):
             models.CheckConstraint(condition=~Q(by="") & ~Q(reason=""), name="selection_who_and_why"),
             models.CheckConstraint(
                 condition=Q(preset=NORMAL, expires_at__isnull=True)
-                | ~Q(preset=NORMAL) & Q(expires_at__gt=F("at")),
+                # Said for itself: a comparison with nothing is neither true nor false, and a check lets that pass.
+                | ~Q(preset=NORMAL) & Q(expires_at__isnull=False) & Q(expires_at__gt=F("at")),
                 name="selection_ends_unless_normal",
             ),
         ]

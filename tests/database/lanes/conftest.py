@@ -1,0 +1,30 @@
+"""Each test here may select what it likes: afterwards normal is selected again, and no alert is left open."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from psycopg_pool import AsyncConnectionPool
+
+from ops.models import Alert
+from ops.stack.postgres import EmbeddedPostgres
+from tests.people import in_database
+from tests.selections import back_to_normal
+
+
+@pytest.fixture(autouse=True)
+def _normal_again(database: EmbeddedPostgres) -> Iterator[None]:
+    in_database(lambda: Alert.objects.all().delete())
+    yield
+    back_to_normal()
+    in_database(lambda: Alert.objects.all().delete())
+
+
+@pytest_asyncio.fixture
+async def pool(database: EmbeddedPostgres) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    """As web processes have one."""
+    async with AsyncConnectionPool(
+        database.url, min_size=1, max_size=4, open=False, kwargs={"autocommit": True, "prepare_threshold": 0}
+    ) as pool:
+        yield pool
