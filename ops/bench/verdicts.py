@@ -57,12 +57,11 @@ def _of_load(load: Load, figures: dict[str, Figures]) -> Iterator[Verdict]:
 
     if load.people == 1 and load.pace_ms == 0:
         yield from ratio("first word", RELAY_SERVICE, 2.0, lambda one: one.first_p50)
-        yield from ratio("CPU per reply", RELAY_AIOHTTP, 1.0, lambda one: one.cpu)
     if load.people >= 200 and load.pace_ms <= 10:
         for other, limit in ((RELAY_STOCK, 0.25), (RELAY_TUNED, 1.0)):
             yield from ratio("first word p50", other, limit, lambda one: one.first_p50)
             yield from ratio("first word p95", other, limit, lambda one: one.first_p95)
-    if load.people > 1:
+    if load.people > 1 and load.pace_ms <= 10:
         yield from ratio("CPU per reply", RELAY_AIOHTTP, 1.0, lambda one: one.cpu)
     if load.people >= 200 and load.pace_ms > 10:
         yield Verdict(
