@@ -35,6 +35,7 @@ import django  # noqa: E402
 
 django.setup()
 
+from tests.lanes import Lanes, two_lanes  # noqa: E402
 from tests.people import People, in_database  # noqa: E402
 from tests.processes import Rehearsal, Web, start_rehearsal, start_web  # noqa: E402
 
@@ -102,3 +103,18 @@ def another_web(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Ca
 def people(database: EmbeddedPostgres) -> People:
     """The cast, new for each test: Rosa, Otto, Sam, Ines."""
     return People()
+
+
+@pytest.fixture(scope="session")
+def _backup() -> Iterator[Rehearsal]:
+    with start_rehearsal() as provider:
+        yield provider
+
+
+@pytest.fixture
+def lanes(
+    tmp_path: Path, database: EmbeddedPostgres, rehearsal: Rehearsal, _backup: Rehearsal
+) -> Iterator[Lanes]:
+    """Two lanes of this test alone, each led to a provider of its own."""
+    with two_lanes(tmp_path, rehearsal, _backup) as made:
+        yield made

@@ -1,0 +1,143 @@
+"""Two lanes of a test alone, each led to a rehearsal provider of its own: what one test opens bars no other."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from companion.models import Breaker
+from ops.selecting import Choice, Selector
+from routing import lanes
+from routing.selection import Selection
+from tests.patience import until
+from tests.people import in_database
+from tests.processes import Rehearsal
+
+LANE = """
+[lanes.{name}]
+adapter = "{adapter}"
+base_url = "{url}"
+model = "rehearsal-1"
+failure_domain = "{name}"
+region = "{region}"
+context_tokens = 8000
+max_in_flight = {takes}
+connect_ms = 1000
+first_word_ms = {first_word_ms}
+idle_ms = 5000
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanes:
+    """A head in the UK and a backup in the EU, their providers, and the presets `normal`, `pin_backup`, `reduced_…`."""
+
+    folder: Path
+    word: str
+    primary: Rehearsal
+    backup: Rehearsal
+
+    @property
+    def head(self) -> str:
+        return f"head-{self.word}"
+
+    @property
+    def second(self) -> str:
+        return f"second-{self.word}"
+
+    @property
+    def pin(self) -> str:
+        """The preset whose only lane is the backup."""
+        return f"pin_{self.word}"
+
+    @property
+    def reduced(self) -> str:
+        """The preset whose only lane is the backup, marked as reduced."""
+        return f"reduced_{self.word}"
+
+    def settings(
+        self,
+        *,
+        head_takes: int = 200,
+        second_takes: int = 200,
+        adapter: str = "openai",
+        first_word_ms: int = 3_000,
+    ) -> dict[str, str]:
+        """What a web process is started with to serve these lanes."""
+        path = self._written(head_takes, second_takes, adapter, first_word_ms)
+        state = self.folder / f"state-{uuid.uuid4().hex[:6]}"
+        return {
+            "COMPANION_ROUTING": str(path),
+            "COMPANION_STATE_DIR": str(state),
+            "COMPANION_CEILING": "500",
+            "COMPANION_BREAKER_COOLDOWN_S": "2",
+        }
+
+    def _written(self, head_takes: int, second_takes: int, adapter: str, first_word_ms: int) -> Path:
+        facts: list[dict[str, Any]] = [
+            {
+                "name": self.head,
+                "url": self.primary.url,
+                "region": "uk",
+                "takes": head_takes,
+                "adapter": adapter,
+            },
+            {
+                "name": self.second,
+                "url": self.backup.url,
+                "region": "eu",
+                "takes": second_takes,
+                "adapter": "openai",
+            },
+        ]
+        presets = (
+            f'[presets.normal]\nchain = ["{self.head}", "{self.second}"]\n'
+            f'[presets.{self.pin}]\nchain = ["{self.second}"]\n'
+            f'[presets.{self.reduced}]\nchain = ["{self.second}"]\nmarking = "reduced"\n'
+        )
+        path = self.folder / f"routing-{uuid.uuid4().hex[:6]}.toml"
+        path.write_text("".join(LANE.format(**lane, first_word_ms=first_word_ms) for lane in facts) + presets)
+        return path
+
+    def select(self, preset: str) -> Selection:
+        """Select as an operator does."""
+        routing = lanes.load(self._written(1, 1, "openai", 3_000))
+        selector = Selector(routing, concerns_of=lambda _: (), copy_version=lambda: 0)
+        return in_database(lambda: selector.select(Choice(preset=preset, by="Ines", reason="a test")))
+
+    def breaker(self) -> Breaker | None:
+        """The head's row, if it has one."""
+        return in_database(lambda: Breaker.objects.filter(lane=self.head).first())
+
+    async def until_recovered(self) -> None:
+        """Until the time of the head's open breaker is up, by the database's clock."""
+        await until(lambda: in_database(self._is_over), within_s=30)
+
+    def _is_over(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT opened_until <= clock_timestamp() FROM companion_breaker WHERE lane = %s", [self.head]
+            )
+            found = cursor.fetchone()
+        return found is not None and bool(found[0])
+
+    def clear(self) -> None:
+        """No faults, nothing asked."""
+        self.primary.clear()
+        self.backup.clear()
+
+
+@contextmanager
+def two_lanes(folder: Path, primary: Rehearsal, backup: Rehearsal) -> Iterator[Lanes]:
+    """Lanes for one test. Afterwards `normal` is selected and no fault is left over."""
+    made = Lanes(folder=folder, word=uuid.uuid4().hex[:8], primary=primary, backup=backup)
+    made.clear()
+    try:
+        yield made
+    finally:
+        made.clear()
+        made.select("normal")
