@@ -1,0 +1,247 @@
+"""Alerts as rows: one for the same thing while it is open, whoever tells of it, and none is lost (issue 5, 9)."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+from psycopg_pool import AsyncConnectionPool
+
+from companion.models import Conversation, Process
+from ops.alerts.book import AlertBook
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import acknowledge, open_alerts, raise_alert
+from ops.alerts.watch import Watch
+from ops.jobs import revert_ended_pins, watch_lanes
+from ops.lanes.answers import LaneAnswer
+from ops.lanes.kept import CHAIN, keep
+from ops.models import Alert, LaneProbe
+from ops.pins import THE_SERVICE
+from routing.lanes import NORMAL
+from tests.patience import until
+from tests.people import People, in_database
+from tests.selections import insert, rows_since, select
+
+Pool = AsyncConnectionPool[Any]
+
+
+def alerts(kind: Kind | None = None) -> list[tuple[str, str, int]]:
+    rows = in_database(lambda: list(Alert.objects.order_by("id")))
+    return [(row.kind, row.about, row.count) for row in rows if kind is None or row.kind == kind]
+
+
+def answer(
+    *, ok: bool, how: Any = "drill", lane: str = "rehearsal", at: datetime | None = None
+) -> LaneAnswer:
+    return LaneAnswer(
+        lane=lane,
+        at=at or timezone.now(),
+        ok=ok,
+        failure="" if ok else "network",
+        first_word_ms=120 if ok else None,
+        words=12 if ok else 0,
+        how=how,
+    )
+
+
+# Rows.
+
+
+def test_the_same_thing_is_one_row_that_counts() -> None:
+    for lane in ("primary", "second", "primary"):
+        in_database(lambda lane=lane: raise_alert(Kind.QUOTA, lane))  # type: ignore[misc]
+    assert alerts() == [("quota", "primary", 2), ("quota", "second", 1)]
+
+
+def test_after_somebody_has_seen_it_the_same_thing_is_told_of_anew() -> None:
+    in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+    (first,) = in_database(open_alerts)
+
+    assert in_database(lambda: acknowledge(first.id, by="ines", at=timezone.now()))
+    assert not in_database(lambda: acknowledge(first.id, by="sam", at=timezone.now()))
+    assert in_database(open_alerts) == []
+    assert in_database(lambda: Alert.objects.get(id=first.id)).acknowledged_by == "ines"
+
+    in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+    assert [one.says for one in in_database(open_alerts)] == [
+        "Our account for lane primary has no credit or allowance left."
+    ]
+
+
+# From web processes.
+
+
+async def test_what_a_process_tells_is_written_together_and_counted(pool: Pool) -> None:
+    book = AlertBook(pool)
+    for _ in range(3):
+        book.tell(Kind.MISCONFIGURED, "primary")
+    book.tell(Kind.ALL_LANES_OPEN, "normal")
+    task = asyncio.create_task(book.run())
+    try:
+        await until(lambda: len(alerts()) == 2)
+    finally:
+        task.cancel()
+    assert sorted(alerts()) == [("all_lanes_open", "normal", 1), ("misconfigured", "primary", 3)]
+
+
+async def test_what_could_not_be_written_is_kept_and_written_when_the_database_is_back(
+    pool: Pool,
+) -> None:
+    line = Line(pool)
+    book = AlertBook(line)  # type: ignore[arg-type]
+    book.tell(Kind.QUOTA, "primary")
+    line.is_cut = True
+    with pytest.raises(psycopg.Error):
+        await book.write()
+    book.tell(Kind.QUOTA, "primary")
+    assert alerts() == []
+
+    line.is_cut = False
+    await book.write()
+    assert alerts() == [("quota", "primary", 2)]
+
+
+class Line:
+    """The way to the database, which a test may cut."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.is_cut = False
+
+    def connection(self) -> Any:
+        if self.is_cut:
+            raise psycopg.OperationalError
+        return self._pool.connection()
+
+
+# What lasts.
+
+
+async def look(pool: Pool, persona: str = "") -> None:
+    """As the worker and as a web process: both, so that what is told once is told once."""
+    in_database(watch_lanes)
+    await Watch(pool, persona_version=persona).look()
+
+
+async def test_something_other_than_normal_for_an_hour_is_told_of_once(pool: Pool) -> None:
+    insert("local_only", at=timezone.now() - timedelta(minutes=59), lasts=timedelta(hours=4))
+    await look(pool)
+    assert alerts(Kind.PIN_LONG) == []
+    select(NORMAL)
+
+    version = insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
+    await look(pool)
+    await look(pool)
+    assert alerts(Kind.PIN_LONG) == [("pin_long", f"local_only, since version {version}", 1)]
+
+    in_database(lambda: acknowledge(Alert.objects.get().pk, by="ines", at=timezone.now()))
+    await look(pool)
+    assert len(alerts(Kind.PIN_LONG)) == 1
+
+
+async def test_extending_does_not_begin_the_hour_anew(pool: Pool) -> None:
+    first = insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
+    insert("pin_second", at=timezone.now() - timedelta(minutes=1), lasts=timedelta(hours=4))
+    await look(pool)
+    assert alerts(Kind.PIN_LONG) == [("pin_long", f"pin_second, since version {first}", 1)]
+
+
+async def test_normal_may_last_as_long_as_it_likes(pool: Pool) -> None:
+    insert(NORMAL, at=timezone.now() - timedelta(days=9))
+    await look(pool)
+    assert alerts(Kind.PIN_LONG) == []
+
+
+def test_the_worker_reverts_what_is_over_and_running_twice_does_no_harm() -> None:
+    version = insert("local_only", at=timezone.now() - timedelta(hours=2))
+    in_database(revert_ended_pins)
+    in_database(revert_ended_pins)
+
+    (back,) = rows_since(version)
+    assert (back.preset, back.by) == (NORMAL, THE_SERVICE)
+    assert alerts(Kind.PIN_REVERTED) == [("pin_reverted", f"version {version} (local_only)", 1)]
+
+
+def test_the_worker_leaves_alone_what_is_not_over() -> None:
+    version = insert("local_only")
+    in_database(revert_ended_pins)
+    assert rows_since(version) == []
+
+
+# Drills and the character.
+
+
+@pytest.fixture
+def _no_probes() -> None:
+    in_database(lambda: LaneProbe.objects.all().delete())
+
+
+@pytest.mark.usefixtures("_no_probes")
+def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> None:
+    answers = [
+        answer(ok=True),
+        answer(ok=False, lane="rehearsal_second"),
+        answer(ok=False, how="chain"),
+        answer(ok=False, how="check", lane="rehearsal_local"),
+    ]
+    in_database(lambda: keep(answers))
+
+    assert in_database(LaneProbe.objects.count) == 4
+    assert alerts(Kind.DRILL_FAILED) == [
+        ("drill_failed", "Lane rehearsal_second", 1),
+        ("drill_failed", CHAIN, 1),
+    ]
+
+
+@pytest.mark.usefixtures("_no_probes")
+async def test_a_drill_that_did_not_take_place_for_a_day_is_told_of(pool: Pool) -> None:
+    in_database(lambda: keep([answer(ok=True, at=timezone.now() - timedelta(hours=23))]))
+    await look(pool)
+    assert alerts(Kind.DRILL_OVERDUE) == []
+
+    in_database(lambda: LaneProbe.objects.update(at=timezone.now() - timedelta(hours=25)))
+    await look(pool)
+    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
+    in_database(lambda: acknowledge(Alert.objects.get().pk, by="ines", at=timezone.now()))
+    await look(pool)
+    assert len(alerts(Kind.DRILL_OVERDUE)) == 1
+
+
+@pytest.mark.usefixtures("_no_probes")
+async def test_where_there_was_never_a_drill_the_first_processes_get_an_hour(pool: Pool) -> None:
+    await look(pool)
+    assert alerts(Kind.DRILL_OVERDUE) == []
+    old = "00000000-0000-0000-0000-0000000000aa"
+    started = timezone.now() - timedelta(hours=2)
+    in_database(lambda: Process.objects.create(id=old, host="here", pid=1, started_at=started))
+    try:
+        await look(pool)
+    finally:
+        in_database(lambda: Process.objects.filter(id=old).delete())
+    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
+
+
+async def test_a_character_that_is_not_the_one_of_the_last_turn_is_told_of_once(
+    pool: Pool, people: People
+) -> None:
+    rosa = people.rosa
+    in_database(lambda: _ended_turn(rosa.conversation, persona="aaaa"))
+    await look(pool, persona="aaaa")
+    assert alerts(Kind.PERSONA_CHANGED) == []
+
+    for _ in range(3):
+        await look(pool, persona="bbbb")
+    assert alerts(Kind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)]
+
+
+def _ended_turn(conversation: Conversation, *, persona: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version,
+                                           wait_until, closed_at)
+               VALUES (%s, gen_random_uuid(), 'x', 'complete', gen_random_uuid(), %s, now(), now())""",
+            [conversation.pk, persona],
+        )

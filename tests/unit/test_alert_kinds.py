@@ -1,0 +1,87 @@
+"""What operators are told of: every kind says something and what to do, and names a runbook that is there."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from companion.folding import Ending
+from companion.record import Story
+from ops.alerts.kinds import MEANINGS, Kind, alerts_of
+from ops.alerts.rows import told
+from ops.models import Alert
+from routing.chain import PassedOver
+from routing.contracts import AttemptReport
+from routing.errors import FailureClass
+
+RUNBOOKS = Path(__file__).resolve().parents[2] / "ops" / "runbooks"
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+
+def attempt(failure: FailureClass | None, lane: str = "primary") -> AttemptReport:
+    return AttemptReport(
+        lane=lane,
+        model="m",
+        failure=failure,
+        status=None,
+        code=None,
+        waited_s=0,
+        started_s=0,
+        took_s=0,
+        bytes_received=0,
+        words=0,
+    )
+
+
+def story(*attempts: AttemptReport, reason: str = "", passed_over: tuple[PassedOver, ...] = ()) -> Story:
+    ending = Ending(turn=1, state="paused", reason=reason)
+    return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_a_sentence_a_thing_to_do_and_a_runbook(kind: Kind) -> None:
+    meaning = MEANINGS[kind]
+    assert meaning.of("this one").count("this one") == 1
+    assert meaning.of("this one").endswith(".")
+    assert meaning.do.endswith(".")
+    assert (RUNBOOKS / meaning.runbook).exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (FailureClass.MISCONFIGURED, Kind.MISCONFIGURED),
+        (FailureClass.BAD_REQUEST, Kind.BAD_REQUEST),
+        (FailureClass.QUOTA, Kind.QUOTA),
+        (FailureClass.UNKNOWN, Kind.UNKNOWN_FAILURE),
+    ],
+)
+def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(failure: FailureClass, kind: Kind) -> None:
+    assert list(alerts_of(story(attempt(None), attempt(failure, "second")))) == [(kind, "second")]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    sorted(
+        set(FailureClass)
+        - {FailureClass.MISCONFIGURED, FailureClass.BAD_REQUEST, FailureClass.QUOTA, FailureClass.UNKNOWN}
+    ),
+)
+def test_a_failure_that_mends_itself_wakes_nobody(failure: FailureClass) -> None:
+    assert list(alerts_of(story(attempt(failure), attempt(None)))) == []
+
+
+def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset() -> None:
+    barred = PassedOver(lane="primary", why="open", until=NOON, tried=False)
+    tried = PassedOver(lane="second", why="open", until=NOON, tried=True)
+    assert list(alerts_of(story(passed_over=(barred,)))) == []
+    assert list(alerts_of(story(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
+
+
+def test_a_site_that_no_lane_may_serve_is_told_of() -> None:
+    assert list(alerts_of(story(reason="region"))) == [(Kind.REGION, "normal")]
+
+
+def test_an_alert_of_another_release_is_shown_as_it_is() -> None:
+    row = Alert(id=1, kind="of_the_next_release", about="x", first_at=NOON, last_at=NOON, count=1)
+    assert (told(row).says, told(row).do) == ("of_the_next_release: x", "")
