@@ -171,7 +171,8 @@ class Journal:
         try:
             async with asyncio.timeout(self._house.store_within_s):
                 live = await self._store_with_patience(batch)
-        except (TimeoutError, psycopg.Error) as failure:
+        except Exception as failure:
+            # Whatever it was, nothing of it was shown; a turn that waited here for ever would be worse than a pause.
             log.warning("journal.unstored turns=%d cause=%s", len(batch), type(failure).__name__)
             live = set()
         for line in batch:

@@ -154,11 +154,17 @@ class Process:
             async with asyncio.timeout(self.house.grace_s):
                 await self.runner.idle()
         except TimeoutError:
+            await self._pause_the_rest()
+        await self._say_goodbye()
+        log.info("process.drained process=%s", self.id)
+
+    async def _pause_the_rest(self) -> None:
+        try:
             async with asyncio.timeout(self.house.store_within_s + 1):
                 await self.runner.pause_all()
-        finally:
-            await self._say_goodbye()
-            log.info("process.drained process=%s", self.id)
+        except TimeoutError:
+            # The database is away. Whoever sweeps next pauses them, with the words that were stored.
+            log.warning("process.drained_without_pausing turns=%d", len(self.runner.driven))
 
     async def _say_goodbye(self) -> None:
         try:
