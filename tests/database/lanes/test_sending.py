@@ -1,0 +1,153 @@
+"""Alerts leave by e-mail and webhook, once by each way, and what fails is tried again without holding anything up."""
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.test import override_settings
+from django.utils import timezone
+
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import acknowledge, raise_alert
+from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
+from ops.jobs import send_alerts
+from ops.models import Alert
+from tests.people import in_database
+from tests.sinks import Hook, Mailbox, hook, mailbox
+
+DESK = "http://127.0.0.1:8000/ops/"
+
+
+@pytest.fixture
+def posts() -> Iterator[Hook]:
+    with hook() as server:
+        yield server
+
+
+@pytest.fixture
+def letters() -> Iterator[Mailbox]:
+    with (
+        mailbox() as server,
+        override_settings(
+            EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
+            EMAIL_HOST="127.0.0.1",
+            EMAIL_PORT=server.port,
+            EMAIL_TIMEOUT=5,
+            DEFAULT_FROM_EMAIL="companion@example.org",
+        ),
+    ):
+        yield server
+
+
+def raised(kind: Kind = Kind.QUOTA, about: str = "primary") -> int:
+    in_database(lambda: raise_alert(kind, about))
+    return in_database(lambda: Alert.objects.get(kind=kind, about=about, acknowledged_at=None).pk)
+
+
+def due_again() -> None:
+    """As if the time until the next try had passed."""
+    in_database(lambda: Alert.objects.update(send_at=timezone.now() - timedelta(seconds=1)))
+
+
+def send(*ways: Way) -> int:
+    return in_database(lambda: send_due(ways))
+
+
+def by_webhook(server: Hook) -> ByWebhook:
+    return ByWebhook(httpx.Client(trust_env=False), server.url, desk=DESK)
+
+
+def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook) -> None:
+    alert = raised()
+    assert send(by_webhook(posts)) == 1
+    due_again()
+    assert send(by_webhook(posts)) == 0
+
+    (post,) = posts.posts
+    assert post["text"] == (
+        "Our account for lane primary has no credit or allowance left. "
+        "The next lanes of the chain take over. Have the account renewed. " + DESK
+    )
+    assert (post["id"], post["kind"], post["count"]) == (alert, "quota", 1)
+    assert post["runbook"] == "ops/runbooks/a-provider-is-failing.md"
+
+
+def test_an_e_mail_goes_to_everybody_with_a_subject_of_one_line(letters: Mailbox) -> None:
+    raised(about="primary\nBcc: x@example.org")
+    assert send(ByEmail(["ines@example.org", "on-call@example.org"], desk=DESK)) == 1
+
+    (letter,) = letters.letters
+    assert letters.recipients == ["ines@example.org", "on-call@example.org"]
+    head, body = letter.split("\r\n\r\n", 1)
+    assert "From: companion@example.org" in head
+    assert "\nBcc:" not in head
+    assert DESK in body
+
+
+def test_each_way_gets_it_once_even_where_the_other_fails(letters: Mailbox, posts: Hook) -> None:
+    alert = raised()
+    posts.status = 500
+    ways = (ByEmail(["ines@example.org"], desk=DESK), by_webhook(posts))
+
+    assert send(*ways) == 1
+    assert send(*ways) == 0, "it is not tried again at once"
+    posts.status = 204
+    due_again()
+    assert send(*ways) == 1
+
+    assert (len(letters.letters), len(posts.posts)) == (1, 2)
+    row = in_database(lambda: Alert.objects.get(id=alert))
+    assert (row.sent_by, row.sendings) == (["email", "webhook"], 2)
+
+
+@pytest.mark.parametrize("status", [301, 404, 500])
+def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_out_of_the_log(
+    posts: Hook, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    raised()
+    posts.status = status
+    with caplog.at_level(logging.INFO, logger="ops"):
+        assert send(by_webhook(posts)) == 0
+
+    assert f"way=webhook cause=status_{status}" in caplog.text
+    assert "a-secret-path" not in "".join(
+        record.getMessage() for record in caplog.records if record.name.startswith("ops")
+    )
+    assert in_database(lambda: Alert.objects.get().sent_by) == []
+
+
+def test_a_mail_server_that_refuses_or_is_away_is_tried_again(letters: Mailbox) -> None:
+    raised()
+    letters.answers = b"550 no such person"
+    way = ByEmail(["nobody@example.org"], desk=DESK)
+    assert send(way) == 0
+    with override_settings(EMAIL_PORT=1):
+        due_again()
+        assert send(way) == 0
+    letters.answers = b"250 yes"
+    due_again()
+    assert send(way) == 1
+
+
+def test_what_somebody_has_seen_already_or_is_a_day_old_is_not_sent(posts: Hook) -> None:
+    alert = raised()
+    in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
+    old = raised(Kind.MISCONFIGURED)
+    in_database(lambda: Alert.objects.filter(id=old).update(first_at=timezone.now() - timedelta(days=2)))
+    assert send(by_webhook(posts)) == 0
+    assert posts.posts == []
+
+
+def test_where_no_way_is_set_up_nothing_is_claimed() -> None:
+    alert = raised()
+    in_database(send_alerts)
+    assert in_database(lambda: Alert.objects.get(id=alert).sendings) == 0
+
+
+def test_the_job_sends_by_the_ways_that_the_settings_name(letters: Mailbox, posts: Hook) -> None:
+    raised()
+    with override_settings(ALERT_EMAIL=["ines@example.org"], ALERT_WEBHOOK_URL=posts.url):
+        in_database(send_alerts)
+    assert (len(letters.letters), len(posts.posts)) == (1, 1)
