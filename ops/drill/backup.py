@@ -16,7 +16,7 @@ from ops.drill.address import Address
 from ops.drill.capture import capture
 from ops.drill.errors import CouldNotRun, Unsettled
 from ops.drill.folder import Marker, RunFolder
-from ops.drill.foreign import told
+from ops.drill.foreign import told, told_by_system
 from ops.drill.order import World
 from ops.drill.watch import Watch
 
@@ -55,6 +55,8 @@ def back_up(order: BackupOrder, watch: Watch, world: World | None = None) -> Mad
             return _make(order, into, stack, watch=watch, world=world)
         except psycopg.Error as error:
             raise told(error) from None
+        except OSError as error:
+            raise told_by_system(error) from None
 
 
 def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, world: World) -> Made:

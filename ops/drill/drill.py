@@ -12,7 +12,7 @@ from ops.drill.deparse import Settler
 from ops.drill.errors import DrillStopped, Interrupted
 from ops.drill.findings import Findings, report_of
 from ops.drill.folder import Marker, RunFolder
-from ops.drill.foreign import told
+from ops.drill.foreign import told, told_by_a_fault, told_by_system
 from ops.drill.inventory import tables
 from ops.drill.order import Order, World, scratch_name
 from ops.drill.place import Place
@@ -45,6 +45,10 @@ class Drill:
             self._found.stopped = Interrupted("A signal ended the run.")
         except psycopg.Error as error:
             self._found.stopped = told(error)
+        except OSError as error:
+            self._found.stopped = told_by_system(error)
+        except Exception as error:
+            self._found.stopped = told_by_a_fault(error)
         return report_of(
             self._found,
             self._order,

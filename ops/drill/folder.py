@@ -82,8 +82,9 @@ class RunFolder:
 
 def prepare(work: Path) -> None:
     """Make the folder that holds the runs. Others may pass through it, and see nothing."""
-    work.mkdir(mode=_mode(), parents=True, exist_ok=True)
-    if work.stat().st_uid == os.geteuid():
+    if not work.exists():
+        work.mkdir(mode=_mode(), parents=True)
+        # A folder that was there before keeps its mode; a new one does not depend on the umask.
         os.chmod(work, _mode())
 
 

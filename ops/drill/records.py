@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +31,21 @@ class Record:
     differences: int
 
 
-def all_of(state_dir: Path) -> list[Record]:
-    """Every drill on record, the latest first. Reads files only; a damaged one is shown as such."""
-    return sorted(_read(state_dir / FOLDER), key=lambda record: record.at, reverse=True)
+def all_of(state_dir: Path) -> Iterator[Record]:
+    """Every drill on record, the latest first, each read when it is asked for. A damaged one is shown as such."""
+    # The names of runs begin with their time.
+    return map(_read, sorted((state_dir / FOLDER).glob("*.json"), reverse=True))
 
 
 def latest(state_dir: Path) -> Record | None:
     """The last drill, whatever came of it."""
-    return next(iter(all_of(state_dir)), None)
+    return next(all_of(state_dir), None)
 
 
 def due_at(state_dir: Path) -> datetime | None:
     """When the next drill is due: a quarter after the last one that PROVED something. None: now, none ever did."""
-    proved = [record.at for record in all_of(state_dir) if record.verdict == Verdict.PROVED]
-    return proved[0] + QUARTER if proved else None
+    proved = (record.at + QUARTER for record in all_of(state_dir) if record.verdict == Verdict.PROVED)
+    return next(proved, None)
 
 
 def is_overdue(state_dir: Path, now: datetime) -> bool:
@@ -75,29 +77,28 @@ def for_status(state_dir: Path) -> dict[str, str | None]:
 def page_context(state_dir: Path, now: datetime, *, shown: int = 8) -> dict[str, Any]:
     """What templates/ops/_drills.html needs."""
     return {
-        "drills": all_of(state_dir)[:shown],
+        "drills": list(islice(all_of(state_dir), shown)),
         "drill_due_at": due_at(state_dir),
         "drill_is_overdue": is_overdue(state_dir, now),
     }
 
 
-def _read(folder: Path) -> Iterator[Record]:
-    for path in folder.glob("*.json"):
-        try:
-            yield _record(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            yield Record(
-                run=path.stem,
-                at=datetime.fromtimestamp(path.stat().st_mtime, UTC),
-                verdict=UNREADABLE,
-                level="",
-                where="",
-                rows=0,
-                source_bytes=0,
-                restore_s=0,
-                expected=(),
-                differences=0,
-            )
+def _read(path: Path) -> Record:
+    try:
+        return _record(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Record(
+            run=path.stem,
+            at=datetime.fromtimestamp(path.stat().st_mtime, UTC),
+            verdict=UNREADABLE,
+            level="",
+            where="",
+            rows=0,
+            source_bytes=0,
+            restore_s=0,
+            expected=(),
+            differences=0,
+        )
 
 
 def _record(facts: dict[str, Any]) -> Record:

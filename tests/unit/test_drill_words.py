@@ -14,7 +14,8 @@ from ops.drill import manifest, records
 from ops.drill.address import Address
 from ops.drill.dump import recognise
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
-from ops.drill.foreign import told
+from ops.drill.folder import prepare
+from ops.drill.foreign import told, told_by_a_fault, told_by_system
 from ops.drill.said import complaint
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -145,7 +146,7 @@ def record(state: Path, *, days_ago: int, verdict: str, run: str = "") -> None:
     folder.mkdir(exist_ok=True)
     at = NOW - timedelta(days=days_ago)
     facts = {
-        "run": run or f"r{days_ago}",
+        "run": run or f"{at:%Y%m%dt%H%M%S}_abcd",
         "ended_at": at.isoformat(),
         "verdict": verdict,
         "level": "A",
@@ -210,3 +211,25 @@ def test_the_ops_page_lists_drills_and_says_when_the_next_is_due(tmp_path: Path)
     assert "No backup has been proved yet" in empty
     assert "The next drill is due by" in fresh and "25.0 s at 10 x this size" in fresh
     assert "overdue" in late
+
+
+def test_a_full_disk_and_a_fault_of_our_own_are_said_without_their_texts() -> None:
+    assert "disk is full" in told_by_system(OSError(28, "No space left on device")).what
+    assert "Is a directory" in told_by_system(IsADirectoryError(21, "Is a directory")).what
+    try:
+        raise KeyError("Rosa")
+    except KeyError as error:
+        found = told_by_a_fault(error)
+
+    assert "KeyError in test_drill_words.py" in found.what
+    assert "Rosa" not in str(found)
+
+
+def test_a_folder_that_was_there_before_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+
+    prepare(tmp_path)
+    prepare(tmp_path / "a" / "b")
+
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o077 in {0, 0o011}

@@ -64,9 +64,15 @@ class Command(BaseCommand):
                 self.stdout.write(measure(order, watch))
                 return
             report = Drill(order, watch).run()
-            page = reports.write(report, order.reports)
-        self.stdout.write(report.as_json() if options["json"] else f"{report.as_text()}\nReport   {page}")
-        sys.exit(report.verdict.exit_code)
+            code = report.verdict.exit_code
+            try:
+                kept_in = f"Report   {reports.write(report, order.reports)}"
+            except OSError as refusal:
+                # A proof that is not on record is none: the next one would be asked for too late.
+                code = code or Verdict.COULD_NOT_RUN.exit_code
+                kept_in = f"Report   could not be kept in {order.reports}: {refusal.strerror}"
+        self.stdout.write(report.as_json() if options["json"] else f"{report.as_text()}\n{kept_in}")
+        sys.exit(code)
 
 
 def order_of(options: dict[str, Any]) -> Order:

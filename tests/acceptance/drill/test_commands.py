@@ -102,6 +102,15 @@ def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Serve
     assert checked.returncode == 0 and checked.stdout.startswith("Alike: "), checked.stdout
 
 
+def test_a_proof_that_cannot_be_kept_is_no_success(live: Server, state: Path) -> None:
+    (state / "drills").write_text("a file where the folder should be")
+
+    done = manage(live, state, "restore_drill", "--quiet", "--target", "same-server")
+
+    assert done.returncode == 2
+    assert "could not be kept" in done.stdout
+
+
 def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) -> None:
     done = manage(live, state, "restore_drill", "--target", live.url_of("postgres", password=SECRET))
 

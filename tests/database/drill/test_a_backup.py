@@ -100,6 +100,17 @@ def test_a_backup_that_fails_leaves_none_and_removes_none(make: Make, state: Pat
     assert list((state / "backups" / ".work").iterdir()) == []
 
 
+def test_a_second_backup_of_the_same_second_leaves_the_first_as_it_is(make: Make, state: Path) -> None:
+    first = make()
+    before = (first.path / "manifest.json").read_bytes()
+
+    with pytest.raises(CouldNotRun):
+        make()
+
+    assert (first.path / "manifest.json").read_bytes() == before
+    assert whole(state) == [first.path.name]
+
+
 def test_a_half_made_backup_of_a_killed_run_is_cleared(make: Make, state: Path) -> None:
     (state / "backups" / "companion-20260101T000000Z.partial").mkdir(parents=True)
 
