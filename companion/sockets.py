@@ -6,16 +6,16 @@ from typing import Any
 from channels.routing import URLRouter
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
-from django.urls import path
+from django.urls import URLPattern, path
 
 from companion.consumers import ChatConsumer, Service
 
 
-def sockets(service: Callable[[], Service]) -> "SameOrigin":
-    """The ASGI application for every WebSocket. `service` is asked at each connect."""
+def sockets(service: Callable[[], Service], *beside: URLPattern) -> "SameOrigin":
+    """The ASGI application for every WebSocket. `service` is asked at each connect; `beside` are sockets of others."""
     chat = ChatConsumer.as_asgi(service=service, cookie_name=settings.SESSION_COOKIE_NAME)
     return SameOrigin(
-        URLRouter([path("ws/chat/", chat)]),
+        URLRouter([path("ws/chat/", chat), *beside]),
         trusted=settings.TRUSTED_ORIGINS,
         is_our_host=lambda host: validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS),
     )

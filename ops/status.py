@@ -6,6 +6,8 @@ from typing import Any
 
 from django.db import connection
 
+from ops.rules import Rule
+
 FIGURES = """
 SELECT
     (SELECT count(*) FROM companion_turn WHERE state = 'speaking'),
@@ -55,6 +57,7 @@ class Settings:
     persona: dict[str, str]
     routing: dict[str, Any]
     preset_ceiling: int | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 def status(settings: Settings) -> dict[str, Any]:
@@ -92,6 +95,7 @@ def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
         "processes": processes or [],
         "routing": settings.routing,
         "persona": settings.persona,
+        "settings": {rule.name: rule.value for rule in settings.rules},
     }
 
 

@@ -1,4 +1,4 @@
-"""The staff's pages: sign in, the figures of the moment, lists of turns, one turn's whole story.
+"""The staff's pages: sign in, lists of turns, one turn's whole story.
 
 Sync views on purpose: a password takes long to check, and must not hold up a reply that is being said.
 """
@@ -19,11 +19,10 @@ from companion.access import end_visit
 from companion.tries import Tries
 from ops.desk import audit
 from ops.desk.access import sites_of, staff_only, unkept
-from ops.desk.meanings import NEEDS_A_PERSON, meaning_of
+from ops.desk.meanings import meaning_of
 from ops.desk.shapes import Entry, Shelf, Story, Tried
 from ops.desk.stories import shelf, story
-from ops.desk.telling import barred, next_step, span, steps
-from ops.status import Settings, status
+from ops.desk.telling import barred, next_step, steps
 
 LARGEST_ID = 2**63 - 1
 
@@ -84,30 +83,6 @@ class Told:
 
     attempt: Tried
     meaning: str
-
-
-@require_safe
-@staff_only
-def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
-    """The figures of the moment, in plain words."""
-    figures = status(facts())
-    reasons = [
-        {"reason": reason, "count": count, "meaning": meaning_of(reason)}
-        for reason, count in figures["paused_last_hour_by_reason"].items()
-    ]
-    lanes = [
-        {"name": lane, "ends": ends, "needs_a_person": sorted(NEEDS_A_PERSON & ends.keys())}
-        for lane, ends in figures["attempts_last_hour_by_lane"].items()
-    ]
-    context = {
-        "figures": figures,
-        "reasons": reasons,
-        "lanes": lanes,
-        "longest_wait": span(figures["wait_ceiling_s"]),
-        "hold": span(figures["hold_s"]),
-        "here": "home",
-    }
-    return render(request, "ops/home.html", context)
 
 
 @require_safe

@@ -3,7 +3,9 @@
 import os
 
 from channels.routing import ProtocolTypeRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
 pages = get_asgi_application()
@@ -11,8 +13,11 @@ pages = get_asgi_application()
 # Models may be imported only now.
 from companion.process import Process  # noqa: E402
 from companion.sockets import sockets  # noqa: E402
+from ops.now.consumer import NowConsumer  # noqa: E402
+from ops.now.live import Live  # noqa: E402
 
 running: list[Process] = []
+watched: list[Live] = []
 
 
 def process() -> Process:
@@ -20,4 +25,10 @@ def process() -> Process:
     return running[0]
 
 
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets(process)})
+def live() -> Live:
+    """The figures that staff watch here."""
+    return watched[0]
+
+
+_now = NowConsumer.as_asgi(live=live, cookie_name=settings.SESSION_COOKIE_NAME)
+application = ProtocolTypeRouter({"http": pages, "websocket": sockets(process, path("ws/ops/", _now))})

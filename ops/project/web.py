@@ -16,6 +16,7 @@ from django.conf import settings
 from twisted.internet import defer, reactor
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
+from companion.consumers import COME_BACK
 from companion.process import Process
 from ops.project import asgi, wiring
 
@@ -63,6 +64,7 @@ class WebServer(Server):
             self._process = self._build()
             await self._process.start()
             asgi.running.append(self._process)
+            asgi.watched.append(wiring.build_live())
             _spare_the_collector()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
             self.listeners.append(listening)
@@ -91,6 +93,8 @@ class WebServer(Server):
         if self._process is not None:
             try:
                 await self._process.drain()
+                for live in asgi.watched:
+                    await live.close(COME_BACK)
                 # The close frames leave with the next turns of the loop.
                 await asyncio.sleep(0.05)
                 await self._process.stop()

@@ -18,9 +18,15 @@ from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
 from ops.lanes.board import concerns_of
+from ops.desk.access import OPERATORS
 from ops.last_known_good import LastKnownGood
+from ops.now.live import Live
+from ops.now.staff_door import StaffDoor
+from ops.now.views import place
 from ops.routing_store import RoutingStore
 from ops.selecting import Selector
+from ops.rules import MEANINGS, rules
+from ops.status import Settings
 from personas.load import load
 from personas.schema import Persona, system_prompt
 from routing import lanes
@@ -79,6 +85,37 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
     # A statement comes again and again with values of the same shape: to plan it each time took longer than to
     # carry it out.
     await connection.execute("SET plan_cache_mode = force_generic_plan")
+
+
+@cache
+def build_facts() -> Settings:
+    """What the figures of the moment are held against, and every rule the service runs by."""
+    house, routing = build_house(), build_routing()
+    named = {name: getattr(settings, name) for name in MEANINGS if name.startswith("COMPANION_")}
+    kept = {name: getattr(house, name) for name in MEANINGS if name not in named}
+    return Settings(
+        ceiling=house.ceiling,
+        wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
+        hold_s=settings.COMPANION_HOLD_S,
+        persona={"name": house.character, "version": house.persona_version},
+        routing={"version": 0, "preset": "normal", "chain": list(routing.presets["normal"].chain)},
+        preset_ceiling=routing.presets["normal"].ceiling,
+        rules=tuple(rules(named | kept)),
+    )
+
+
+def build_live() -> Live:
+    """The figures that staff watch on one process. Its pool is its own: whoever watches takes nothing from a reply."""
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        settings.DATABASE_URL,
+        min_size=0,
+        max_size=2,
+        timeout=4,
+        open=False,
+        kwargs={"connect_timeout": 4, "application_name": "companion now", "autocommit": True},
+        name="now",
+    )
+    return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts, place=place)
 
 
 def build_process(house: House, routing: lanes.Routing) -> Process:

@@ -1,0 +1,46 @@
+"""Questions that are held now, oldest first, of every site: each member of staff is shown those of their own."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+SHOWN = 10
+
+HELD = """
+SELECT id, site, person, house, created_at, held_until FROM (
+    SELECT t.id, s.id AS site, p.name AS person, s.name AS house, t.created_at, t.held_until,
+           row_number() OVER (PARTITION BY s.id ORDER BY t.id) AS place
+    FROM companion_turn t
+    JOIN companion_conversation c ON c.id = t.conversation_id
+    JOIN companion_participant p ON p.id = c.participant_id
+    JOIN companion_site s ON s.id = p.site_id
+    WHERE t.state = 'paused' AND t.answered_by_id IS NULL AND t.held_until > clock_timestamp()
+) held WHERE place <= %(shown)s ORDER BY id
+"""
+FACTS = {"shown": SHOWN}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """One question, without a word of it."""
+
+    turn: int
+    site: int
+    person: str
+    house: str
+    asked_at: datetime
+    held_until: datetime
+
+
+def held(rows: Iterable[tuple[Any, ...]]) -> list[Held]:
+    """What HELD found."""
+    return [
+        Held(turn=turn, site=site, person=person, house=house, asked_at=asked_at, held_until=held_until)
+        for turn, site, person, house, asked_at, held_until in rows
+    ]
+
+
+def of_sites(found: Iterable[Held], sites: Collection[int]) -> list[Held]:
+    """The oldest of these sites."""
+    return [one for one in found if one.site in sites][:SHOWN]

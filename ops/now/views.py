@@ -1,0 +1,56 @@
+"""The page *Right now*, as it is served: right at that moment, and all there is where scripts do not run.
+
+A sync view on purpose, like every page: it uses Django's own connection.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from ops.desk.access import sites_of, staff_only
+from ops.now import frame, held, hour
+from ops.now.frame import Seen
+from ops.status import Settings, status
+
+
+@require_safe
+@staff_only
+def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
+    """The figures of the moment, in plain words, with the last hour as a drawing and as a table."""
+    settings = facts()
+    seen = Seen(
+        figures=status(settings),
+        held=tuple(held.held(_rows(held.HELD, held.FACTS))),
+        hour=tuple(hour.minutes(_rows(hour.HOUR, hour.FACTS))),
+        at=datetime.now(UTC),
+    )
+    told = frame.now(seen, sites=sites_of(request.user), place=place())
+    context = {
+        "told": told,
+        "texts": told["texts"],
+        "figures": seen.figures,
+        "hour_json": json.dumps(told["hour"]),
+        "newest_first": told["hour"][::-1],
+        "rules": settings.rules,
+        "here": "home",
+    }
+    return render(request, "ops/home.html", context)
+
+
+def place() -> str:
+    """Where the story of turn 0 would be."""
+    return reverse("staff_turn", args=[0])
+
+
+def _rows(query: str, facts: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, facts)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

@@ -1,0 +1,64 @@
+/** The page "Right now": keeps the figures right over a socket, and says so when they are old. */
+
+import { Line } from "../companion/socket.js";
+import { Hour } from "./hour.js";
+import { fill } from "./lists.js";
+
+const OLD_AFTER_MS = 5_000;
+const LOOK_EVERY_MS = 1_000;
+
+const page = document.querySelector("[data-now]");
+const find = (name) => page.querySelector(`[data-${name}]`);
+const hour = new Hour(find("hour"), find("minutes"));
+const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: leave, notAllowed: leave });
+
+let heardAt = performance.now();
+let shown = find('text="at"').textContent;
+
+function heard(frame) {
+  if (frame.type !== "now") return;
+  heardAt = performance.now();
+  shown = frame.texts.at;
+  for (const [name, text] of Object.entries(frame.texts)) say(name, text);
+  if (frame.level) page.dataset.level = frame.level;
+  for (const name of ["held", "processes", "reasons", "lanes", "alarms"]) {
+    if (frame[name]) fill(find(`list="${name}"`), frame[name]);
+  }
+  if (frame.hour || frame.ceiling) hour.show(frame.hour, frame.ceiling);
+  look();
+}
+
+/** A text is touched only when it changes, so that nobody's place in it is lost. */
+function say(name, text) {
+  for (const place of page.querySelectorAll(`[data-text=${name}]`)) {
+    if (place.textContent !== text) place.textContent = text;
+  }
+}
+
+/** A figure that looks live and is not is worse than none. */
+function look() {
+  const old = performance.now() - heardAt > OLD_AFTER_MS;
+  if (("old" in page.dataset) === old) return;
+  if (old) page.dataset.old = "";
+  else delete page.dataset.old;
+  find("old-says").textContent = old
+    ? `These figures are old: they are of ${shown}. Newer ones do not come. This page keeps trying.`
+    : "The figures are live again.";
+}
+
+function leave() {
+  window.location.reload();
+}
+
+function wake() {
+  if (document.visibilityState === "visible") line.wake();
+}
+
+find("how").textContent = "They change by themselves.";
+hour.show(JSON.parse(find("hour").dataset.hour), Number(find("hour").dataset.ceiling));
+line.open();
+setInterval(look, LOOK_EVERY_MS);
+window.addEventListener("online", wake);
+document.addEventListener("visibilitychange", wake);
+window.addEventListener("pagehide", () => line.close());
+window.addEventListener("pageshow", (event) => event.persisted && line.open());

@@ -1,0 +1,133 @@
+"""The staff's socket: for signed-in staff alone, by site, withdrawn live, and only what has changed (Q5, S5)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+import websockets
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+from tests.staff import at_the_desk, broken_turn
+
+Frame = dict[str, Any]
+
+
+def watching(service: Web, cookie: str | None) -> connect:
+    """The socket as the page opens it; use as an async context manager."""
+    headers = {"Origin": service.url} | ({"Cookie": f"companion={cookie}"} if cookie else {})
+    return connect(service.url.replace("http", "ws", 1) + "/ws/ops/", additional_headers=headers, proxy=None)
+
+
+def signed_in(service: Web, people: People, user: Any) -> str:
+    with at_the_desk(service, user, people.password) as desk:
+        return desk.cookies["companion"]
+
+
+async def next_now(socket: ClientConnection) -> Frame:
+    while True:
+        frame: Frame = json.loads(await socket.recv())
+        if frame["type"] == "now":
+            return frame
+
+
+async def close_code(socket: ClientConnection) -> int:
+    try:
+        while True:
+            await socket.recv()
+    except websockets.ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else 1006
+
+
+async def test_whoever_watches_is_greeted_shown_everything_and_then_what_changes(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    cookie = signed_in(service, people, people.sam())
+    async with watching(service, cookie) as socket:
+        assert json.loads(await socket.recv()) == {"type": "hello", "v": 1}
+        first = await next_now(socket)
+        assert {"texts", "level", "ceiling", "held", "processes", "hour", "reasons", "lanes"} <= first.keys()
+        assert (len(first["hour"]), first["level"]) == (60, "free")
+        later = await next_now(socket)
+        assert "ceiling" not in later and "held" not in later
+        assert later["texts"]["at"] != first["texts"]["at"]
+        await broken_turn(service, people.rosa, rehearsal)
+        while "held" not in (later := await next_now(socket)):
+            pass
+        assert later["held"][0]["name"].endswith(f"Rosa, {people.site.name}")
+
+
+async def test_the_held_questions_of_a_site_are_for_those_who_supervise_it(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    hers = await broken_turn(service, people.rosa, rehearsal)
+    his = await broken_turn(service, people.otto, rehearsal)
+    seen = {}
+    for name, user in (("sam", people.sam()), ("ines", people.ines())):
+        async with watching(service, signed_in(service, people, user)) as socket:
+            frame = await next_now(socket)
+            seen[name] = {one["href"] for one in frame["held"]}
+    assert seen["sam"] == {f"/ops/turns/{hers.pk}/"}
+    assert f"/ops/turns/{his.pk}/" not in seen["sam"]
+    assert seen["ines"] >= seen["sam"]
+
+
+@pytest.mark.parametrize("whose", ["nobody", "a participant", "an unknown session"])
+async def test_whoever_is_not_staff_is_turned_away(service: Web, people: People, whose: str) -> None:
+    cookies: dict[str, Callable[[], str | None]] = {
+        "nobody": lambda: None,
+        "a participant": lambda: people.rosa.sign_in(service.url),
+        "an unknown session": lambda: "x" * 32,
+    }
+    async with watching(service, cookies[whose]()) as socket:
+        assert await close_code(socket) == 4401
+
+
+@pytest.mark.parametrize("how", ["signs out", "is staff no more", "has a new password"])
+async def test_whoever_may_no_longer_watch_is_turned_away_within_seconds(
+    service: Web, people: People, how: str
+) -> None:
+    sam = people.sam()
+    with at_the_desk(service, sam, people.password) as desk:
+        async with watching(service, desk.cookies["companion"]) as socket:
+            await next_now(socket)
+            withdraw(how, sam, desk)
+            assert await close_code(socket) == 4401
+
+
+def withdraw(how: str, user: Any, desk: httpx.Client) -> None:
+    match how:
+        case "signs out":
+            desk.get("/ops/turns/")
+            form = {"csrfmiddlewaretoken": desk.cookies["csrftoken"]}
+            origin = {"Origin": str(desk.base_url).rstrip("/")}
+            assert desk.post("/staff/sign-out/", data=form, headers=origin).status_code == 302
+        case "is staff no more":
+            user.is_staff = False
+            in_database(user.save)
+        case _:
+            user.set_password("another one")
+            in_database(user.save)
+
+
+async def test_a_ping_is_answered_and_nothing_else_is_taken(service: Web, people: People) -> None:
+    async with watching(service, signed_in(service, people, people.sam())) as socket:
+        for odd in ("", "[]", "null", '{"type":"say"}', "[" * 5_000):
+            await socket.send(odd)
+        await socket.send('{"type":"ping"}')
+        while json.loads(await socket.recv()) != {"type": "pong"}:
+            pass
+
+
+async def test_a_process_that_leaves_tells_whoever_watches_to_come_back(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    web = another_web()
+    async with watching(web, signed_in(web, people, people.sam())) as socket:
+        await next_now(socket)
+        web.process.terminate()
+        assert await close_code(socket) == 4503
+    assert web.process.wait(20) == 0

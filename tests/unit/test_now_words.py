@@ -1,0 +1,130 @@
+"""The page *Right now* in words: how it stands, rates, processes, the hour without holes."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ops.now.frame import since
+from ops.now.held import Held, of_sites
+from ops.now.hour import minutes
+from ops.now.words import LEVELS, level, processes, questions, rate, texts
+from ops.project.env import NUMBERS
+from ops.rules import MEANINGS, rules
+
+AT = datetime(2026, 3, 4, 10, 30, 5, tzinfo=UTC)
+WELL = {"id": "p", "in_flight": 1, "sockets": 2, "age_s": 7_300, "draining": False, "beat_age_s": 0.4}
+
+
+def figures(**facts: Any) -> dict[str, Any]:
+    return {
+        "in_flight": 1,
+        "ceiling": 8,
+        "ceiling_from": {"setting": 8, "operators": None, "preset": None, "by": "", "reason": ""},
+        "waiting": 0,
+        "oldest_wait_s": 0.0,
+        "wait_ceiling_s": 45,
+        "held_questions": 1,
+        "last_hour": {"complete": 97, "paused": 2, "refused": 1, "stopped": 0},
+        "first_word_ms": {"p50": None, "p95": None},
+        "processes": [WELL],
+    } | facts
+
+
+@pytest.mark.parametrize(
+    ("facts", "stands"),
+    [
+        ({}, "free"),
+        ({"waiting": 3, "oldest_wait_s": 4.0}, "full"),
+        ({"waiting": 3, "oldest_wait_s": 23.0}, "long"),
+        ({"processes": []}, "nobody"),
+        ({"processes": [WELL | {"beat_age_s": 11.0}]}, "nobody"),
+        ({"processes": [WELL | {"draining": True}], "waiting": 9, "oldest_wait_s": 40.0}, "nobody"),
+        ({"processes": [WELL | {"beat_age_s": 99.0}, WELL]}, "free"),
+    ],
+)
+def test_how_it_stands_is_the_worst_that_is_so(facts: dict[str, Any], stands: str) -> None:
+    assert level(figures(**facts)) == stands
+
+
+def test_each_level_has_a_sign_and_words_of_its_own() -> None:
+    assert len({sign for sign, _ in LEVELS.values()}) == len({words for _, words in LEVELS.values()}) == 4
+
+
+def test_one_is_said_as_one_and_several_as_several() -> None:
+    assert texts(figures(waiting=1), at=AT)["waiting_says"] == "person waits for a place"
+    assert texts(figures(waiting=2), at=AT)["waiting_says"] == "people wait for a place"
+    assert texts(figures(), at=AT)["held_says"] == "question is held for a next message"
+
+
+def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
+    said = texts(figures(), at=AT)
+
+    assert (said["first_word"], said["oldest_wait"], said["at"]) == ("–", "–", "10:30:05 UTC")
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "said"), [(0, 0, "none ended"), (0, 9, "0 of 100"), (1, 3, "33.3 of 100")]
+)
+def test_a_rate_is_said_in_hundreds(count: int, of: int, said: str) -> None:
+    assert rate(count, of) == said
+
+
+@pytest.mark.parametrize(
+    ("come_from", "said"),
+    [
+        ({}, "8: the setting COMPANION_CEILING"),
+        ({"operators": 8, "by": "Ines", "reason": "a group"}, "8: set by Ines (a group)"),
+        ({"preset": 8, "setting": 32}, "8: the preset allows no more"),
+    ],
+)
+def test_the_ceiling_says_where_it_comes_from(come_from: dict[str, Any], said: str) -> None:
+    told = figures()
+    told["ceiling_from"] = told["ceiling_from"] | come_from
+
+    assert texts(told, at=AT)["ceiling_says"] == said
+
+
+def test_a_process_that_is_not_well_is_marked_in_words() -> None:
+    told = processes(figures(processes=[WELL, WELL | {"beat_age_s": 30.0}, WELL | {"draining": True}]))
+
+    assert [one["mark"] for one in told] == ["", "gone", "leaving"]
+    assert told[0]["says"] == "1 reply, 2 open pages, runs for 2 h, last heard of 0 s ago"
+
+
+def test_held_questions_are_those_of_the_sites_one_may_see_each_with_its_story() -> None:
+    kept = [
+        Held(turn=n, site=n % 2, person="Rosa", house="A", asked_at=AT, held_until=AT + timedelta(days=1))
+        for n in range(1, 5)
+    ]
+
+    told = questions(of_sites(kept, {1}), place="/ops/turns/0/")
+
+    assert [one["href"] for one in told] == ["/ops/turns/1/", "/ops/turns/3/"]
+    assert told[0]["says"] == "asked 04 Mar, 10:30, held until 05 Mar, 10:30 UTC"
+
+
+def test_a_minute_in_which_nothing_moved_keeps_the_level_of_the_one_before() -> None:
+    rows = [
+        (AT, None, None, None, None, 0, 0, 0, 0),
+        (AT, 5, 2, 3, 1, 4, 0, 0, 0),
+        (AT, None, None, None, None, 0, 0, 0, 0),
+        (AT, 2, 0, 0, 0, 3, 1, 0, 0),
+        (AT, None, None, None, None, 0, 0, 0, 0),
+    ]
+
+    told = minutes(rows)
+
+    assert [(one.speaking, one.waiting) for one in told] == [(0, 0), (5, 2), (3, 1), (3, 1), (0, 0)]
+
+
+def test_a_frame_holds_only_what_changed_and_the_time_always() -> None:
+    before = {"texts": {"at": "1"}, "level": "free", "held": []}
+
+    assert since(before, before | {"level": "full"}) == {"type": "now", "texts": {"at": "1"}, "level": "full"}
+    assert since(None, before) == {"type": "now", **before}
+
+
+def test_every_number_that_can_be_set_is_on_the_page_with_its_meaning() -> None:
+    assert NUMBERS.keys() <= MEANINGS.keys()
+    assert [rule.name for rule in rules(dict.fromkeys(MEANINGS, 1.0))] == list(MEANINGS)
