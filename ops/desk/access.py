@@ -34,10 +34,29 @@ def staff_only(view: View) -> View:
     return guarded
 
 
+def operators_only(view: View) -> View:
+    """For operators. Other staff may look, and are told that they may not do this."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not is_operator(request.user):
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return staff_only(guarded)
+
+
+def is_operator(user: User | AbstractBaseUser | AnonymousUser) -> bool:
+    """Whether this member of staff may move traffic and see the people of all sites."""
+    if not isinstance(user, User) or not (user.is_active and user.is_staff):
+        return False
+    return user.is_superuser or user.groups.filter(name=OPERATORS).exists()
+
+
 def sites_of(user: User | AbstractBaseUser | AnonymousUser) -> list[int]:
     """The ids of the sites whose people this member of staff may see now."""
     if not isinstance(user, User) or not (user.is_active and user.is_staff):
         return []
-    if user.is_superuser or user.groups.filter(name=OPERATORS).exists():
+    if is_operator(user):
         return list(Site.objects.values_list("id", flat=True))
     return list(Site.objects.filter(supervisions__user=user).values_list("id", flat=True))

@@ -6,6 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from ops import views
+from ops.desk import lanes
 from ops.desk import views as desk
 from ops.fresh import Fresh
 from ops.now import views as now
@@ -19,15 +20,20 @@ def _is_ready() -> bool:
     return bool(asgi.running) and asgi.process().is_ready
 
 
-_figures = Fresh(lambda: status(wiring.build_facts()), for_s=1.0, now=time.monotonic)
+_figures = Fresh(lambda: status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
+_routes = {"routing": wiring.build_routing, "selector": lambda: wiring.build_selector(wiring.build_routing())}
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", views.healthz),
     path("readyz", views.readyz, {"is_ready": _is_ready}),
-    path("ops/status.json", views.status_json, {"facts": wiring.build_facts}),
+    path("ops/status.json", views.status_json, {"facts": wiring.facts_now}),
     path("metrics", views.metrics, {"figures": _figures}),
-    path("ops/", now.home, {"facts": wiring.build_facts}, name="staff_home"),
+    path("ops/", now.home, {"facts": wiring.facts_now}, name="staff_home"),
     path("ops/", include("ops.desk.urls")),
+    path("ops/routing/", lanes.page, _routes, name="staff_routing"),
+    path("ops/routing/select/", lanes.select, _routes, name="staff_routing_select"),
+    path("ops/routing/revert/", lanes.revert, _routes, name="staff_routing_revert"),
+    path("ops/alerts/<int:alert>/seen/", lanes.seen, name="staff_alert_seen"),
     path("staff/sign-in/", desk.SignIn.as_view(tries=wiring.build_tries), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
     path("", include("companion.urls"), {"front": wiring.build_front}),

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import psycopg
 import redis
 from django.conf import settings
+from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
 from companion.front import Front
@@ -17,15 +19,16 @@ from companion.process import Process
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
-from ops.lanes.board import concerns_of
 from ops.desk.access import OPERATORS
+from ops.fresh import Lately
+from ops.lanes.board import board, concerns_of, for_status
 from ops.last_known_good import LastKnownGood
 from ops.now.live import Live
 from ops.now.staff_door import StaffDoor
 from ops.now.views import place
 from ops.routing_store import RoutingStore
-from ops.selecting import Selector
 from ops.rules import MEANINGS, rules
+from ops.selecting import Selector
 from ops.status import Settings
 from personas.load import load
 from personas.schema import Persona, system_prompt
@@ -74,8 +77,9 @@ def build_house() -> House:
     )
 
 
+@cache
 def build_routing() -> lanes.Routing:
-    """The file that COMPANION_ROUTING names, or the rehearsal provider. Raises RoutingFileInvalid."""
+    """The file that COMPANION_ROUTING names, or the rehearsal provider; read once. Raises RoutingFileInvalid."""
     if settings.COMPANION_ROUTING:
         return lanes.load(Path(settings.COMPANION_ROUTING))
     return lanes.rehearsal_routing(settings.REHEARSAL_URL)
@@ -98,10 +102,29 @@ def build_facts() -> Settings:
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
         hold_s=settings.COMPANION_HOLD_S,
         persona={"name": house.character, "version": house.persona_version},
-        routing={"version": 0, "preset": "normal", "chain": list(routing.presets["normal"].chain)},
-        preset_ceiling=routing.presets["normal"].ceiling,
+        routing={"version": 0, "preset": lanes.NORMAL, "chain": []},
+        preset_ceiling=routing.presets[lanes.NORMAL].ceiling,
         rules=tuple(rules(named | kept)),
     )
+
+
+def facts_now() -> Settings:
+    """The same, with the chain that is in force and how its lanes are. For pages: uses Django's connection."""
+    seen = board(build_routing())
+    ceiling = build_routing().presets[seen.preset].ceiling
+    return replace(build_facts(), routing=dict(for_status(seen)), preset_ceiling=ceiling)
+
+
+def build_facts_lately() -> Lately[Settings]:
+    """The same for an event loop, which may not wait for Django's connection: as it was a moment ago."""
+
+    def read() -> Settings:
+        try:
+            return facts_now()
+        finally:
+            connection.close()
+
+    return Lately(read, first=build_facts(), for_s=2.0, now=time.monotonic)
 
 
 def build_live() -> Live:
@@ -115,7 +138,7 @@ def build_live() -> Live:
         kwargs={"connect_timeout": 4, "application_name": "companion now", "autocommit": True},
         name="now",
     )
-    return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts, place=place)
+    return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts_lately(), place=place)
 
 
 def build_process(house: House, routing: lanes.Routing) -> Process:

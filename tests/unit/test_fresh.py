@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ops.fresh import Fresh
+from ops.fresh import Fresh, Lately
 
 
 class Clock:
@@ -71,3 +71,44 @@ def test_a_call_that_went_wrong_is_not_kept() -> None:
     with pytest.raises(ValueError, match="away"):
         fresh()
     assert fresh() == "back"
+
+
+def test_whoever_may_not_wait_gets_what_was_known_and_the_next_gets_what_is_new() -> None:
+    clock, numbers = Clock(), counted()
+    lately = Lately(lambda: next(numbers), first=0, for_s=2.0, now=clock)
+
+    assert lately() == 0
+    lately.settle()
+    assert [lately(), lately()] == [1, 1]
+    clock.now += 2.0
+    assert lately() == 1
+    lately.settle()
+    assert lately() == 2
+
+
+def test_it_is_read_once_however_many_ask_while_it_is_read() -> None:
+    clock, let_go, numbers = Clock(), threading.Event(), counted()
+
+    def slow() -> int:
+        let_go.wait(5)
+        return next(numbers)
+
+    lately = Lately(slow, first=0, for_s=1.0, now=clock)
+    for _ in range(5):
+        clock.now += 1.0
+        assert lately() == 0
+    let_go.set()
+    lately.settle()
+    assert next(numbers) == 2
+
+
+def test_a_read_that_fails_leaves_what_was_known() -> None:
+    clock = Clock()
+
+    def broken() -> int:
+        raise ConnectionError
+
+    lately = Lately(broken, first=7, for_s=1.0, now=clock)
+    assert lately() == 7
+    lately.settle()
+    assert lately() == 7
