@@ -2,12 +2,17 @@
 
 import logging
 from contextlib import ExitStack
+from datetime import timedelta
+from io import StringIO
 
 import httpx
 from celery import shared_task
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import connection, transaction
+from django.db.models import Max
 from django.utils.timezone import now
 
 from ops import pins
@@ -17,8 +22,12 @@ from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, watching
 from ops.drill import records
 from ops.management.commands.card import first_origin
+from ops.models import LaneProbe
 
 log = logging.getLogger(__name__)
+
+DRILL_EVERY = timedelta(hours=6)
+"""Four times in the time after which a lane counts as one that has not answered lately."""
 
 FORGET = """
 DELETE FROM companion_process p
@@ -57,6 +66,21 @@ def revert_ended_pins() -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         if version := pins.revert_ended(cursor):
             log.warning("jobs.pin_reverted version=%d", version)
+
+
+@shared_task(name="ops.fallback_drill")
+def fallback_drill() -> None:
+    """Ask every lane, and the chain with its head unplugged. A failure is kept, and told of by an alert (R10).
+
+    Asked for often and done every few hours: a worker that was away at its hour does it as soon as it is back.
+    """
+    last = LaneProbe.objects.filter(how="drill").aggregate(last=Max("at"))["last"]
+    if last is not None and now() - last < DRILL_EVERY:
+        return
+    try:
+        call_command("fallback_drill", stdout=StringIO())
+    except CommandError as failure:
+        log.error("jobs.fallback_drill_failed code=%d", failure.returncode)
 
 
 @shared_task(name="ops.watch_lanes")

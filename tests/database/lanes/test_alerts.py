@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
@@ -15,14 +16,16 @@ from ops.alerts.book import AlertBook
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import acknowledge, open_alerts, raise_alert
 from ops.alerts.watch import Watch
-from ops.jobs import revert_ended_pins, watch_lanes
+from ops.jobs import fallback_drill, revert_ended_pins, watch_lanes
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import CHAIN, keep
 from ops.models import Alert, LaneProbe
 from ops.pins import THE_SERVICE
-from routing.lanes import NORMAL
+from ops.project import wiring
+from routing.lanes import NORMAL, REHEARSAL
 from tests.patience import until
 from tests.people import People, in_database
+from tests.processes import Rehearsal
 from tests.selections import insert, rows_since, select
 
 Pool = AsyncConnectionPool[Any]
@@ -245,3 +248,21 @@ def _ended_turn(conversation: Conversation, *, persona: str) -> None:
                VALUES (%s, gen_random_uuid(), 'x', 'complete', gen_random_uuid(), %s, now(), now())""",
             [conversation.pk, persona],
         )
+
+
+@pytest.mark.usefixtures("_no_probes")
+def test_the_worker_drills_the_lanes_when_none_was_drilled_and_not_again_for_hours(
+    rehearsal: Rehearsal,
+) -> None:
+    with override_settings(REHEARSAL_URL=rehearsal.url):
+        wiring.build_routing.cache_clear()
+        try:
+            in_database(fallback_drill)
+            first = in_database(lambda: LaneProbe.objects.filter(how="drill").count())
+            in_database(fallback_drill)
+        finally:
+            wiring.build_routing.cache_clear()
+    probes = in_database(lambda: list(LaneProbe.objects.filter(how="drill")))
+    assert sorted(probe.lane for probe in probes) == sorted(REHEARSAL)
+    assert len(probes) == first
+    assert all(probe.ok and probe.first_word_ms is not None for probe in probes)
