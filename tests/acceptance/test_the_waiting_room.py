@@ -1,4 +1,4 @@
-"""The waiting room over real sockets and two processes: the line at once, every way out, and no slot lost (Q1 to Q4)."""
+"""The waiting room over real sockets and two processes: the line at once, every way out, no slot lost (Q1 to Q4)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
