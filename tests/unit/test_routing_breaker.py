@@ -205,18 +205,14 @@ def test_a_forced_call_that_fails_does_not_put_its_recovery_off() -> None:
 
 
 def test_every_step_between_states_starts_a_new_generation() -> None:
-    breaker = Breaker()
-    seen = [(breaker.state, breaker.generation)]
-    for step in (
-        lambda b: fail(b, F.QUOTA, 0),
-        lambda b: permit(b, 900)[0],
-        lambda b: failed(b, forced(b, now=at(901)), F.NETWORK, now=at(901)),
-        lambda b: permit(b, 931)[0],
-        lambda b: succeeded(b, Permit(generation=b.generation, at=at(931), kind="probe")),
-    ):
-        breaker = step(breaker)
-        seen.append((breaker.state, breaker.generation))
-    assert seen == [
+    closed = Breaker()
+    open_ = fail(closed, F.QUOTA, 0)
+    half_open, lost = permit(open_, 900)
+    still = failed(half_open, forced(half_open, now=at(901)), F.NETWORK, now=at(901))
+    again, probe = permit(still, 931)
+    assert (lost.generation, probe.generation) == (2, 3)
+    steps = [closed, open_, half_open, still, again, succeeded(again, probe)]
+    assert [(step.state, step.generation) for step in steps] == [
         (State.CLOSED, 0),
         (State.OPEN, 1),
         (State.HALF_OPEN, 2),

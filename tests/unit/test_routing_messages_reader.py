@@ -98,8 +98,6 @@ def test_thinking_and_tools_are_progress_and_never_words() -> None:
     thinking = event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "hm"})
     tool = event("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": "{}"})
     reader = MessagesReader()
-    assert reader.feed(thinking) == ""
-    assert reader.reasoned
-    assert reader.feed(tool) == ""
-    assert not reader.reasoned
+    seen = [(reader.feed(data), reader.reasoned) for data in (thinking, tool)]
+    assert seen == [("", True), ("", False)]
     assert read(thinking, tool, stop()) == ("", Ending(failure=F.EMPTY, code="end_turn"))

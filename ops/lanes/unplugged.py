@@ -1,0 +1,32 @@
+"""A lane whose cable is out: the HTTP client below the adapters fails, and everything above is what serves people."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+
+from companion.engine import Caller
+from routing.contracts import Ask, Clocks, Finished, Lane, Words
+
+
+class Unplugged(httpx.AsyncBaseTransport):
+    """Refuses every connection, and counts how often one was tried."""
+
+    def __init__(self) -> None:
+        self.tried = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.tried += 1
+        raise httpx.ConnectError("unplugged", request=request)
+
+
+class HeadUnplugged:
+    """Calls one lane over the client that is unplugged, and every other over the real one."""
+
+    def __init__(self, *, head: str, unplugged: Caller, real: Caller) -> None:
+        self._head = head
+        self._unplugged = unplugged
+        self._real = real
+
+    def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
+        """See `companion.engine.Caller`."""
+        return (self._unplugged if lane.name == self._head else self._real).call(lane, ask, clocks)

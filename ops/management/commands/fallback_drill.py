@@ -1,0 +1,68 @@
+"""`manage.py fallback_drill`: asks every lane, and the chain with its head unplugged, before anybody needs them."""
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from companion.house import House
+from ops.lanes.drill import Drilled, drill
+from ops.lanes.kept import keep
+from ops.lanes.printed import drill_document, drill_text
+from ops.lanes.question import manner_of
+from personas.errors import PersonaInvalid
+from routing.adapters import build_adapters
+from routing.adapters.transport import build_client
+from routing.chain import Caller
+from routing.errors import RoutingFileInvalid
+from routing.lanes import NORMAL, Routing
+
+CANNOT = 2
+
+
+class Command(BaseCommand):
+    help = (
+        "Asks every lane a question of its own, and the chain of a preset once more with its head unplugged, over "
+        "the code that serves people. What came of it is kept, and shown on the ops page. Needs the keys of the lanes "
+        "in its environment. Exit code 0: it passed; 1: it failed; 2: it could not be held."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--preset", default=NORMAL, help="whose chain loses its head (default: normal)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+
+    def handle(self, *args: Any, preset: str, **options: Any) -> None:
+        house, routing = built()
+        if preset not in routing.presets:
+            known = ", ".join(routing.presets)
+            raise CommandError(f"There is no preset {preset!r}. Name one of: {known}.", returncode=CANNOT)
+        found = asyncio.run(_held(house, routing, preset))
+        keep(found.answers)
+        self.stdout.write(json.dumps(drill_document(found)) if options["json"] else drill_text(found))
+        if not found.passed:
+            raise CommandError("A lane did not answer as it must. Do not select a chain that it heads.")
+
+
+def built() -> tuple[House, Routing]:
+    """The rules and lanes of this release. Raises CommandError with the mend."""
+    from ops.project.wiring import build_house, build_routing
+
+    try:
+        return build_house(), build_routing()
+    except (PersonaInvalid, RoutingFileInvalid) as refusal:
+        raise CommandError(str(refusal), returncode=CANNOT) from None
+
+
+async def _held(house: House, routing: Routing, preset: str) -> Drilled:
+    async with build_client() as client:
+        return await drill(
+            routing,
+            Caller(build_adapters(client)),
+            over=lambda unplugged: Caller(build_adapters(unplugged)),
+            manner=manner_of(house, now=lambda: datetime.now(UTC)),
+            preset=preset,
+        )

@@ -1,0 +1,187 @@
+"""The fallback drill and the contract check over real HTTP, against two providers (R10, R11)."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from ops.lanes.contract import Compared, check
+from ops.lanes.drill import QUESTION, Drilled, drill
+from ops.lanes.printed import check_document, check_text, drill_document, drill_text
+from ops.lanes.question import Manner
+from ops.lanes.questions import QUESTIONS, Question
+from routing.adapters import build_adapters
+from routing.adapters.transport import Transport
+from routing.chain import Caller
+from routing.contracts import Lane, Preset
+from routing.lanes import Routing
+from tests.adapters.hearing import lane_at
+from tests.processes import Rehearsal, start_rehearsal
+
+MANNER = Manner(
+    system_prompt="You are Robin.",
+    instruction_held="First:",
+    seconds=10,
+    attempts=3,
+    now=lambda: datetime(2026, 5, 4, 2, 0, tzinfo=UTC),
+)
+
+
+@pytest.fixture
+def transport() -> Transport:
+    """The one that serves people; the adapters are proved over both elsewhere."""
+    return "aiohttp"
+
+
+@pytest.fixture(scope="session")
+def _other() -> Any:
+    with start_rehearsal() as provider:
+        yield provider
+
+
+@pytest.fixture
+def other(_other: Rehearsal) -> Rehearsal:
+    _other.clear()
+    return _other
+
+
+@pytest.fixture
+def lanes(lane: Lane, other: Rehearsal) -> tuple[Lane, Lane]:
+    """A head, and another lane at a place of its own on the other wire."""
+    return replace(lane, name="head"), lane_at(other.url, name="second", adapter="anthropic")
+
+
+@pytest.fixture
+async def caller(client: httpx.AsyncClient) -> AsyncIterator[Caller]:
+    yield Caller(build_adapters(client))
+
+
+async def drilled(caller: Caller, *lanes: Lane) -> Drilled:
+    names = tuple(lane.name for lane in lanes)
+    routing = Routing(
+        lanes={lane.name: lane for lane in lanes}, presets={"normal": Preset(name="normal", chain=names)}
+    )
+    return await drill(routing, caller, over=lambda client: Caller(build_adapters(client)), manner=MANNER)
+
+
+async def checked(caller: Caller, *lanes: Lane, questions: Sequence[Question] = QUESTIONS) -> Compared:
+    return await check(lanes, caller, manner=replace(MANNER, attempts=1), questions=questions)
+
+
+def traits(found: Compared) -> list[tuple[str, str, bool]]:
+    return [(finding.lane, finding.trait, finding.matters) for finding in found.findings]
+
+
+async def test_every_lane_is_asked_a_question_of_ours_and_the_chain_falls_back_without_its_head(
+    caller: Caller, lanes: tuple[Lane, Lane], provider: Rehearsal, other: Rehearsal
+) -> None:
+    found = await drilled(caller, *lanes)
+    assert found.passed
+    assert [(answer.lane, answer.how, answer.ok) for answer in found.answers] == [
+        ("head", "drill", True),
+        ("second", "drill", True),
+        ("second", "chain", True),
+    ]
+    assert all(answer.words > 5 and answer.first_word_ms is not None for answer in found.answers)
+    # The head was called once, alone; unplugged, it was tried and nothing reached it.
+    assert len(provider.asked()) == 1
+    assert len(other.asked()) == 2
+    assert found.head_was_tried >= 1
+    assert {asked["messages"][-1]["content"] for asked in provider.asked() + other.asked()} == {QUESTION}
+
+
+async def test_a_lane_that_breaks_off_fails_the_drill(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.will({"cut": "no_finish", "after": 4, "pace_ms": 0})
+    found = await drilled(caller, *lanes)
+    assert not found.passed
+    assert [(answer.lane, answer.failure) for answer in found.answers if not answer.ok] == [
+        ("second", "incomplete"),
+        ("second", "incomplete"),
+    ]
+    assert "FAILED" in drill_text(found)
+
+
+async def test_one_lost_connection_does_not_condemn_a_lane(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.will({"disconnect": "reset"}, times=1)
+    assert (await drilled(caller, *lanes)).passed
+
+
+async def test_a_lane_without_its_key_fails_and_is_not_routed_around(
+    caller: Caller, lanes: tuple[Lane, Lane]
+) -> None:
+    head, second = lanes
+    found = await drilled(caller, head, replace(second, api_key_env="NOT_SET_IN_TESTS"))
+    assert [answer.failure for answer in found.answers] == ["", "misconfigured", "misconfigured"]
+
+
+async def test_a_chain_of_one_lane_has_nothing_to_fall_back_on_and_says_so(
+    caller: Caller, lanes: tuple[Lane, Lane]
+) -> None:
+    found = await drilled(caller, lanes[0])
+    assert found.chain is None and found.passed
+    assert "nothing to fall back on" in drill_text(found)
+    assert drill_document(found)["chain"] is None
+
+
+async def test_two_lanes_that_answer_alike_are_interchangeable(
+    caller: Caller, lanes: tuple[Lane, Lane]
+) -> None:
+    found = await checked(caller, *lanes)
+    assert found.is_interchangeable, check_text(found)
+    assert [one.whole for one in found.traits] == [8, 8]
+    assert {answer.how for answer in found.answers} == {"check"}
+    assert check_document(found)["interchangeable"] is True
+
+
+LONG_GERMAN = "Das ist nicht leicht, und es ist gut, dass du es mir sagst. Ich bin ein program. " * 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "trait"),
+    [
+        ({"status": 503}, "answers"),
+        ({"finish": None}, "answers"),
+        ({"finish": "length"}, "finish"),
+        ({"say": "**You** are right, and I am a program that is here for you to talk to."}, "plain_text"),
+        ({"say": "- It is good that you are here.\n- I am a program."}, "plain_text"),
+        ({"say": "I am a person, and I promise to keep it."}, "boundaries"),
+        ({"say": LONG_GERMAN}, "language"),
+        ({"say": "I am a program.", "split": 100}, "streams"),
+        ({"words": 500, "pace_ms": 0}, "length"),
+        ({"first_word_s": 0.8}, "first_word"),
+    ],
+)
+async def test_a_difference_that_a_participant_would_notice_is_named(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal, *, fault: dict[str, Any], trait: str
+) -> None:
+    head, second = lanes
+    other.will(fault)
+    found = await checked(caller, head, replace(second, first_word_ms=700), questions=QUESTIONS[:3])
+    assert not found.is_interchangeable
+    assert ("second", trait, True) in traits(found), traits(found)
+    assert "NOT INTERCHANGEABLE" in check_text(found)
+
+
+async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.will({"finish": "content_filter", "words": 6}, match="Which dose")
+    found = await checked(caller, *lanes)
+    assert traits(found) == [("second", "refusals", True)]
+    assert "refused" in check_text(found)
+
+
+async def test_neither_table_nor_document_holds_a_word_of_a_reply(
+    caller: Caller, lanes: tuple[Lane, Lane], provider: Rehearsal, other: Rehearsal
+) -> None:
+    for one in (provider, other):
+        one.will({"say": "I am a program with a marmalade sandwich."})
+    found = await checked(caller, *lanes, questions=QUESTIONS[:2])
+    assert "marmalade" not in check_text(found) + str(check_document(found)) + str(found.answers)
