@@ -1,0 +1,175 @@
+"""Traffic moves in real processes: at once where the bell is heard, soon where it is lost, and nothing is left (R4)."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from companion.models import Process
+from ops.models import Alert
+from routing.lanes import NORMAL
+from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
+from tests.page_socket import Page
+from tests.patience import until
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web, start_web
+from tests.selections import back_to_normal, insert, newest, select
+
+POLLED_WITHIN_S = 10
+FOUND_WITHIN_S = 20
+"""Where this machine is slow: from the row to the heartbeat that says so."""
+
+
+@pytest.fixture(autouse=True)
+def _normal_again(database: object) -> Iterator[None]:
+    yield
+    back_to_normal()
+    in_database(lambda: Alert.objects.all().delete())
+
+
+def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=surroundings({"COMPANION_STATE_DIR": str(run.state)}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def told(run: Up, *arguments: str) -> Any:
+    answer = manage(run, "route", *arguments, "--json")
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def all_serve(version: int) -> bool:
+    """Whether every live web process has said that it serves this version."""
+    lately = timezone.now() - timedelta(seconds=5)
+    live = Process.objects.filter(beat_at__gt=lately).values_list("routing_version", flat=True)
+    return set(in_database(lambda: list(live))) == {version}
+
+
+async def head_asked(web: Web, people: People, rehearsal: Rehearsal) -> str:
+    """The model that a question through this process arrives at."""
+    person = people.rosa
+    before = len(rehearsal.asked())
+    async with Page(web.socket_url, person.sign_in(web.url)) as page:
+        await page.say("Hello")
+        await page.ending()
+    return str(rehearsal.asked()[before]["model"])
+
+
+@pytest.fixture(scope="module")
+def _three(
+    database: object, rehearsal: Rehearsal, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Web]]:
+    with ExitStack() as stack:
+        disks = [str(tmp_path_factory.mktemp("disk")) for _ in range(3)]
+        yield [stack.enter_context(start_web(rehearsal, COMPANION_STATE_DIR=disk)) for disk in disks]
+
+
+@pytest.fixture
+def three(_three: list[Web], rehearsal: Rehearsal) -> list[Web]:
+    """Three web processes, each on a disk of its own, with a provider that has no faults left over."""
+    rehearsal.clear()
+    return _three
+
+
+async def test_every_process_serves_the_new_head_and_then_the_old_one_again(
+    three: list[Web], people: People, rehearsal: Rehearsal
+) -> None:
+    chosen = select("pin_second")
+    await until(lambda: all_serve(chosen.version), within_s=FOUND_WITHIN_S)
+    assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-2"] * 3
+    back_to_normal()
+    await until(lambda: all_serve(newest().version), within_s=FOUND_WITHIN_S)
+    assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-1"] * 3
+
+
+async def test_where_nobody_rings_the_poll_moves_every_process(three: list[Web]) -> None:
+    version = insert("local_only")
+    await until(lambda: all_serve(version), within_s=FOUND_WITHIN_S)
+    for web in three:
+        assert f"routing_store.selected version={version} preset=local_only" in web.said
+
+
+async def test_a_turn_keeps_its_preset_and_version_on_record(
+    three: list[Web], people: People, rehearsal: Rehearsal
+) -> None:
+    chosen = select("local_only")
+    await until(lambda: all_serve(chosen.version), within_s=FOUND_WITHIN_S)
+    person = people.rosa
+    async with Page(three[0].socket_url, person.sign_in(three[0].url)) as page:
+        await page.say("Hello")
+        await page.ending()
+    (turn,) = person.turns()
+    assert (turn.preset, turn.routing_version, turn.lane, turn.model) == (
+        "local_only",
+        chosen.version,
+        "rehearsal_local",
+        "rehearsal-local",
+    )
+
+
+async def test_a_pin_that_ends_is_reverted_by_web_processes_alone(
+    three: list[Web], people: People, rehearsal: Rehearsal
+) -> None:
+    version = insert("pin_second", lasts=timedelta(seconds=8))
+    await until(lambda: newest().version == version + 1, within_s=FOUND_WITHIN_S)
+    await until(lambda: all_serve(version + 1), within_s=FOUND_WITHIN_S)
+
+    assert (newest().preset, newest().by) == (NORMAL, "the service")
+    assert await head_asked(three[2], people, rehearsal) == "rehearsal-1"
+
+
+async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
+    three: list[Web], people: People, rehearsal: Rehearsal
+) -> None:
+    rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
+    person = people.rosa
+    async with Page(three[0].socket_url, person.sign_in(three[0].url)) as page:
+        await page.say(f"Hello {uuid4().hex[:4]}")
+        await page.ending()
+
+    await until(lambda: in_database(lambda: Alert.objects.filter(kind="misconfigured").exists()))
+    alert = in_database(lambda: Alert.objects.get(kind="misconfigured"))
+    assert (alert.about, alert.count) == ("rehearsal", 1)
+
+
+def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -> None:
+    with up(tmp_path / "state", "--processes", "3", port=free_ports(3)) as run:
+        run.ready()
+        refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x")
+        assert refused.returncode == 3
+        assert "has never answered" in refused.stderr
+
+        measured = told(run, "measure", "pin_second", "--by", "Ines", "--reason", "To know it", "--yes")
+        assert measured["in_time"]
+        for way, lane in (("there", "rehearsal_second"), ("back", "rehearsal")):
+            assert measured[way]["lane"] == lane
+            assert len(measured[way]["each_s"]) == 3
+            assert max(measured[way]["each_s"]) < POLLED_WITHIN_S
+            assert measured[way]["first_s"] == min(measured[way]["each_s"])
+
+        history = told(run, "history")["selections"]
+        assert [(one["version"], one["preset"]) for one in history] == [(2, NORMAL), (1, "pin_second")]
+        shown = told(run, "show")
+        assert (shown["preset"], shown["version"]) == (NORMAL, 2)
+        assert manage(run, "transcript", "Person 1").returncode == 1, "nobody who asked is left"
+
+        pinned = told(run, "select", "drop_first", "--by", "Ines", "--reason", "x", "--for", "90m", "--yes")
+        assert pinned["preset"] == "drop_first"
+        refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x", "--yes")
+        assert refused.returncode == 1
+        assert "Something other than normal is in force." in refused.stderr
+        assert told(run, "revert", "--by", "Ines")["preset"] == NORMAL
