@@ -70,6 +70,8 @@ class Selector:
     def select(self, choice: Choice) -> Selection:
         """Store the choice and tell every process. Raises SelectionRefused."""
         self._check(choice)
+        # Before a second yes is asked for: it would be given on what is no longer so.
+        _is_still(newest(), choice)
         if choice.preset != NORMAL and not choice.said_yes_twice:
             serious = [concern for concern in self._concerns_of(choice.preset) if concern.asks_twice]
             if serious:

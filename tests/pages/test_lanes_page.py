@@ -1,0 +1,123 @@
+"""The page about lanes in a real browser: by keyboard and without JavaScript, at 320 px, in light and dark."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import raise_alert
+from ops.models import Alert, LaneProbe
+from routing.lanes import NORMAL
+from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
+from tests.people import People, in_database
+from tests.processes import Web
+from tests.selections import back_to_normal, insert, newest, select
+
+
+@pytest.fixture(autouse=True)
+def _normal_again(database: object) -> Iterator[None]:
+    in_database(lambda: LaneProbe.objects.all().delete())
+    yield
+    back_to_normal()
+    in_database(lambda: Alert.objects.all().delete())
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_the_page_is_sound_in_every_look_and_state(
+    browser: Browser, service: Web, people: People, look: dict[str, Any]
+) -> None:
+    in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
+    in_database(lambda: raise_alert(Kind.PIN_REVERTED, "version 3 (local_only)"))
+    async with desk(browser, service, **look) as page:
+        await sign_in(page, people.ines(), people.password)
+        await is_sound(page)
+        await page.goto("/ops/routing/")
+        await is_sound(page)
+        await page.get_by_role("radio", name="local_only").check()
+        await page.get_by_label("Why").fill("A long reason without a break: " + "x" * 160)
+        await page.get_by_role("button", name="Select").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Select local_only all the same?")
+        await is_sound(page)
+        await page.get_by_role("button", name="Yes, select local_only").click()
+        await expect(page.get_by_role("heading", name="In force: local_only")).to_be_visible()
+        await is_sound(page)
+        insert("of_the_next_release")
+        await page.goto("/ops/routing/")
+        await expect(page.get_by_text("Not in force:")).to_be_visible()
+        await is_sound(page)
+        await page.get_by_role("button", name="Sign out").click()
+        await sign_in(page, people.sam(), people.password)
+        await page.goto("/ops/routing/")
+        await expect(page.get_by_text("Operators have been told of 2 problems.")).to_be_visible()
+        await is_sound(page)
+
+
+async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_without_scripts(
+    browser: Browser, service: Web, people: People
+) -> None:
+    async with desk(browser, service, java_script_enabled=False) as page:
+        await sign_in(page, people.ines(), people.password)
+        await page.goto("/ops/routing/")
+        await page.get_by_role("radio", name="pin_second").focus()
+        await page.keyboard.press("Space")
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_label("Why")).to_be_focused()
+        await page.keyboard.type("The first lane is slow")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("comes first in this chain and has never answered")).to_be_visible()
+        assert newest().preset == NORMAL
+        await page.get_by_role("button", name="Yes, select pin_second").press("Enter")
+        await expect(page.get_by_role("status")).to_contain_text("pin_second is selected")
+        assert (newest().preset, newest().reason) == ("pin_second", "The first lane is slow")
+
+        await page.get_by_role("button", name="Back to normal").press("Enter")
+        await expect(page.get_by_role("heading", name="In force: normal")).to_be_visible()
+        await expect(page.get_by_role("button", name="Back to normal")).to_have_count(0)
+        assert newest().preset == NORMAL
+
+
+async def test_no_leads_back_and_changes_nothing(browser: Browser, service: Web, people: People) -> None:
+    before = newest()
+    async with desk(browser, service) as page:
+        await sign_in(page, people.ines(), people.password)
+        await page.goto("/ops/routing/")
+        await page.get_by_role("radio", name="pin_second").check()
+        await page.get_by_label("Why").fill("A test")
+        await page.get_by_role("button", name="Select").click()
+        await page.get_by_role("link", name="No, go back").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Lanes")
+    assert newest() == before
+
+
+async def test_what_was_entered_is_still_there_when_somebody_else_was_quicker(
+    browser: Browser, service: Web, people: People
+) -> None:
+    async with desk(browser, service) as page:
+        await sign_in(page, people.ines(), people.password)
+        await page.goto("/ops/routing/")
+        select("drop_first")
+        await page.get_by_role("radio", name="pin_second").check()
+        await page.get_by_label("Why").fill("The first lane is slow")
+        await page.get_by_label("For", exact=True).select_option("one hour")
+        await page.get_by_role("button", name="Select").click()
+
+        await expect(page.get_by_role("alert")).to_contain_text("Meanwhile Ines selected drop_first")
+        await expect(page.get_by_role("radio", name="pin_second")).to_be_checked()
+        await expect(page.get_by_label("Why")).to_have_value("The first lane is slow")
+        await expect(page.get_by_label("For", exact=True)).to_have_value("1")
+        await expect(page.get_by_role("heading", name="In force: drop_first")).to_be_visible()
+
+
+async def test_an_alert_goes_once_an_operator_has_seen_it(
+    browser: Browser, service: Web, people: People
+) -> None:
+    in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
+    async with desk(browser, service) as page:
+        await sign_in(page, people.ines(), people.password)
+        alert = page.get_by_role("region", name="1 thing needs a person")
+        await expect(alert).to_contain_text("Lane rehearsal_second does not accept our key")
+        await alert.get_by_role("button", name="I have seen it").click()
+        await expect(alert).to_have_count(0)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Paused turns")
