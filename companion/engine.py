@@ -8,6 +8,8 @@ When a call fails, every turn takes the same steps in this order:
     4. Pause, don't fail               what was said stays; the turn ends as Broken, never as an exception
     5. Record the whole story          every attempt is reported, and `ledger.close` stores it with the turn
     6. Come back to the question       the next turn asks the held questions first, and opens with "I am back"
+
+Which lane is called is decided by the turn's `Way`, which passes over those whose breaker is open.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

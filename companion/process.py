@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from companion.consumers import COME_BACK, Sockets
 from companion.doorbell import Doorbell
 from companion.engine import Caller
 from companion.folding import EndedTurn
+from companion.following import LaneFollower, heading
 from companion.heartbeat import Heartbeat
 from companion.history import History
 from companion.house import House
@@ -67,11 +67,8 @@ class Process:
         self.id = process
         self.house = house
         self._pool = pool
-        self._route = route
         self._overhears = overhears
         self._alongside = alongside
-        self._moved = asyncio.Event()
-        self._waits_for: Route | None = None
         self.breakers = SharedBreakers(
             pool,
             process=process,
@@ -81,7 +78,9 @@ class Process:
         )
         self.history = History(pool, house)
         self.watchers = Watchers(self.history, process=process)
-        self.ledger = Ledger(pool, house, process=process, told=self._told, route=self._heading)
+        self.ledger = Ledger(
+            pool, house, process=process, told=self._told, route=lambda: heading(route(), self.breakers)
+        )
         self.journal = Journal(
             pool, house, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
         )
@@ -96,6 +95,12 @@ class Process:
             process=process,
             route=route,
             recorded=recorded,
+        )
+        self._lanes = LaneFollower(
+            self.breakers,
+            ledger=self.ledger,
+            heading=lambda: heading(route(), self.breakers),
+            waiting=lambda: self.runner.waiting,
         )
         self.doorkeeper = Doorkeeper(pool)
         self.sockets = Sockets()
@@ -137,7 +142,7 @@ class Process:
             self.journal.run,
             self.watchers.run,
             self._tick,
-            self._follow_lanes,
+            self._lanes.run,
             *self._alongside,
         )
         self._loops = [asyncio.create_task(self._kept(loop)) for loop in loops]
@@ -211,7 +216,7 @@ class Process:
             self.runner.signed_out(ended)
         if "admitted" not in ring:
             if "breakers" in ring:
-                self._moved.set()
+                self._lanes.moved()
             self._overhears(ring)
             return
         if ring.get("by") in (None, str(self.id)):
@@ -244,7 +249,7 @@ class Process:
 
     async def _look(self) -> None:
         """What a lost bell would have told: who may speak now, what has ended, which lanes are called."""
-        self._moved.set()
+        self._lanes.moved()
         await self.ledger.gate()
         if waiting := self.runner.waiting:
             for admitted in await self.ledger.admitted_among(waiting):
@@ -252,27 +257,7 @@ class Process:
 
     def rerouted(self) -> None:
         """The chain for turns that start now has changed: those that wait are to wait for its head."""
-        self._moved.set()
-
-    def _heading(self) -> Route:
-        """The chain as turns that wait should see it: the lanes that may be called first, in their order."""
-        route = self._route()
-        lanes = sorted(route.lanes, key=lambda lane: self.breakers.bars(lane.name) is not None)
-        return replace(route, lanes=tuple(lanes))
-
-    async def _follow_lanes(self) -> None:
-        """Hear what other processes learn of the lanes, and let waiting turns wait for the lane they will get."""
-        while True:
-            await self._moved.wait()
-            self._moved.clear()
-            try:
-                await self.breakers.refresh()
-                heading = self._heading()
-                if heading != self._waits_for and self.runner.waiting:
-                    await self.ledger.reroute()
-                self._waits_for = heading
-            except (psycopg.Error, TimeoutError) as failure:
-                log.warning("process.lanes_not_followed cause=%s", type(failure).__name__)
+        self._lanes.moved()
 
     async def _recheck_visits(self) -> None:
         visits = self.sockets.visits

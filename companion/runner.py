@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -23,13 +23,13 @@ from companion.house import House
 from companion.journal import Journal, Line
 from companion.ledger import Asked, Ledger, NotOpened, Opened
 from companion.outbox import Accepted
+from companion.outcome import Outcome, log_story, story_of
 from companion.prompt import Draft
 from companion.record import Story
 from companion.slots import SlottedCaller
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
 from routing.chain import Breakers, Route, Way
-from routing.errors import FailureClass
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,6 @@ class _Drive:
     result: Answered | Broken | None = None
     material: Material | None = None
     route: Route | None = None
-    openings: list[dict[str, str]] = field(default_factory=list)
 
 
 class Runner:
@@ -194,7 +193,7 @@ class Runner:
             # The class alone: the text of an exception may hold what somebody wrote.
             log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
         story = await self._story(drive)
-        _log(story)
+        log_story(story)
         await self._close(story)
 
     async def _wait(self, drive: _Drive) -> bool:
@@ -244,21 +243,22 @@ class Runner:
             random=random.random,
         )
         caller = SlottedCaller(self._caller, self._ledger, admitted)
+        openings = await self._openings(drive.turn, material, route)
         way = Way(route.lanes, self._breakers)
         events = run_turn(draft, way, caller, reference=f"turn-{drive.turn}", limits=limits)
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Say):
                     if event.opens:
-                        line.openings = self._openings(material, route)
+                        line.openings = openings
                     self._journal.say(line, event.text)
                 else:
                     drive.result = event
 
-    def _openings(self, material: Material, route: Route) -> list[dict[str, str]]:
+    async def _openings(self, turn: int, material: Material, route: Route) -> list[dict[str, str]]:
         """The drafted lines before the first word: said once for each selection, and for each question held."""
         openings = []
-        if route.marking == "reduced" and material.reduced_said != route.version:
+        if route.marking == "reduced" and not await self._history.said_reduced(turn, route.version):
             openings.append({"kind": "reduced", "line": self._house.lines.reduced})
         if material.held:
             openings.append({"kind": "i_am_back", "line": self._house.lines.i_am_back})
@@ -266,54 +266,20 @@ class Runner:
 
     async def _story(self, drive: _Drive) -> Story:
         """What is to be recorded of a turn that has run, after its last words are stored."""
-        result, line, route = drive.result, drive.line, drive.route
+        line = drive.line
         stored = line is None or await self._journal.settle(line)
-        ending = self._ending(drive, stored=stored)
-        return Story(
-            ending=ending,
-            lane=result.lane.name if result else "",
-            model=result.model if isinstance(result, Answered) else "",
-            preset=route.preset if route else "",
-            routing_version=route.version if route else 0,
-            marked=route is not None and route.marking == "reduced",
-            passed_over=result.passed_over if result else (),
-            attempts=result.attempts if result else (),
-            answers=tuple(turn for turn, _ in drive.material.held) if drive.material else (),
-        )
-
-    def _ending(self, drive: _Drive, *, stored: bool) -> Ending:
-        result, lines = drive.result, self._house.lines
-        fence = drive.admission.result().fence if drive.admission.done() else None
-        if isinstance(result, Answered) and stored:
-            return Ending(
-                turn=drive.turn,
-                state="complete",
-                reason="length" if result.truncated else "",
-                shortened=result.truncated,
-                owner=self._process,
-                fence=fence,
-            )
-        if isinstance(result, Broken) and result.failure is FailureClass.REFUSED:
-            # Asking again would be refused again, so this question is not held; what was said stands.
-            return Ending(
-                turn=drive.turn,
-                state="paused",
-                reason=result.failure.value,
-                line=lines.declined,
-                owner=self._process,
-                fence=fence,
-            )
-        reason = result.failure.value if isinstance(result, Broken) else drive.told or "unknown"
-        return Ending(
+        outcome = Outcome(
             turn=drive.turn,
-            state="paused",
-            reason=reason if stored else "unstored",
-            line=lines.pause,
-            hold_s=self._house.hold_s,
-            shown=drive.line.seq if drive.line and not stored else None,
             owner=self._process,
-            fence=fence,
+            fence=drive.admission.result().fence if drive.admission.done() else None,
+            result=drive.result,
+            told=drive.told,
+            stored=stored,
+            shown=line.seq if line else None,
+            route=drive.route,
+            material=drive.material,
         )
+        return story_of(outcome, self._house)
 
     async def _close(self, story: Story) -> EndedTurn | None:
         """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it."""
@@ -330,17 +296,3 @@ class Runner:
                 if loop.time() > give_up:
                     return None
                 await asyncio.sleep(0.2 + 0.3 * random.random())
-
-
-def _log(story: Story) -> None:
-    log.info(
-        "runner.ended turn=%d state=%s reason=%s lane=%s preset=%s version=%d attempts=%d skipped=%s",
-        story.ending.turn,
-        story.ending.state,
-        story.ending.reason or "-",
-        story.lane or "-",
-        story.preset or "-",
-        story.routing_version,
-        len(story.attempts),
-        ",".join(f"{one.lane}:{one.why}" for one in story.passed_over) or "-",
-    )

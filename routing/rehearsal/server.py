@@ -93,7 +93,11 @@ class Provider:
     def _fault_for(self, asked: Asked, question: str) -> Fault:
         """The first standing order that matches, used once; then a directive in the message; else none."""
         for order in self._orders:
-            if order.match is None or order.match in asked.request_id or order.match in question:
+            if (
+                order.match in (None, asked.model)
+                or order.match in asked.request_id
+                or order.match in question
+            ):
                 if order.next is not None:
                     order.next -= 1
                     if order.next == 0:

@@ -1,0 +1,57 @@
+"""Follows which lanes may be called, and lets waiting turns wait for the lane they will get."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import psycopg
+
+from companion.breakers import SharedBreakers
+from companion.ledger import Ledger
+from routing.chain import Breakers, Route
+
+log = logging.getLogger(__name__)
+
+
+def heading(route: Route, breakers: Breakers) -> Route:
+    """The chain as turns that wait should see it: the lanes that may be called first, in their order."""
+    lanes = sorted(route.lanes, key=lambda lane: breakers.bars(lane.name) is not None)
+    return replace(route, lanes=tuple(lanes))
+
+
+class LaneFollower:
+    """For one process. `waiting` are the turns of it that have not been admitted."""
+
+    def __init__(
+        self,
+        breakers: SharedBreakers,
+        *,
+        ledger: Ledger,
+        heading: Callable[[], Route],
+        waiting: Callable[[], Collection[int]],
+    ) -> None:
+        self._breakers = breakers
+        self._ledger = ledger
+        self._heading = heading
+        self._waiting = waiting
+        self._moved = asyncio.Event()
+        self._waits_for: Route | None = None
+
+    def moved(self) -> None:
+        """Something may have changed: what is selected, or what is known of a lane."""
+        self._moved.set()
+
+    async def run(self) -> None:
+        """Look whenever something may have changed, until cancelled."""
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            try:
+                await self._breakers.refresh()
+                heading = self._heading()
+                if heading != self._waits_for and self._waiting():
+                    await self._ledger.reroute()
+                self._waits_for = heading
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("following.not_followed cause=%s", type(failure).__name__)

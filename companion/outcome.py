@@ -1,0 +1,98 @@
+"""What a turn that has run comes to: how it ends, and its story. PURE."""
+
+import logging
+from dataclasses import dataclass
+from uuid import UUID
+
+from companion.engine import Answered, Broken
+from companion.folding import Ending
+from companion.history import Material
+from companion.house import House
+from companion.record import Story
+from routing.chain import Route
+from routing.errors import FailureClass
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """Everything its task knows of a turn in the end."""
+
+    turn: int
+    owner: UUID
+    fence: int | None
+    result: Answered | Broken | None
+    told: str
+    """Why it was told to end; empty if it was not."""
+    stored: bool
+    """Whether all its words are stored."""
+    shown: int | None
+    """The last piece that anyone was shown; None if there was no word."""
+    route: Route | None
+    material: Material | None
+
+
+def story_of(outcome: Outcome, house: House) -> Story:
+    """What is to be recorded."""
+    result, route = outcome.result, outcome.route
+    return Story(
+        ending=_ending(outcome, house),
+        lane=result.lane.name if result else "",
+        model=result.model if isinstance(result, Answered) else "",
+        preset=route.preset if route else "",
+        routing_version=route.version if route else 0,
+        marked=route is not None and route.marking == "reduced",
+        passed_over=result.passed_over if result else (),
+        attempts=result.attempts if result else (),
+        answers=tuple(turn for turn, _ in outcome.material.held) if outcome.material else (),
+    )
+
+
+def log_story(story: Story) -> None:
+    """One line for each turn: which lane answered, and why others were passed over."""
+    log.info(
+        "turn.ended turn=%d state=%s reason=%s lane=%s preset=%s version=%d attempts=%d skipped=%s",
+        story.ending.turn,
+        story.ending.state,
+        story.ending.reason or "-",
+        story.lane or "-",
+        story.preset or "-",
+        story.routing_version,
+        len(story.attempts),
+        ",".join(f"{one.lane}:{one.why}" for one in story.passed_over) or "-",
+    )
+
+
+def _ending(outcome: Outcome, house: House) -> Ending:
+    result, owner, fence = outcome.result, outcome.owner, outcome.fence
+    if isinstance(result, Answered) and outcome.stored:
+        return Ending(
+            turn=outcome.turn,
+            state="complete",
+            reason="length" if result.truncated else "",
+            shortened=result.truncated,
+            owner=owner,
+            fence=fence,
+        )
+    if isinstance(result, Broken) and result.failure is FailureClass.REFUSED:
+        # Asking again would be refused again, so this question is not held; what was said stands.
+        return Ending(
+            turn=outcome.turn,
+            state="paused",
+            reason=result.failure.value,
+            line=house.lines.declined,
+            owner=owner,
+            fence=fence,
+        )
+    reason = result.failure.value if isinstance(result, Broken) else outcome.told or "unknown"
+    return Ending(
+        turn=outcome.turn,
+        state="paused",
+        reason=reason if outcome.stored else "unstored",
+        line=house.lines.pause,
+        hold_s=house.hold_s,
+        shown=outcome.shown if not outcome.stored else None,
+        owner=owner,
+        fence=fence,
+    )
