@@ -28,7 +28,6 @@ LENGTHS = ((1, "one hour"), (4, "four hours"), (8, "eight hours"), (24, "one day
 USUAL = 4
 SHOWN = 10
 REVERTED = "Back to normal, from the page."
-WAITS_FOR_ANOTHER = 409
 
 
 class SelectForm(forms.Form):
@@ -75,7 +74,7 @@ def select(
     """Select a preset. What speaks against it is shown first, and asks for a second yes."""
     form = SelectForm(request.POST)
     if not form.is_valid():
-        return _page(request, routing(), problem=_wrong(form), entered=request.POST, status=400)
+        return _page(request, routing(), problem=_wrong(form), entered=request.POST)
     wanted = form.cleaned_data
     is_normal = wanted["preset"] == NORMAL
     choice = Choice(
@@ -90,12 +89,12 @@ def select(
         chosen = selector().select(choice)
     except AsksTwice as refusal:
         return render(
-            request, "ops/routing_sure.html", {"wanted": wanted, "concerns": refusal.concerns, "here": "routing"}
+            request,
+            "ops/routing_sure.html",
+            {"wanted": wanted, "concerns": refusal.concerns, "here": "routing"},
         )
     except SelectionRefused as refusal:
-        return _page(
-            request, routing(), problem=str(refusal), entered=request.POST, status=WAITS_FOR_ANOTHER
-        )
+        return _page(request, routing(), problem=str(refusal), entered=request.POST)
     return _selected(request, chosen)
 
 
@@ -135,7 +134,6 @@ def _page(
     *,
     problem: str = "",
     entered: Any = None,
-    status: int = 200,
 ) -> HttpResponse:
     standing = board(routing)
     context = {
@@ -156,7 +154,7 @@ def _page(
         "entered": entered or {},
         "here": "routing",
     }
-    return render(request, "ops/routing.html", context, status=status)
+    return render(request, "ops/routing.html", context)
 
 
 def _in_order(standing: Board) -> list[Standing]:
