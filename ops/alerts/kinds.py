@@ -1,4 +1,4 @@
-"""PURE. The closed list of alerts: when each is raised, what it says to a person, and what there is to do."""
+"""The closed list of alerts: when each is raised, what it says to a person, and what there is to do."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
