@@ -186,6 +186,8 @@ class Process:
         await asyncio.gather(*self._loops, return_exceptions=True)
         try:
             async with asyncio.timeout(2):
+                # A probe of this process is free for the next at once, and not when its lease is over.
+                await self.breakers.settle()
                 await self.heartbeat.leave()
         except (psycopg.Error, TimeoutError):
             log.warning("process.left_without_goodbye process=%s", self.id)
