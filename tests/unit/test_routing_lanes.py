@@ -148,7 +148,7 @@ def test_a_chain_whose_lanes_go_down_together_is_flagged() -> None:
 
 def test_a_route_holds_the_lanes_of_its_chain_in_order() -> None:
     chosen = route(load(EXAMPLE), "normal", 7)
-    assert [lane.name for lane in chosen.lanes] == ["openai", "vllm", "ollama"]
+    assert [lane.name for lane in chosen.lanes] == ["openai", "anthropic", "vllm", "ollama"]
     assert (chosen.preset, chosen.version, chosen.marking) == ("normal", 7, "none")
 
 
