@@ -5,7 +5,7 @@ Pages use Django's connection; sockets use the process's own pool, so that no pa
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,13 +19,17 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion import cards
+from companion.batch import Batch
 from companion.models import Conversation, Participant, Site, Visit
 
 log = logging.getLogger(__name__)
 
 VISIT_KEY = "visit"
 
-SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > clock_timestamp()"
+SESSIONS = """
+SELECT session_key, session_data FROM django_session
+WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
+"""
 
 LIVE_VISITS = """
 SELECT v.id, p.id, p.name, s.name, c.id
@@ -127,21 +131,23 @@ class Doorkeeper:
 
     def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
         self._pool = pool
+        self._asked: Batch[str, VisitFacts | None] = Batch(self._visits_of)
 
     async def visit_of(self, session_key: str | None) -> VisitFacts | None:
-        """The live visit of a session cookie."""
-        if not session_key:
-            return None
+        """The live visit of a session cookie. A whole house that comes at once is looked up together."""
+        return await self._asked.submit(session_key) if session_key else None
+
+    async def _visits_of(self, session_keys: Sequence[str]) -> list[VisitFacts | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSION, (session_key,))
-            row = await cursor.fetchone()
+            await cursor.execute(SESSIONS, (list(session_keys),))
             # decode() checks the signature under the current and the older secret keys.
-            visit = _uuid(SessionStore().decode(row[0]).get(VISIT_KEY)) if row else None
-            if visit is None:
-                return None
-            await cursor.execute(LIVE_VISITS, ([visit],))
-            facts = await cursor.fetchone()
-        return _facts(facts) if facts else None
+            named = {
+                key: _uuid(SessionStore().decode(data).get(VISIT_KEY))
+                for key, data in await cursor.fetchall()
+            }
+            await cursor.execute(LIVE_VISITS, ([visit for visit in named.values() if visit],))
+            live = {row[0]: _facts(row) for row in await cursor.fetchall()}
+        return [live.get(visit) if (visit := named.get(key)) else None for key in session_keys]
 
     async def still_live(self, visits: Iterable[UUID]) -> set[UUID]:
         """Those of the visits that have not ended."""

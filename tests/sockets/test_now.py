@@ -72,7 +72,8 @@ async def test_the_held_questions_of_a_site_are_for_those_who_supervise_it(
             seen[name] = {one["href"] for one in frame["held"]}
     assert seen["sam"] == {f"/ops/turns/{hers.pk}/"}
     assert f"/ops/turns/{his.pk}/" not in seen["sam"]
-    assert seen["ines"] >= seen["sam"]
+    # The oldest of all sites, and those may be many.
+    assert len(seen["ines"]) >= 2
 
 
 @pytest.mark.parametrize("whose", ["nobody", "a participant", "an unknown session"])
