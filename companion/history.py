@@ -73,10 +73,7 @@ WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 # For many turns at once: what was said and answered before each, and what is held. Complete turns only, so no half
 # answer can enter a prompt.
 MATERIAL = """
-SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions, s.regions,
-       (SELECT max(e.routing_version) FROM companion_turn e
-         WHERE e.conversation_id = t.conversation_id AND e.id < t.id
-           AND e.openings @> '[{"kind": "reduced"}]')
+SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions, s.regions
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
@@ -96,6 +93,15 @@ CROSS JOIN LATERAL (
       AND h.answered_by_id IS NULL AND h.held_until > clock_timestamp()
 ) held
 WHERE t.id = ANY(%(turns)s)
+"""
+
+
+# Whether this person has been told under the same selection that replies are reduced.
+SAID_REDUCED = """
+SELECT EXISTS (
+    SELECT 1 FROM companion_turn t
+    JOIN companion_turn e ON e.conversation_id = t.conversation_id AND e.id < t.id
+    WHERE t.id = %(turn)s AND e.routing_version = %(version)s AND e.openings @> '[{"kind": "reduced"}]')
 """
 
 
@@ -147,8 +153,6 @@ class Material:
     held: tuple[tuple[int, str], ...]
     regions: tuple[str, ...] = ()
     """The only regions whose lanes may see it; empty: any."""
-    reduced_said: int | None = None
-    """The version of the selection under which this person was last told that replies are reduced."""
 
 
 class History:
@@ -184,6 +188,11 @@ class History:
     async def material(self, turn: int) -> Material:
         """Everything a prompt for `turn` may be made of."""
         return await self._materials.submit(turn)
+
+    async def said_reduced(self, turn: int, version: int) -> bool:
+        """Whether a turn before this one has said, under this selection, that replies are reduced."""
+        [[said]] = await self._rows(SAID_REDUCED, turn=turn, version=version)
+        return bool(said)
 
     async def _material_of(self, turns: Sequence[int]) -> list[Material]:
         """Turns that start together are read together."""
@@ -246,13 +255,12 @@ def _view(row: Row) -> View:
 
 
 def _material(row: Row) -> Material:
-    _, question, asked, said, held, held_questions, regions, reduced_said = row
+    _, question, asked, said, held, held_questions, regions = row
     return Material(
         question=question,
         dialogue=tuple(zip(asked or (), said or (), strict=True)),
         held=tuple(zip(held or (), held_questions or (), strict=True)),
         regions=tuple(regions),
-        reduced_said=reduced_said,
     )
 
 
