@@ -69,7 +69,7 @@ class Selector:
 
     def select(self, choice: Choice) -> Selection:
         """Store the choice and tell every process. Raises SelectionRefused."""
-        self._check(choice)
+        self.check(choice)
         # Before a second yes is asked for: it would be given on what is no longer so.
         _is_still(newest(), choice)
         if choice.preset != NORMAL and not choice.said_yes_twice:
@@ -95,7 +95,8 @@ class Selector:
             return now
         return self.select(Choice(preset=NORMAL, by=by, reason=reason, seen=seen))
 
-    def _check(self, choice: Choice) -> None:
+    def check(self, choice: Choice) -> None:
+        """Raise SelectionRefused if the choice makes no sense, whatever is in force."""
         if choice.preset not in self._routing.presets:
             known = ", ".join(self._routing.presets)
             raise SelectionRefused(f"There is no preset {choice.preset!r}. Select one of: {known}.")

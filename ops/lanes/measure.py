@@ -65,6 +65,7 @@ class Measured:
 
 def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: Path) -> Measured:
     """Select, time it, go back, time it. Raises SelectionRefused where it cannot be measured."""
+    selector.check(choice)
     try:
         providers = addresses(routing)
         ports = _ports(state_dir)
