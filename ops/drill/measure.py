@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from statistics import mean
 
 from ops.drill import dump, picture, place, snapshot, tools, wanted
 from ops.drill.capture import Source
@@ -27,17 +28,19 @@ def measure(order: Order, watch: Watch) -> str:
         stack.callback(source.session.close)
         there = tables(source.session)
         floor_s, sums_s = _hashing(source, there, order.jobs, watch)
-        alone = _dump_and_restore(source, order, stack, watch)
-    drilled = Watch()
-    began = time.monotonic()
-    report = Drill(order, drilled).run()
-    whole = time.monotonic() - began
-    dump_s, restore_s = alone
+        before = _dump_and_restore(source, order, watch)
+        drilled = Watch()
+        began = time.monotonic()
+        report = Drill(order, drilled).run()
+        whole = time.monotonic() - began
+        # Once before and once after, because a machine that others use is not the same from minute to minute.
+        after = _dump_and_restore(source, order, watch)
+    dump_s, restore_s = (mean(pair) for pair in zip(before, after, strict=True))
     lines = [
         f"{report.rows:,} rows, {report.source_bytes / 1e6:,.0f} MB; {order.jobs} connections; {report.verdict}",
         f"every row hashed once   {floor_s:7.1f} s",
         f"row sums of one side    {sums_s:7.1f} s   {sums_s / floor_s:.2f} x (to reach: 1.3)",
-        f"dump + restore alone    {dump_s:7.1f} + {restore_s:.1f} s",
+        f"dump + restore alone    {dump_s:7.1f} + {restore_s:.1f} s, of {_pair(before)} and {_pair(after)}",
         f"the whole drill         {whole:7.1f} s   {whole / (dump_s + restore_s):.2f} x (to reach: 1.5)",
         *[f"  {name:<21} {seconds:7.1f} s" for name, seconds in report.seconds.items()],
     ]
@@ -75,8 +78,17 @@ def _plainly(session: Session, there: list[Table], share: int, of: int) -> None:
         session.execute(query.encode())
 
 
-def _dump_and_restore(source: Source, order: Order, stack: ExitStack, watch: Watch) -> tuple[float, float]:
+def _pair(seconds: tuple[float, float]) -> str:
+    return " + ".join(f"{part:.1f}" for part in seconds)
+
+
+def _dump_and_restore(source: Source, order: Order, watch: Watch) -> tuple[float, float]:
     """Seconds for pg_dump and for pg_restore with nothing beside them."""
+    with ExitStack() as stack:
+        return _alone(source, order, stack, watch)
+
+
+def _alone(source: Source, order: Order, stack: ExitStack, watch: Watch) -> tuple[float, float]:
     needed = wanted.of_source(source)
     programs = tools.find(needed.identity.major, tools.places(order.bin), server=True)
     run = World().run_name()

@@ -61,7 +61,10 @@ def _by_place(run: Run) -> Iterator[str]:
     if run.where == "same server":
         yield "that it restores on a server of its own: roles, settings and extensions of the live one were at hand"
     elif run.where == "private server":
-        yield "the restore time of the machine you would really use: this was a private server on this machine"
+        yield (
+            "the restore time of the machine you would really use: this was a private server on this machine, "
+            "set up for loading"
+        )
 
 
 def _by_content(run: Run) -> Iterator[str]:

@@ -26,6 +26,8 @@ from ops.stack.process import Running, end
 SUPERUSER = "restore_drill"
 PORT = "5432"
 LONGEST_SOCKET_PATH = 107
+CHECKSUMS_SINCE = 18
+"""The first major whose clusters have data checksums unless told otherwise."""
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 30.0
 SETTINGS: Mapping[str, str] = {
@@ -108,6 +110,9 @@ class PrivateServer:
             "C",
             "--no-sync",
         ]
+        if self._tools.major >= CHECKSUMS_SINCE:
+            # With them the first reading of every page writes it once more, on the disk the live server may share.
+            options.append("--no-data-checksums")
         made = subprocess.run(
             account.command([self._tools["initdb"], "--pgdata", self._data, *options]),
             stdin=subprocess.DEVNULL,
