@@ -1,12 +1,14 @@
 """Selecting presets in tests, over the rehearsal provider's lanes; and normal again afterwards."""
 
 import io
+import time
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management import call_command
 from django.utils import timezone
 
+from companion.models import Process
 from ops import selecting
 from ops.models import Selection as Row
 from ops.selecting import Choice, Selector
@@ -53,6 +55,21 @@ def insert(preset: str, *, at: datetime | None = None, lasts: timedelta = timede
 def back_to_normal() -> None:
     """So that the next test begins as the release comes."""
     in_database(lambda: selector().revert(by="Ines", reason="The test is over"))
+
+
+def all_serve(version: int) -> bool:
+    """Whether every live web process has said that it serves this version."""
+    lately = timezone.now() - timedelta(seconds=5)
+    live = Process.objects.filter(beat_at__gt=lately).exclude(routing_version=version)
+    return not in_database(live.exists)
+
+
+def everybody_follows() -> None:
+    """Wait until every live process serves what was selected last: other tests share some of them."""
+    deadline = time.monotonic() + 20
+    while not all_serve(newest().version):
+        assert time.monotonic() < deadline, "a process does not follow"
+        time.sleep(0.05)
 
 
 def route(*arguments: str) -> str:

@@ -11,9 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.utils import timezone
 
-from companion.models import Process
 from ops.models import Alert
 from routing.lanes import NORMAL
 from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
@@ -21,7 +19,7 @@ from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
-from tests.selections import back_to_normal, insert, newest, select
+from tests.selections import all_serve, back_to_normal, everybody_follows, insert, newest, select
 
 POLLED_WITHIN_S = 10
 FOUND_WITHIN_S = 20
@@ -52,13 +50,6 @@ def told(run: Up, *arguments: str) -> Any:
     return json.loads(answer.stdout)
 
 
-def all_serve(version: int) -> bool:
-    """Whether every live web process has said that it serves this version."""
-    lately = timezone.now() - timedelta(seconds=5)
-    live = Process.objects.filter(beat_at__gt=lately).values_list("routing_version", flat=True)
-    return set(in_database(lambda: list(live))) == {version}
-
-
 async def head_asked(web: Web, people: People, rehearsal: Rehearsal) -> str:
     """The model that a question through this process arrives at."""
     person = people.rosa
@@ -76,6 +67,7 @@ def _three(
     with ExitStack() as stack:
         disks = [str(tmp_path_factory.mktemp("disk")) for _ in range(3)]
         yield [stack.enter_context(start_web(rehearsal, COMPANION_STATE_DIR=disk)) for disk in disks]
+    everybody_follows()
 
 
 @pytest.fixture

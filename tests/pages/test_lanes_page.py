@@ -13,7 +13,7 @@ from routing.lanes import NORMAL
 from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Web
-from tests.selections import back_to_normal, insert, newest, select
+from tests.selections import back_to_normal, everybody_follows, insert, newest, select
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +22,12 @@ def _normal_again(database: object) -> Iterator[None]:
     yield
     back_to_normal()
     in_database(lambda: Alert.objects.all().delete())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _everybody_follows(database: object) -> Iterator[None]:
+    yield
+    everybody_follows()
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -10,7 +10,7 @@ from psycopg_pool import AsyncConnectionPool
 from ops.models import Alert
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import in_database
-from tests.selections import back_to_normal
+from tests.selections import back_to_normal, everybody_follows
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +19,12 @@ def _normal_again(database: EmbeddedPostgres) -> Iterator[None]:
     yield
     back_to_normal()
     in_database(lambda: Alert.objects.all().delete())
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _everybody_follows(database: EmbeddedPostgres) -> Iterator[None]:
+    yield
+    everybody_follows()
 
 
 @pytest_asyncio.fixture
