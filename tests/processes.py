@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +112,30 @@ def start_web(rehearsal: Rehearsal, **settings: str) -> Iterator[Web]:
         yield Web(process=process, url=url, log=log)
 
 
+_running: set[subprocess.Popen[str]] = set()
+
+
+@contextmanager
+def everybody_holds_still(is_between: Callable[[], bool]) -> Iterator[None]:
+    """No process of other tests runs meanwhile: each would run the gate as well, under a ceiling of its own.
+
+    `is_between` says whether none of them was stopped in the midst of a transaction, with locks in its hands.
+    """
+    still = [process for process in _running if process.poll() is None]
+    try:
+        while True:
+            for process in still:
+                process.send_signal(signal.SIGSTOP)
+            if is_between():
+                break
+            for process in still:
+                process.send_signal(signal.SIGCONT)
+        yield
+    finally:
+        for process in still:
+            process.send_signal(signal.SIGCONT)
+
+
 @contextmanager
 def _started(
     command: list[str], says: str, environment: dict[str, str]
@@ -126,10 +150,12 @@ def _started(
             stderr=written,
             text=True,
         )
+    _running.add(process)
     try:
         assert process.stdout is not None
         yield process, _said(process.stdout, says, log), log
     finally:
+        _running.discard(process)
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
             process.terminate()

@@ -30,7 +30,7 @@ def _unread(value: object) -> str:
 
 
 # It was a quarter of what opening a socket costs.
-protocol.pformat = _unread
+vars(protocol)["pformat"] = _unread
 
 BACKLOG = 2048
 REFUSED = 78

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.folding import EndedTurn, Ending
@@ -20,6 +22,7 @@ from ops.project.wiring import build_house, build_routing
 from ops.stack.postgres import EmbeddedPostgres
 from routing.chain import route
 from tests.people import People, Person, in_database
+from tests.processes import everybody_holds_still
 
 ROUTE = route(build_routing(), "normal", 0)
 
@@ -40,8 +43,8 @@ class Desk:
         self.ended += [*ended, *result.lost]
 
     async def beat(self, age_s: float = 0) -> None:
-        async with self.pool.connection() as connection:
-            await connection.execute(
+        async with self.pool.connection() as native:
+            await native.execute(
                 "INSERT INTO companion_process (id, host, pid, beat_at, draining, sockets) "
                 "VALUES (%s, 'test', 1, clock_timestamp() - make_interval(secs => %s), false, 0) "
                 "ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at",
@@ -69,10 +72,29 @@ Desks = Callable[[int], Desk]
 @pytest.fixture
 async def desks(database: EmbeddedPostgres) -> AsyncIterator[Desks]:
     """Ledgers of several processes over one database, under the ceiling each test names."""
-    # Turns of other tests would count against the ceiling.
-    in_database(lambda: Process.objects.all().delete())
-    async with pool_of(database.url) as pool:
-        yield lambda ceiling: Desk(pool, with_ceiling(ceiling))
+    with everybody_holds_still(nobody_is_in_a_transaction):
+        # Turns of other tests would count against the ceiling, and these are not left to another's sweep.
+        in_database(end_all_turns)
+        async with pool_of(database.url) as pool:
+            yield lambda ceiling: Desk(pool, with_ceiling(ceiling))
+        in_database(end_all_turns)
+        in_database(lambda: Process.objects.filter(host="test").delete())
+
+
+def end_all_turns() -> None:
+    Turn.objects.filter(closed_at=None).update(state="stopped", reason="stopped", closed_at=timezone.now())
+
+
+def nobody_is_in_a_transaction() -> bool:
+    def ask() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()"
+            )
+            return bool(cursor.fetchone()[0] == 0)
+
+    return in_database(ask)
 
 
 @asynccontextmanager
