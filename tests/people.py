@@ -45,7 +45,8 @@ class Person:
 
     def sign_in(self, base_url: str) -> str:
         """Open the card's link as a browser does; returns the session cookie's value."""
-        with httpx.Client(base_url=base_url, trust_env=False) as browser:
+        # No certificates are loaded for a plain address of this machine: that takes longer than the request.
+        with httpx.Client(base_url=base_url, trust_env=False, verify=False) as browser:
             answer = browser.get(f"/card/{self.card}/")
             assert answer.status_code == 302, answer.status_code
             return browser.cookies["companion"]
