@@ -25,12 +25,14 @@ class Asker:
     socket: aiohttp.ClientWebSocketResponse
     turns: list[int] = field(default_factory=list)
     """The turns it has had."""
-    is_idle: bool = True
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while nothing it asked is being answered."""
     _key: str = ""
 
     async def ask(self) -> None:
         """Ask once more."""
-        self.is_idle, self._key = False, str(uuid.uuid4())
+        self.idle.clear()
+        self._key = str(uuid.uuid4())
         await self._send({"type": "say", "key": self._key, "text": QUESTION})
 
     async def listen(self) -> None:
@@ -43,13 +45,13 @@ class Asker:
         if frame["type"] == "accepted" and frame["key"] == self._key:
             self.turns.append(frame["turn"])
         elif frame["type"] == "problem":
-            self.is_idle = True
+            self.idle.set()
         elif not self.turns or frame.get("turn") != self.turns[-1]:
             return
         elif frame["type"] == "words":
             await self._send({"type": "stop", "turn": frame["turn"]})
         elif frame["type"] in ENDINGS:
-            self.is_idle = True
+            self.idle.set()
 
     async def _send(self, frame: dict[str, Any]) -> None:
         await self.socket.send_str(json.dumps(frame))
@@ -70,6 +72,7 @@ async def askers(ports: Sequence[int], cookies: Sequence[str]) -> AsyncIterator[
             )
             await socket.receive_json(timeout=HELLO_WITHIN_S)
             opened.append(Asker(place=place, socket=socket))
+            opened[-1].idle.set()
         listening = [asyncio.create_task(one.listen()) for one in opened]
         try:
             yield opened

@@ -1,7 +1,9 @@
 """How long a change takes: selects a preset on a running service, and looks for the first request at its new head."""
 
 import asyncio
+import contextlib
 import json
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -10,10 +12,11 @@ from typing import Any
 
 import aiohttp
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 
 from ops import selecting
 from ops.lanes.asking import Asker, askers
-from ops.load.people import invite, see_off
+from ops.load.people import Guests, invite, see_off
 from ops.outage.errors import CannotPlay
 from ops.outage.provider import RehearsalProvider, addresses
 from ops.selecting import Choice, SelectionRefused, Selector
@@ -82,7 +85,7 @@ def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: 
     try:
         return asyncio.run(_measure(routing, selector, choice, providers, ports, guests.cookies))
     finally:
-        see_off(guests)
+        _see_off(guests)
 
 
 async def _measure(
@@ -107,7 +110,25 @@ async def _measure(
             back = await stopwatch.time(
                 NORMAL, lambda: goes_back(by=choice.by, reason=f"Measured {choice.preset}.")
             )
+            await _ended(pages)
         return Measured(there=there, back=back)
+
+
+async def _ended(pages: Sequence[Asker]) -> None:
+    """Wait until every reply has ended: a turn goes on without its page, and would be missed by whoever tidies up."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LIMIT_S):
+            await asyncio.gather(*(page.idle.wait() for page in pages))
+
+
+def _see_off(guests: Guests) -> None:
+    for rest_s in (0.5, 1.0, 2.0):
+        try:
+            return see_off(guests)
+        except DatabaseError:
+            # A web process wrote about one of them in this very moment.
+            time.sleep(rest_s)
+    see_off(guests)
 
 
 class _Stopwatch:
@@ -141,7 +162,7 @@ class _Stopwatch:
         began = asyncio.get_running_loop().time()
         while True:
             for page in self._pages:
-                if page.is_idle:
+                if page.idle.is_set():
                     await page.ask()
                 passed = asyncio.get_running_loop().time() - began
                 await asyncio.sleep(OFTEN_S if passed < OFTEN_FOR_S else SELDOM_S)

@@ -79,7 +79,9 @@ def first_words(lane: Standing) -> str:
     """Its times to the first word in the last hour."""
     if lane.first_word_p50_ms is None:
         return "no reply in the last hour"
-    return f"first word within {lane.first_word_p50_ms} ms for half, {lane.first_word_p95_ms} ms for 95 of 100"
+    return (
+        f"first word within {lane.first_word_p50_ms} ms for half, {lane.first_word_p95_ms} ms for 95 of 100"
+    )
 
 
 def _lines(seen: Board, routing: Routing) -> Iterator[str]:

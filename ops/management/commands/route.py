@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import OperationalError
 
 from ops import selecting
 from ops.lanes import told
@@ -79,7 +79,7 @@ class Command(BaseCommand):
             ) from None
         except SelectionRefused as refusal:
             raise CommandError(f"Nothing was changed. {refusal}") from None
-        except DatabaseError:
+        except OperationalError:
             raise CommandError(
                 "Nothing was changed: the database does not answer. Every process goes on with what it serves."
             ) from None
@@ -123,18 +123,20 @@ class Command(BaseCommand):
     def _measure(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         from ops.lanes import measure
 
-        measured = measure.measure(
-            routing,
-            selector,
-            Choice(
-                preset=options["preset"],
-                by=options["by"],
-                reason=options["reason"],
-                lasts=measure.LASTS,
-                said_yes_twice=options["yes"],
-            ),
-            state_dir=settings.COMPANION_STATE_DIR,
+        choice = Choice(
+            preset=options["preset"],
+            by=options["by"],
+            reason=options["reason"],
+            lasts=measure.LASTS,
+            said_yes_twice=options["yes"],
         )
+        try:
+            measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
+        except OperationalError:
+            raise CommandError(
+                "The database stopped answering meanwhile. Look with `manage.py route show`; "
+                "what was selected to be measured ends by itself within five minutes."
+            ) from None
         self._say(measured.document() if options["json"] else measured.text())
         if not measured.is_in_time:
             raise CommandError("It took longer than ten seconds, or never came.")
