@@ -1,7 +1,8 @@
 """The figures of the moment, from the rows themselves: one query for the ops page, /ops/status.json and /metrics."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
@@ -57,6 +58,8 @@ class Settings:
     persona: dict[str, str]
     routing: dict[str, Any]
     preset_ceiling: int | None = None
+    drill: Mapping[str, str | None] = field(default_factory=dict)
+    """When a backup was last drilled, with which verdict, and when the next drill is due."""
     rules: tuple[Rule, ...] = ()
 
 
@@ -94,6 +97,7 @@ def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
         "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
         "processes": processes or [],
         "routing": settings.routing,
+        "drill": dict(settings.drill),
         "persona": settings.persona,
         "settings": {rule.name: rule.value for rule in settings.rules},
     }

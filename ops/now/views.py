@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings as django_settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from ops.desk.access import sites_of, staff_only
+from ops.drill import records
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
 from ops.status import Settings, status
@@ -40,6 +42,7 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         "newest_first": told["hour"][::-1],
         "rules": settings.rules,
         "here": "home",
+        **records.page_context(django_settings.COMPANION_STATE_DIR, seen.at),
     }
     return render(request, "ops/home.html", context)
 

@@ -20,6 +20,7 @@ from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
 from ops.desk.access import OPERATORS
+from ops.drill import records
 from ops.fresh import Lately
 from ops.lanes.board import board, concerns_of, for_status
 from ops.last_known_good import LastKnownGood
@@ -89,6 +90,9 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
     # A statement comes again and again with values of the same shape: to plan it each time took longer than to
     # carry it out.
     await connection.execute("SET plan_cache_mode = force_generic_plan")
+    # The table of pieces is empty at rest and full under load, so a plan made from what is known of it would read all
+    # of it for each turn. Everything here is found by an index.
+    await connection.execute("SET enable_seqscan = off")
 
 
 @cache
@@ -112,7 +116,12 @@ def facts_now() -> Settings:
     """The same, with the chain that is in force and how its lanes are. For pages: uses Django's connection."""
     seen = board(build_routing())
     ceiling = build_routing().presets[seen.preset].ceiling
-    return replace(build_facts(), routing=dict(for_status(seen)), preset_ceiling=ceiling)
+    return replace(
+        build_facts(),
+        routing=dict(for_status(seen)),
+        preset_ceiling=ceiling,
+        drill=records.for_status(settings.COMPANION_STATE_DIR),
+    )
 
 
 def build_facts_lately() -> Lately[Settings]:

@@ -68,3 +68,10 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
     assert grew("attempts_last_hour_by_lane", "rehearsal") == {"server_error": 1, "misconfigured": 1}
     counts = list(after["attempts_last_hour_by_lane"]["rehearsal"].values())
     assert counts == sorted(counts, reverse=True)
+
+
+async def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
+    bearer = {"Authorization": "Bearer a token for tests"}
+    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
+        drill = (await operator.get("/ops/status.json")).json()["drill"]
+    assert set(drill) == {"last_at", "verdict", "due_at"}
