@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management import call_command
 from django.utils import timezone
 
-from companion.models import Process
+from companion.models import Process, Turn
 from ops import selecting
+from ops.models import LaneProbe
 from ops.models import Selection as Row
 from ops.selecting import Choice, Selector
 from routing.lanes import NORMAL, rehearsal_routing
@@ -50,6 +51,12 @@ def insert(preset: str, *, at: datetime | None = None, lasts: timedelta = timede
     ends = None if preset == NORMAL else at + lasts
     in_database(lambda: Row.objects.create(**facts, expires_at=ends))
     return version
+
+
+def as_if_no_lane_had_ever_answered() -> None:
+    """Whatever other tests have had them answer."""
+    in_database(lambda: LaneProbe.objects.all().delete())
+    in_database(lambda: Turn.objects.filter(lane__in=ROUTING.lanes).update(lane="of another test"))
 
 
 def back_to_normal() -> None:

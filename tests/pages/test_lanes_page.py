@@ -8,17 +8,25 @@ from playwright.async_api import Browser, expect
 
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
-from ops.models import Alert, LaneProbe
+from ops.models import Alert
 from routing.lanes import NORMAL
 from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Web
-from tests.selections import back_to_normal, everybody_follows, insert, newest, select
+from tests.selections import (
+    as_if_no_lane_had_ever_answered,
+    back_to_normal,
+    everybody_follows,
+    insert,
+    newest,
+    select,
+)
 
 
 @pytest.fixture(autouse=True)
 def _normal_again(database: object) -> Iterator[None]:
-    in_database(lambda: LaneProbe.objects.all().delete())
+    as_if_no_lane_had_ever_answered()
+    in_database(lambda: Alert.objects.all().delete())
     yield
     back_to_normal()
     in_database(lambda: Alert.objects.all().delete())

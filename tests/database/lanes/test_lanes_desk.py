@@ -12,12 +12,12 @@ from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
-from ops.models import Alert, AuditEntry, LaneProbe
+from ops.models import Alert, AuditEntry
 from routing.lanes import NORMAL
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Web
-from tests.selections import insert, newest, select
+from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, select
 from tests.staff import at_the_desk
 
 BEARER = {"Authorization": "Bearer a token for tests"}
@@ -26,7 +26,7 @@ BEARER = {"Authorization": "Bearer a token for tests"}
 @pytest.fixture(autouse=True)
 def _drilled() -> None:
     """Every lane but the last has passed its drill, so that only `local_only` asks twice."""
-    in_database(lambda: LaneProbe.objects.all().delete())
+    as_if_no_lane_had_ever_answered()
     drilled("rehearsal", ok=True)
     drilled("rehearsal_second", ok=True)
 
@@ -142,11 +142,11 @@ def test_other_staff_may_look_and_nothing_more(service: Web, people: People) -> 
         assert shown.status_code == 200
         assert "Operators have been told of 1 problem." in shown.text
         assert "<fieldset" not in shown.text
-        alert = in_database(lambda: Alert.objects.get().pk)
+        alert = in_database(lambda: Alert.objects.get(kind=Kind.QUOTA).pk)
         for path in ("/ops/routing/select/", "/ops/routing/revert/", f"/ops/alerts/{alert}/seen/"):
             assert post(desk, path, preset="pin_second", reason="x").status_code == 403
     assert newest() == before
-    assert in_database(lambda: Alert.objects.get().acknowledged_at) is None
+    assert in_database(lambda: Alert.objects.get(id=alert).acknowledged_at) is None
 
 
 def test_strangers_are_asked_to_sign_in_and_nothing_is_selected_by_a_link(
@@ -174,7 +174,7 @@ def test_an_alert_that_an_operator_has_seen_goes_with_their_name_on_record(
 ) -> None:
     ines: User = people.ines()
     in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
-    alert = in_database(lambda: Alert.objects.get().pk)
+    alert = in_database(lambda: Alert.objects.get(kind=Kind.QUOTA).pk)
     with at_the_desk(service, ines, people.password) as desk:
         assert "Our account for lane primary has no credit" in desk.get("/ops/turns/").text
         answer = post(desk, f"/ops/alerts/{alert}/seen/", next=wanted)

@@ -11,18 +11,17 @@ from django.utils import timezone
 from ops.lanes import told
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
-from ops.models import LaneProbe
 from ops.selecting import Choice
 from routing.lanes import NORMAL
 from tests.people import in_database
-from tests.selections import insert, newest, route, select, selector
+from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, route, select, selector
 
 WHO = ("--by", "Ines", "--reason", "The first lane is slow")
 
 
 @pytest.fixture(autouse=True)
 def _second_lane_answers() -> None:
-    in_database(lambda: LaneProbe.objects.all().delete())
+    as_if_no_lane_had_ever_answered()
     answer = LaneAnswer(
         lane="rehearsal_second",
         at=timezone.now(),
