@@ -59,7 +59,8 @@ def test_every_class_of_failure_has_a_meaning_and_nothing_else_has() -> None:
 
 def test_every_reason_that_ends_a_turn_has_a_meaning() -> None:
     written = "".join(
-        (ROOT / "companion" / name).read_text() for name in ("runner.py", "outcome.py", "sweep.py", "ledger.py")
+        (ROOT / "companion" / name).read_text()
+        for name in ("runner.py", "outcome.py", "sweep.py", "ledger.py")
     )
     reasons = set(re.findall(r'(?:reason=|house, |drive, |turn, |else )"(\w+)"', written)) | {"length"}
     assert {"stopped", "lost", "away", "drained", "unstored", "wait_ceiling"} <= reasons
