@@ -129,6 +129,16 @@ def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 @contextmanager
+def hang_ups_heard() -> Iterator[None]:
+    """What is started meanwhile hears a closed terminal, even where these tests run under nohup and do not."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@contextmanager
 def up(
     state: Path,
     *arguments: str,
@@ -140,17 +150,18 @@ def up(
     """Start `scripts/up`; whatever the test does, nothing of it is left afterwards."""
     port = free_ports() if port is None else port
     before = {process.pid for process in psutil.process_iter() if belongs_to(process, state)}
-    started = subprocess.Popen(
-        [*command, "--state", str(state), "--port", str(port), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        env=surroundings(environment),
-        start_new_session=True,
-        **popen,
-    )
+    with hang_ups_heard():
+        started = subprocess.Popen(
+            [*command, "--state", str(state), "--port", str(port), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            env=surroundings(environment),
+            start_new_session=True,
+            **popen,
+        )
     run = Up(popen=started, state=state, port=port)
     reader = threading.Thread(target=run.read, daemon=True)
     reader.start()
