@@ -22,12 +22,15 @@ PAGE = 50
 DIALOGUE_PAIRS = 60
 """Answered questions a prompt may look back on."""
 
-VISIBLE = """
-SELECT t.id, t.key, t.conversation_id, t.question,
+
+def _visible(*, question: str, reply: str, cuts: str, said: str) -> str:
+    """The visibility query: what may be seen of turns, with as much of their texts as these expressions give."""
+    return f"""
+SELECT t.id, t.key, t.conversation_id, {question},
        CASE WHEN seen.state = 'paused' THEN '[]'::jsonb ELSE t.openings END,
        CASE WHEN seen.state = 'paused' THEN ''
             WHEN seen.state = 'speaking' THEN coalesce(w.said, '')
-            ELSE t.reply END,
+            ELSE {reply} END,
        seen.state,
        CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), %(pause)s)
             WHEN seen.state = 'waiting' AND EXISTS (
@@ -37,7 +40,7 @@ SELECT t.id, t.key, t.conversation_id, t.question,
             WHEN seen.state = 'waiting' THEN %(queued)s
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
-       CASE WHEN seen.state = 'paused' THEN '{}' ELSE t.cuts END, t.owner
+       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {cuts} END, t.owner
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (
@@ -46,10 +49,18 @@ CROSS JOIN LATERAL (
                 THEN 'paused' ELSE t.state END AS state
 ) seen
 LEFT JOIN LATERAL (
-    SELECT string_agg(s.text, '' ORDER BY s.seq) AS said, max(s.seq) AS seq
+    SELECT {said} AS said, max(s.seq) AS seq
     FROM companion_spoken s WHERE s.turn_id = t.id AND t.state = 'speaking'
 ) w ON true
 """
+
+
+VISIBLE = _visible(
+    question="t.question", reply="t.reply", cuts="t.cuts", said="string_agg(s.text, '' ORDER BY s.seq)"
+)
+# The same without a text: who only watches how turns stand, many of them and often, would read all of them again.
+STANDING = _visible(question="''", reply="''", cuts="'{}'::int[]", said="''::text")
+STAND = f"{STANDING} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
 LATEST = f"""
 {VISIBLE} WHERE t.id IN (
@@ -180,6 +191,10 @@ class History:
     async def named(self, turns: Sequence[int]) -> list[View]:
         """The turns of these ids. The caller checks whose they are."""
         return [_view(row) for row in await self._rows(NAMED, turns=list(turns))]
+
+    async def standing(self, turns: Sequence[int]) -> list[View]:
+        """How the turns of these ids stand, in views without question, reply and cuts."""
+        return [_view(row) for row in await self._rows(STAND, turns=list(turns))]
 
     async def pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
         """(turn, seq, text) of turns still speaking, after the piece each names."""

@@ -125,7 +125,7 @@ class Watchers:
         turns = changed | self._elsewhere.keys()
         if not turns:
             return
-        views = await self._history.named(sorted(turns))
+        views = await self._history.standing(sorted(turns))
         self.saw(views)
         for view in views:
             if view.state not in _LIVE:

@@ -90,9 +90,6 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
     # A statement comes again and again with values of the same shape: to plan it each time took longer than to
     # carry it out.
     await connection.execute("SET plan_cache_mode = force_generic_plan")
-    # The table of pieces is empty at rest and full under load, so a plan made from what is known of it would read all
-    # of it for each turn. Everything here is found by an index.
-    await connection.execute("SET enable_seqscan = off")
 
 
 @cache
