@@ -11,7 +11,6 @@ import socket
 import sys
 from typing import Any
 
-from autobahn.websocket import protocol
 from daphne.server import Server
 from django.conf import settings
 from twisted.internet import defer, reactor
@@ -20,17 +19,9 @@ from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEn
 from companion.consumers import COME_BACK
 from companion.process import Process
 from ops.project import asgi, wiring
+from ops.project.unread import spare_debug_texts
 
 log = logging.getLogger(__name__)
-
-
-def _unread(value: object) -> str:
-    """Stands in for what spells out every option of every new socket, for a debug line that nobody reads."""
-    return type(value).__name__
-
-
-# It was a quarter of what opening a socket costs.
-vars(protocol)["pformat"] = _unread
 
 BACKLOG = 2048
 REFUSED = 78
@@ -136,5 +127,6 @@ def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     server = WebServer(
         host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(house, routing)
     )
+    spare_debug_texts()
     server.run()
     return server.exit_code
