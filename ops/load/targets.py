@@ -31,7 +31,8 @@ class Target:
 
 def targets(plan: Plan, figures: Figures, *, processes: int, peak: int, failed: int) -> Iterator[Target]:
     """The targets that a test of this size says something about."""
-    if plan.sessions >= BURST and not plan.ramp_s:
+    # The burst that is spoken of is this one; a greater one takes longer, and is judged by nobody failing.
+    if BURST <= plan.sessions < 2 * BURST and not plan.ramp_s:
         start = figures.session_start.p95
         yield Target(
             what=f"{plan.sessions} session starts at once, p95", measured=start, limit=START_MS, unit="ms"

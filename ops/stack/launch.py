@@ -130,7 +130,8 @@ class Launch:
     def _publish(self) -> None:
         # Commands must read the same character and the same lanes as the processes that serve.
         addresses = ("DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "SECRET_KEY_FILE", "TRUSTED_ORIGINS")
-        names = (*addresses, "COMPANION_PERSONA", "COMPANION_ROUTING")
+        own = sorted(name for name in self.environment if name.startswith("COMPANION_"))
+        names = (*addresses, *(name for name in own if name != "COMPANION_STATE_DIR"))
         facts: dict[str, object] = {
             name: self.environment[name] for name in names if name in self.environment
         }

@@ -12,7 +12,13 @@ from ops.load.stored import Kept
 
 
 def kept(turn: int, created: float, admitted: float | None, closed: float | None, **facts: Any) -> Kept:
-    defaults: dict[str, Any] = {"conversation": turn, "ours": True, "owner": "p", "state": "complete", "reason": ""}
+    defaults: dict[str, Any] = {
+        "conversation": turn,
+        "ours": True,
+        "owner": "p",
+        "state": "complete",
+        "reason": "",
+    }
     return Kept(
         turn=turn,
         created_at=created,
