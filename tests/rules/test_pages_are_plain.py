@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "companion" / "static" / "companion"
-SCRIPTS = sorted(STATIC.glob("*.js"))
-SHEETS = sorted(STATIC.glob("*.css"))
+STATIC = (ROOT / "companion" / "static" / "companion", ROOT / "ops" / "static" / "ops")
+SCRIPTS = sorted(path for room in STATIC for path in room.glob("*.js"))
+SHEETS = sorted(path for room in STATIC for path in room.glob("*.css"))
 TEMPLATES = [
     ROOT / "templates" / "base.html",
     *sorted((ROOT / "templates").glob("[0-9]*.html")),
