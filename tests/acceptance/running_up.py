@@ -129,13 +129,19 @@ def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def hang_ups_heard() -> Iterator[None]:
-    """What is started meanwhile hears a closed terminal, even where these tests run under nohup and do not."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def signals_heard() -> Iterator[None]:
+    """What is started meanwhile hears Ctrl-C and a closed terminal, even where these tests were started deaf to them.
+
+    A shell makes what it starts in the background deaf to the one, and nohup to the other.
+    """
+    deaf = [one for one in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_IGN]
+    for one in deaf:
+        signal.signal(one, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGHUP, before)
+        for one in deaf:
+            signal.signal(one, signal.SIG_IGN)
 
 
 @contextmanager
@@ -150,7 +156,7 @@ def up(
     """Start `scripts/up`; whatever the test does, nothing of it is left afterwards."""
     port = free_ports() if port is None else port
     before = {process.pid for process in psutil.process_iter() if belongs_to(process, state)}
-    with hang_ups_heard():
+    with signals_heard():
         started = subprocess.Popen(
             [*command, "--state", str(state), "--port", str(port), *arguments],
             stdin=subprocess.DEVNULL,
