@@ -1,0 +1,65 @@
+"""A half answer is in no participant's read, because one module reads what was said, and it hides them (T6)."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WHAT_WAS_SAID = re.compile(
+    r"""
+    \b(?:FROM|JOIN|USING)\s+companion_spoken\b          # pieces that are still being said
+    | \bSpoken\b                                        # the same, by the ORM
+    | \bSELECT\b[^;"]*?\breply\b[^;"]*?\bFROM\s+companion_turn\b
+    | \b\w+\.reply\b[^;"]*?\bFROM\s+companion_turn\b    # a reply named in a query
+    | \bTurn\.objects\b
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+READERS = {
+    "companion/history.py": "the reader of every page, prompt and socket: it shows no half answer",
+    "companion/folding.py": "the writer: folds the pieces into the row when a turn ends",
+    "companion/models.py": "says what the tables are",
+    "ops/desk/stories.py": "the staff's reader: whole stories, by site and on record",
+    "ops/load/people.py": "removes the people of a load test, and reads nothing",
+    "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
+}
+
+
+def sources() -> list[Path]:
+    rooms = ("companion", "ops", "personas", "routing")
+    return [
+        path
+        for room in rooms
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if "migrations" not in path.parts
+    ]
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_the_named_readers_read_what_was_said(path: Path) -> None:
+    if WHAT_WAS_SAID.search(path.read_text()):
+        assert str(path.relative_to(ROOT)) in READERS, (
+            "read it through companion.history, which hides half answers"
+        )
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_on_the_list_still_reads(name: str) -> None:
+    assert WHAT_WAS_SAID.search((ROOT / name).read_text())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SELECT reply FROM companion_turn WHERE id = 1",
+        "SELECT t.id,\n t.reply\nFROM companion_turn t",
+        "SELECT text FROM companion_spoken",
+        "Turn.objects.filter(pk=1)",
+        "from companion.models import Spoken",
+    ],
+)
+def test_another_reader_would_be_seen(written: str) -> None:
+    assert WHAT_WAS_SAID.search(written)
