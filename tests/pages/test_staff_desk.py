@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
+from tests.pages.leaving import closed
 from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, played_turn, run_out
@@ -39,7 +40,7 @@ async def desk(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[
     try:
         yield page
     finally:
-        await context.close()
+        await closed(context.close())
     assert complaints == []
 
 
