@@ -11,6 +11,9 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.states import Reason, State
+from routing.errors import FailureClass
+
 Row = tuple[Any, ...]
 
 LOCK_NAMED = """
@@ -62,8 +65,8 @@ class Ending:
     """How one turn is to end. `hold_s` keeps the question for a later turn; None lets it go."""
 
     turn: int
-    state: str
-    reason: str
+    state: State
+    reason: Reason | FailureClass
     line: str = ""
     shortened: bool = False
     hold_s: float | None = None
@@ -115,8 +118,8 @@ async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[Ende
         FOLD,
         {
             "ids": ids,
-            "states": [ending.state for ending in endings],
-            "reasons": [ending.reason for ending in endings],
+            "states": [ending.state.value for ending in endings],
+            "reasons": [ending.reason.value for ending in endings],
             "lines": [ending.line for ending in endings],
             "shortened": [ending.shortened for ending in endings],
             "hold_s": [ending.hold_s for ending in endings],

@@ -35,10 +35,11 @@ from routing.contracts import Lane
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
 INSERT = f"""
 INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
-                            lane, lane_takes, preset_ceiling, preset, routing_version)
+                            lane, lane_takes, preset_ceiling, house_ceiling, preset, routing_version)
 SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
        clock_timestamp() + make_interval(secs => %(wait_s)s),
-       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(preset)s, %(version)s
+       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
+       %(version)s
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
      WITH ORDINALITY AS asked(visit, key, question, place)
 JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
@@ -204,16 +205,18 @@ class Ledger:
             "owner": self._process,
             "persona": self._house.persona_version,
             "wait_s": self._house.wait_ceiling_s,
+            "ceiling": self._house.ceiling,
             "most_waiting": self._house.most_waiting,
             "most_a_minute": self._house.most_a_minute,
         }
         async with self._transaction() as cursor:
             await lock_gate(cursor)
-            await cursor.execute(INSERT, facts)
-            new = {row[0] for row in await cursor.fetchall()}
+            inserted = await cursor.connection.execute(INSERT, facts)
+            named = await cursor.connection.execute(FIND, facts)
+            # The gate is the first to ask for a result: until then everything travels together.
             result = await run_gate(cursor, self._house)
-            await cursor.execute(FIND, facts)
-            found = {place: (turn, conversation) for place, turn, conversation in await cursor.fetchall()}
+            new = {row[0] for row in await inserted.fetchall()}
+            found = {place: (turn, conversation) for place, turn, conversation in await named.fetchall()}
             opened = [(turn, conversation) for turn, conversation in found.values() if turn in new]
             await ring(cursor, by=self._process, result=result, opened=opened)
         answers: list[Opened | NotOpened] = []

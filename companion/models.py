@@ -134,8 +134,7 @@ class Turn(models.Model):
     question = models.TextField()
     state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in State])
     reason = models.CharField(max_length=32, blank=True, db_default="")
-    """Why the turn ended as it did: a failure class, `stopped`, `lost`, `drained`, `unstored`, `wait_ceiling`,
-    `away`, `signed_out`, `region`."""
+    """Why the turn ended as it did: a `Reason`, or the `FailureClass` of the call that failed."""
 
     owner = models.UUIDField()
     """The process that drives the turn; a lease, alive as long as that process's heartbeat."""
@@ -162,7 +161,9 @@ class Turn(models.Model):
     """The lane a slot is held on while it is live; afterwards the one that answered, or was asked last."""
     lane_takes = models.IntegerField(db_default=0)
     preset_ceiling = models.IntegerField(null=True)
-    """The limits it was opened under: what its first lane takes, and the preset's own ceiling, if it has one."""
+    house_ceiling = models.IntegerField(null=True)
+    """The limits it was opened under: what its first lane takes, the preset's own ceiling, if it has one, and the
+    setting of the process that opened it (rows of older releases have none)."""
     model = models.CharField(max_length=200, blank=True, db_default="")
     marked = models.BooleanField(db_default=False)
     """The preset it was answered under says that replies are reduced."""

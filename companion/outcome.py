@@ -9,6 +9,7 @@ from companion.folding import Ending
 from companion.history import Material
 from companion.house import House
 from companion.record import Story
+from companion.states import Reason, State
 from routing.chain import Route
 from routing.errors import FailureClass
 
@@ -23,8 +24,8 @@ class Outcome:
     owner: UUID
     fence: int | None
     result: Answered | Broken | None
-    told: str
-    """Why it was told to end; empty if it was not."""
+    told: Reason | None
+    """Why it was told to end; None if it was not."""
     stored: bool
     """Whether all its words are stored."""
     shown: int | None
@@ -69,8 +70,8 @@ def _ending(outcome: Outcome, house: House) -> Ending:
     if isinstance(result, Answered) and outcome.stored:
         return Ending(
             turn=outcome.turn,
-            state="complete",
-            reason="length" if result.truncated else "",
+            state=State.COMPLETE,
+            reason=Reason.LENGTH if result.truncated else Reason.WHOLE,
             shortened=result.truncated,
             owner=owner,
             fence=fence,
@@ -79,17 +80,17 @@ def _ending(outcome: Outcome, house: House) -> Ending:
         # Asking again would be refused again, so this question is not held; what was said stands.
         return Ending(
             turn=outcome.turn,
-            state="paused",
-            reason=result.failure.value,
+            state=State.PAUSED,
+            reason=result.failure,
             line=house.lines.declined,
             owner=owner,
             fence=fence,
         )
-    reason = result.failure.value if isinstance(result, Broken) else outcome.told or "unknown"
+    reason = result.failure if isinstance(result, Broken) else outcome.told or Reason.FAULT
     return Ending(
         turn=outcome.turn,
-        state="paused",
-        reason=reason if outcome.stored else "unstored",
+        state=State.PAUSED,
+        reason=reason if outcome.stored else Reason.UNSTORED,
         line=house.lines.pause,
         hold_s=house.hold_s,
         shown=outcome.shown if not outcome.stored else None,

@@ -27,6 +27,7 @@ from companion.outcome import Outcome, log_story, story_of
 from companion.prompt import Draft
 from companion.record import Story
 from companion.slots import SlottedCaller
+from companion.states import Reason, State
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
 from routing.chain import Breakers, Route, Way
@@ -43,8 +44,8 @@ class _Drive:
     visit: UUID
     admission: asyncio.Future[Admitted]
     line: Line | None = None
-    told: str = ""
-    """Why it was told to end: `lost`, `drained`, `region`; empty while it runs freely."""
+    told: Reason | None = None
+    """Why it was told to end; None while it runs freely."""
     task: asyncio.Task[None] | None = None
     result: Answered | Broken | None = None
     material: Material | None = None
@@ -105,11 +106,11 @@ class Runner:
 
     async def stop(self, turn: int) -> EndedTurn | None:
         """End a turn because its participant said so, whichever process drives it. None: it had ended."""
-        return await self._ledger.close(self._stopped(turn, "stopped"))
+        return await self._ledger.close(self._stopped(turn, Reason.STOPPED))
 
-    def _stopped(self, turn: int, reason: str) -> Story:
+    def _stopped(self, turn: int, reason: Reason) -> Story:
         line = self._house.lines.stopped
-        return Story(ending=Ending(turn=turn, state="stopped", reason=reason, line=line))
+        return Story(ending=Ending(turn=turn, state=State.STOPPED, reason=reason, line=line))
 
     def admitted(self, admitted: Admitted) -> None:
         """A turn of this process may speak."""
@@ -124,13 +125,13 @@ class Runner:
         """A turn was ended by someone else, or can no longer be stored: close the upstream, show nothing more."""
         drive = self._drives.get(turn)
         if drive is not None and drive.result is None:
-            self._interrupt(drive, "lost")
+            self._interrupt(drive, Reason.LOST)
 
     def signed_out(self, visits: set[UUID]) -> None:
         """These visits have ended: whoever left is not waiting for an answer any more."""
         for drive in list(self._drives.values()):
             if drive.visit in visits:
-                task = self._spawn(self._close(self._stopped(drive.turn, "signed_out")))
+                task = self._spawn(self._close(self._stopped(drive.turn, Reason.SIGNED_OUT)))
                 self._stopping.add(task)
                 task.add_done_callback(self._stopping.discard)
 
@@ -138,7 +139,7 @@ class Runner:
         """The process is leaving: pause what still runs, and wait until that is stored."""
         drives = [drive for drive in self._drives.values() if drive.task is not None]
         for drive in drives:
-            self._interrupt(drive, "drained")
+            self._interrupt(drive, Reason.DRAINED)
         await asyncio.gather(*(drive.task for drive in drives if drive.task), return_exceptions=True)
 
     async def idle(self) -> None:
@@ -147,10 +148,10 @@ class Runner:
             tasks = [drive.task for drive in self._drives.values() if drive.task is not None]
             await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED)
 
-    def _interrupt(self, drive: _Drive, why: str) -> None:
+    def _interrupt(self, drive: _Drive, why: Reason) -> None:
         if not drive.told and drive.task is not None:
             drive.told = why
-            if drive.line is not None and why == "lost":
+            if drive.line is not None and why is Reason.LOST:
                 self._journal.drop(drive.line)
             drive.task.cancel()
 
@@ -206,8 +207,8 @@ class Runner:
             except TimeoutError:
                 refusal = Ending(
                     turn=drive.turn,
-                    state="refused",
-                    reason="wait_ceiling",
+                    state=State.REFUSED,
+                    reason=Reason.WAIT_CEILING,
                     line=self._house.lines.try_again,
                     owner=self._process,
                     only_in_line=True,
@@ -224,7 +225,7 @@ class Runner:
         route = drive.route = route.within(material.regions)
         if not route.lanes:
             # Whatever was selected, nobody outside the site's regions reads what its people write.
-            drive.told = "region"
+            drive.told = Reason.REGION
             log.error("runner.no_lane_in_region turn=%d preset=%s", drive.turn, route.preset)
             return
         line = drive.line = Line(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)

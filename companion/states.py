@@ -16,6 +16,23 @@ class State(StrEnum):
     HANDED_OVER = "handed_over"
 
 
+class Reason(StrEnum):
+    """Why a turn ended as it did, where no failed call is the reason: that one is named by its `FailureClass`."""
+
+    WHOLE = ""
+    LENGTH = "length"
+    STOPPED = "stopped"
+    SIGNED_OUT = "signed_out"
+    WAIT_CEILING = "wait_ceiling"
+    AWAY = "away"
+    DRAINED = "drained"
+    LOST = "lost"
+    REGION = "region"
+    UNSTORED = "unstored"
+    FAULT = "fault"
+    """Something in this program that nobody foresaw."""
+
+
 STEPS = MappingProxyType(
     {
         State.WAITING: frozenset(

@@ -1,11 +1,13 @@
 """The only recovery path: turns whose owner has died are paused, with exactly the words that were stored."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Ending, Row, fold
 from companion.house import House
+from companion.states import Reason, State
 
 LOCK_LOST = """
 SELECT t.id
@@ -41,16 +43,15 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
 
-async def pause_lost(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
-    """Pause every live turn whose owner's heartbeat is older than the lease; their questions are held."""
-    await cursor.execute(LOCK_LOST, {"lease_s": house.lease_s})
-    return await _pause(cursor, house, "lost")
+async def pause_lost(cursor: AsyncCursor[Row], house: House, locked: Sequence[Row]) -> list[EndedTurn]:
+    """Pause the live turns that `LOCK_LOST` found: their owner's heartbeat is older than the lease."""
+    return await _pause(cursor, house, locked, Reason.LOST)
 
 
 async def pause_away(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
     """Pause every waiting turn whose person has had no page open for too long."""
     await cursor.execute(LOCK_AWAY, {"away_s": house.away_s})
-    return await _pause(cursor, house, "away")
+    return await _pause(cursor, house, await cursor.fetchall(), Reason.AWAY)
 
 
 async def pause_orphans(
@@ -58,12 +59,14 @@ async def pause_orphans(
 ) -> list[EndedTurn]:
     """Pause turns that name this living process as owner though none of its tasks drives them."""
     await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
-    return await _pause(cursor, house, "lost")
+    return await _pause(cursor, house, await cursor.fetchall(), Reason.LOST)
 
 
-async def _pause(cursor: AsyncCursor[Row], house: House, reason: str) -> list[EndedTurn]:
+async def _pause(
+    cursor: AsyncCursor[Row], house: House, locked: Sequence[Row], reason: Reason
+) -> list[EndedTurn]:
     endings = [
-        Ending(turn=turn, state="paused", reason=reason, line=house.lines.pause, hold_s=house.hold_s)
-        for (turn,) in await cursor.fetchall()
+        Ending(turn=turn, state=State.PAUSED, reason=reason, line=house.lines.pause, hold_s=house.hold_s)
+        for (turn,) in locked
     ]
     return await fold(cursor, endings)

@@ -11,7 +11,7 @@ from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Row
 from companion.house import House
-from companion.sweep import pause_lost
+from companion.sweep import LOCK_LOST, pause_lost
 
 GATE_KEY = 7_205_759_403
 
@@ -19,15 +19,16 @@ GATE_KEY = 7_205_759_403
 # gates count the same free slot.
 LOCK_GATE = f"SELECT pg_advisory_xact_lock({GATE_KEY})"
 
-# Every waiting turn carries the limits it was opened under, so that a process with other lanes or another preset
-# admits it rightly too. The rows are locked last, and only where nobody else holds them: a gate waits for no row.
+# Every waiting turn carries the limits it was opened under, so that a process with other lanes, another preset or
+# another setting admits it rightly too. The rows are locked last, and only where nobody else holds them: a gate
+# waits for no row.
 # All who are let in together are let in at one moment; a clock read for each row would show an order there is none of.
 ADMIT = """
 WITH speaking AS (
     SELECT lane, count(*) AS turns FROM companion_turn WHERE state = 'speaking' GROUP BY lane
 ),
 in_line AS (
-    SELECT t.id, t.lane, t.lane_takes, t.preset_ceiling,
+    SELECT t.id, t.lane, t.lane_takes, t.preset_ceiling, coalesce(t.house_ceiling, %(ceiling)s) AS house_ceiling,
            (SELECT coalesce(sum(turns), 0) FROM speaking) + row_number() OVER (ORDER BY t.id) AS in_flight,
            coalesce(s.turns, 0) + row_number() OVER (PARTITION BY t.lane ORDER BY t.id) AS on_lane
     FROM companion_turn t
@@ -46,7 +47,8 @@ in_line AS (
 ready AS (
     SELECT t.id FROM companion_turn t JOIN in_line ON in_line.id = t.id
     WHERE in_line.on_lane <= in_line.lane_takes
-      AND in_line.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1), %(ceiling)s)
+      AND in_line.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1),
+                                        in_line.house_ceiling)
       AND (in_line.preset_ceiling IS NULL OR in_line.in_flight <= in_line.preset_ceiling)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
@@ -93,15 +95,23 @@ async def lock_gate(cursor: AsyncCursor[Row]) -> None:
 
 
 async def run_gate(cursor: AsyncCursor[Row], house: House) -> GateResult:
-    """Free the slots of dead processes, then admit in order of arrival. The gate must be locked.
+    """Admit in order of arrival, into the slots of dead processes too. The gate must be locked.
 
     The ceiling is the least of the operators' (the last row, or the setting), the preset's, and what the first
     lane of the chain takes.
     """
-    lost = await pause_lost(cursor, house)
-    await cursor.execute(ADMIT, {"lease_s": house.lease_s, "ceiling": house.ceiling})
-    admitted = [admitted_from(row) for row in await cursor.fetchall()]
-    return GateResult(admitted=sorted(admitted, key=lambda one: one.turn), lost=lost)
+    limits = {"lease_s": house.lease_s, "ceiling": house.ceiling}
+    dead = await cursor.connection.execute(LOCK_LOST, limits)
+    await cursor.execute(ADMIT, limits)
+    admitted = await cursor.fetchall()
+    lost = await pause_lost(cursor, house, await dead.fetchall())
+    if lost:
+        # Their slots are free now. It seldom happens, so nobody else waits for its answer before the first look.
+        await cursor.execute(ADMIT, limits)
+        admitted += await cursor.fetchall()
+    return GateResult(
+        admitted=sorted((admitted_from(row) for row in admitted), key=lambda one: one.turn), lost=lost
+    )
 
 
 def admitted_from(row: Row) -> Admitted:

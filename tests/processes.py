@@ -117,7 +117,7 @@ _running: set[subprocess.Popen[str]] = set()
 
 @contextmanager
 def everybody_holds_still(is_between: Callable[[], bool]) -> Iterator[None]:
-    """No process of other tests runs meanwhile: each would run the gate as well, under a ceiling of its own.
+    """No process of other tests runs meanwhile: each would run the gate as well, and let a turn in before the test looks.
 
     `is_between` says whether none of them was stopped in the midst of a transaction, with locks in its hands.
     """

@@ -6,6 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from companion.record import Story
+from companion.states import Reason
 from routing.errors import FailureClass
 
 
@@ -127,5 +128,5 @@ def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
             yield _FAILURES[attempt.failure], attempt.lane
     if any(lane.tried for lane in story.passed_over):
         yield Kind.ALL_LANES_OPEN, story.preset
-    if story.ending.reason == "region":
+    if story.ending.reason is Reason.REGION:
         yield Kind.REGION, story.preset

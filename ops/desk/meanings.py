@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from companion.states import Reason
 from routing.errors import FailureClass
 
 FAILURES: Mapping[str, str] = MappingProxyType(
@@ -34,15 +35,17 @@ FAILURES: Mapping[str, str] = MappingProxyType(
 
 ENDINGS: Mapping[str, str] = MappingProxyType(
     {
-        "": "",
-        "length": "The provider stopped at its length limit. The reply stands, marked as short.",
-        "stopped": "The participant pressed Stop.",
-        "signed_out": "The participant finished the visit while this turn was still under way.",
-        "lost": "The web process that served this turn died, or lost touch with the database.",
-        "away": "The participant had no page open for a while, so the place in the waiting room was given up.",
-        "drained": "The web process was told to leave, and its time for ending replies ran out.",
-        "unstored": "Words came that could not be stored in time, so they were not shown.",
-        "wait_ceiling": "No place became free within the longest wait.",
+        Reason.WHOLE: "",
+        Reason.LENGTH: "The provider stopped at its length limit. The reply stands, marked as short.",
+        Reason.STOPPED: "The participant pressed Stop.",
+        Reason.SIGNED_OUT: "The participant finished the visit while this turn was still under way.",
+        Reason.LOST: "The web process that served this turn died, or lost touch with the database.",
+        Reason.AWAY: "The participant had no page open for a while, so the place in the waiting room was given up.",
+        Reason.DRAINED: "The web process was told to leave, and its time for ending replies ran out.",
+        Reason.UNSTORED: "Words came that could not be stored in time, so they were not shown.",
+        Reason.WAIT_CEILING: "No place became free within the longest wait.",
+        Reason.REGION: "No lane of the chain lies in a region that the site allows, so nobody was asked.",
+        Reason.FAULT: "Something in this program went wrong. The log of the web process names it.",
     }
 )
 """What each other reason of a turn means; empty for a whole reply, which needs none."""

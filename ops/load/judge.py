@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from companion.states import Reason
 from ops.load.stored import Kept
 
 ENDED_WELL = frozenset({"complete", "stopped", "refused"})
-LEFT_THE_LINE = frozenset({"lost", "drained", "away"})
+LEFT_THE_LINE = frozenset({Reason.LOST, Reason.DRAINED, Reason.AWAY})
 """A turn that ended for these reasons before it was let in had nobody who could have used the slot."""
 
 

@@ -17,6 +17,7 @@ from companion.house import House
 from companion.ledger import Asked, Ledger, Opened
 from companion.models import Conversation, Process, Turn, Visit
 from companion.record import Story
+from companion.states import Reason, State
 from companion.waiting_room import Admitted, GateResult
 from ops.project.wiring import build_house, build_routing
 from ops.stack.postgres import EmbeddedPostgres
@@ -61,7 +62,11 @@ class Desk:
 
     async def end(self, admitted: Admitted) -> EndedTurn | None:
         ending = Ending(
-            turn=admitted.turn, state="complete", reason="", owner=admitted.owner, fence=admitted.fence
+            turn=admitted.turn,
+            state=State.COMPLETE,
+            reason=Reason.WHOLE,
+            owner=admitted.owner,
+            fence=admitted.fence,
         )
         return await self.ledger.close(Story(ending=ending))
 
@@ -156,6 +161,31 @@ async def test_the_slot_of_a_dead_process_is_free_again_and_its_turn_is_paused_w
     assert row.held_until is not None
 
 
+async def test_whoever_asks_is_let_in_at_once_where_a_dead_process_held_the_slot(
+    desks: Desks, people: People
+) -> None:
+    dead, alive = desks(1), desks(1)
+    await asyncio.gather(dead.beat(), alive.beat())
+    lost = await dead.ask(people.participant("Ada"))
+    await dead.beat(age_s=60)
+    asked = await alive.ask(people.participant("Wim"))
+    assert [one.turn for one in alive.admitted] == [asked.turn]
+    assert [one.turn for one in alive.ended] == [lost.turn]
+
+
+async def test_a_turn_waits_under_the_ceiling_it_was_opened_under_whoever_runs_the_gate(
+    desks: Desks, people: People
+) -> None:
+    low, high = desks(1), desks(5)
+    await asyncio.gather(low.beat(), high.beat())
+    speaks, waits = [await low.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    await high.ledger.gate()
+    assert [one.turn for one in low.admitted] == [speaks.turn]
+    assert high.admitted == []
+    await low.end(low.admitted[0])
+    assert low.admitted[-1].turn == waits.turn
+
+
 async def test_a_late_ending_of_a_lost_turn_changes_nothing(desks: Desks, people: People) -> None:
     desk = desks(1)
     await desk.beat()
@@ -201,10 +231,10 @@ async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, pe
 async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> None:
     desk = desks(2)
     await desk.beat()
-    for state in ("complete", "paused", "stopped", "handed_over") * 3:
+    for state in (State.COMPLETE, State.PAUSED, State.STOPPED, State.HANDED_OVER) * 3:
         await desk.ask(people.participant("Ada"))
         admitted = desk.admitted[-1]
-        ending = Ending(turn=admitted.turn, state=state, reason="test")
+        ending = Ending(turn=admitted.turn, state=state, reason=Reason.WHOLE)
         assert await desk.ledger.close(Story(ending=ending)) is not None
     assert speaking() == 0
 

@@ -7,6 +7,7 @@ import pytest
 
 from companion.folding import Ending
 from companion.record import Story
+from companion.states import Reason, State
 from ops.alerts.kinds import MEANINGS, Kind, alerts_of
 from ops.alerts.rows import told
 from ops.models import Alert
@@ -33,8 +34,10 @@ def attempt(failure: FailureClass | None, lane: str = "primary") -> AttemptRepor
     )
 
 
-def story(*attempts: AttemptReport, reason: str = "", passed_over: tuple[PassedOver, ...] = ()) -> Story:
-    ending = Ending(turn=1, state="paused", reason=reason)
+def story(
+    *attempts: AttemptReport, reason: Reason = Reason.WHOLE, passed_over: tuple[PassedOver, ...] = ()
+) -> Story:
+    ending = Ending(turn=1, state=State.PAUSED, reason=reason)
     return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
 
 
@@ -79,7 +82,7 @@ def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset(
 
 
 def test_a_site_that_no_lane_may_serve_is_told_of() -> None:
-    assert list(alerts_of(story(reason="region"))) == [(Kind.REGION, "normal")]
+    assert list(alerts_of(story(reason=Reason.REGION))) == [(Kind.REGION, "normal")]
 
 
 def test_an_alert_of_another_release_is_shown_as_it_is() -> None:
