@@ -14,8 +14,6 @@ import httpx
 
 ROOT = Path(__file__).resolve().parent.parent
 START_WITHIN_S = 30
-_PLAINLY: dict[str, Any] = {"trust_env": False, "verify": False}
-"""No proxy, and no time spent on loading certificates for a plain address of this machine."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -65,32 +63,31 @@ class Web(Child):
         return self.url.replace("http", "ws", 1) + "/ws/chat/"
 
 
+@dataclass(kw_only=True, eq=False)
 class Rehearsal(Child):
     """The rehearsal provider, and what can be asked of it beside questions."""
 
-    @property
-    def _root(self) -> str:
-        return self.url.removesuffix("/v1")
+    desk: httpx.Client
+    """Where orders are given and records read: one connection for all of them."""
 
     def will(self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None) -> None:
         """From now on requests meet this fault: `times` of them, or all until `clear`."""
         asked = {"next": times, "fault": fault, "match": match}
-        httpx.post(f"{self._root}/control", json=asked, **_PLAINLY).raise_for_status()
+        self.desk.post("/control", json=asked).raise_for_status()
 
     def clear(self) -> None:
         """No faults, and nothing asked."""
         for path in ("control", "asked", "gauge"):
-            httpx.delete(f"{self._root}/{path}", **_PLAINLY).raise_for_status()
+            self.desk.delete(f"/{path}").raise_for_status()
 
     def asked(self) -> list[dict[str, Any]]:
         """What it was asked, oldest first."""
-        answer: Any = httpx.get(f"{self._root}/asked", **_PLAINLY).json()
-        listed: list[dict[str, Any]] = answer["asked"] if isinstance(answer, dict) else answer
+        listed: list[dict[str, Any]] = self.desk.get("/asked").json()
         return listed
 
     def gauge(self) -> dict[str, int]:
         """in_flight, max_in_flight, total."""
-        gauge: dict[str, int] = httpx.get(f"{self._root}/gauge", **_PLAINLY).json()
+        gauge: dict[str, int] = self.desk.get("/gauge").json()
         return gauge
 
 
@@ -99,8 +96,12 @@ def start_rehearsal(*arguments: str) -> Iterator[Rehearsal]:
     """A rehearsal provider that speaks quickly, so that tests do."""
     quick = ["--pace-ms", "5", "--first-word-ms", "20"]
     command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *arguments]
-    with _started(command, "rehearsal: ", {}) as (process, url, log):
-        yield Rehearsal(process=process, url=url, log=log)
+    with (
+        _started(command, "rehearsal: ", {}) as (process, url, log),
+        # No proxy, and no time spent on loading certificates for a plain address of this machine.
+        httpx.Client(base_url=url.removesuffix("/v1"), trust_env=False, verify=False) as desk,
+    ):
+        yield Rehearsal(process=process, url=url, log=log, desk=desk)
 
 
 @contextmanager
@@ -117,7 +118,7 @@ _running: set[subprocess.Popen[str]] = set()
 
 @contextmanager
 def everybody_holds_still(is_between: Callable[[], bool]) -> Iterator[None]:
-    """No process of other tests runs meanwhile: each would run the gate as well, and let a turn in before the test looks.
+    """No process of other tests runs meanwhile: each would run the gate too, and let a turn in before the test looks.
 
     `is_between` says whether none of them was stopped in the midst of a transaction, with locks in its hands.
     """

@@ -38,5 +38,11 @@ def provider(rehearsal: Rehearsal) -> Iterator[Rehearsal]:
 
 
 @pytest.fixture
-def lane(provider: Rehearsal) -> Lane:
-    return lane_at(provider.url)
+def wire() -> str:
+    """The adapter of `lane`: chat-completions, unless a test says otherwise."""
+    return "openai"
+
+
+@pytest.fixture
+def lane(provider: Rehearsal, wire: str) -> Lane:
+    return lane_at(provider.url, adapter=wire)

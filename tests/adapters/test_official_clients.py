@@ -47,12 +47,15 @@ async def test_the_openai_client_reads_a_stream_to_its_finish(
     assert [reason for reason in finishes if reason] == ["stop"]
 
 
-async def test_the_openai_client_reads_a_whole_answer(chat: openai.AsyncOpenAI) -> None:
+async def test_the_openai_client_reads_a_whole_answer_and_the_names_of_the_models(
+    chat: openai.AsyncOpenAI,
+) -> None:
     answer = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}]
     )
     assert answer.choices[0].finish_reason == "stop"
     assert len((answer.choices[0].message.content or "").split()) > 20
+    assert [model.id async for model in chat.models.list()] == ["rehearsal-1"]
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,12 @@
-"""Text survives: odd but lawful bytes, floods, and what is said beside the words, over both transports."""
-
-from typing import Any
+"""Text survives: odd but lawful bytes, floods, and what is said beside the words, over both wires and transports."""
 
 import httpx
 import pytest
 
 from routing.contracts import Lane
+from tests.adapters.endings import WIRES, saying
 from tests.adapters.hearing import hear
 from tests.processes import Rehearsal
-
-PIECES = ["One", " two", " three", " four", " five"]
-
-
-def saying(**fault: Any) -> dict[str, Any]:
-    return {"pieces": PIECES, "pace_ms": 0, "first_word_s": 0, **fault}
-
 
 ODD = [
     "split_utf8", "bom", "cr", "crlf", "comments", "unknown_events", "empty_choices", "no_delta", "null_content",
@@ -30,6 +22,7 @@ SLIPPED_IN = {
 }
 
 
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("odd", ODD)
 async def test_odd_but_lawful_bytes_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, odd: str
@@ -42,6 +35,7 @@ async def test_odd_but_lawful_bytes_change_no_word(
     heard.text.encode()
 
 
+@pytest.mark.parametrize("wire", WIRES)
 async def test_all_oddities_together_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
@@ -62,14 +56,28 @@ async def test_a_flood_of_twenty_thousand_tokens_arrives_whole(
     assert len(heard.text.split()) == 20_000
 
 
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        (
+            "openai",
+            '{"model": "m", "choices": [{"index": 0, "message": {"content": "Yes."}, "finish_reason": "stop"}]}',
+        ),
+        (
+            "anthropic",
+            '{"type":"message","model":"m","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn"}',
+        ),
+    ],
+    ids=WIRES,
+)
 async def test_a_whole_answer_to_a_request_for_a_stream_is_read_as_well(
-    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
+    client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, body: str
 ) -> None:
-    body = '{"choices": [{"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}]}'
     provider.will({"body": body, "content_type": "application/json"})
     heard = await hear(client, lane)
     assert heard.failed is None
-    assert heard.text == "Hello."
+    assert heard.text == "Yes."
+    assert heard.finished is not None and heard.finished.model == "m"
 
 
 @pytest.mark.parametrize(
