@@ -1,7 +1,6 @@
 """Selecting presets in tests, over the rehearsal provider's lanes; and normal again afterwards."""
 
 import io
-import time
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from ops.models import Selection as Row
 from ops.selecting import Choice, Selector
 from routing.lanes import NORMAL, rehearsal_routing
 from routing.selection import Concern, Selection
+from tests.patience import wait_until
 from tests.people import in_database
 
 ROUTING = rehearsal_routing("http://127.0.0.1:1/v1")
@@ -73,10 +73,7 @@ def all_serve(version: int) -> bool:
 
 def everybody_follows() -> None:
     """Wait until every live process serves what was selected last: other tests share some of them."""
-    deadline = time.monotonic() + 20
-    while not all_serve(newest().version):
-        assert time.monotonic() < deadline, "a process does not follow"
-        time.sleep(0.05)
+    wait_until(lambda: all_serve(newest().version), within_s=20)
 
 
 def route(*arguments: str) -> str:

@@ -5,12 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.patience import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 GO = """
@@ -85,10 +86,7 @@ def test_one_that_was_half_made_is_made_anew(checkout: Checkout) -> None:
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     ) as broken_off:
-        deadline = time.monotonic() + 30
-        while not (checkout.folder / ".venv" / "pyvenv.cfg").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until((checkout.folder / ".venv" / "pyvenv.cfg").exists, within_s=30)
         os.killpg(broken_off.pid, signal.SIGKILL)
 
     again = checkout.run()

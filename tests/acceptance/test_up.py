@@ -19,6 +19,7 @@ import pytest
 
 from ops.stack.account import Account, passing_prefix
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, free_ports, up
+from tests.patience import wait_until
 
 PERSONA = ROOT / "personas" / "files" / "robin.toml"
 
@@ -54,14 +55,6 @@ def status(
         return answer.status, answer.read().decode()
     finally:
         connection.close()
-
-
-def wait_until(condition: str, check: object) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    assert callable(check)
-    while not check():
-        assert time.monotonic() < deadline, f"not in time: {condition}"
-        time.sleep(0.05)
 
 
 def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
@@ -116,7 +109,7 @@ def test_ctrl_c_during_the_first_steps_leaves_nothing_running_and_the_next_start
 
 def test_a_first_start_killed_while_the_database_is_made_is_mended_by_the_next(tmp_path: Path) -> None:
     with up(tmp_path) as run:
-        wait_until("the cluster is being made", (tmp_path / "postgres" / "data.partial").exists)
+        wait_until((tmp_path / "postgres" / "data.partial").exists, within_s=LIMIT_S)
         kill_at_once(run.processes())
         run.to_the_end()
 
@@ -218,10 +211,10 @@ def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(servin
 
     serving.until("It is started again.")
     wait_until(
-        "a new one runs",
         lambda: [p for p in serving.processes() if server in p.name() and p.pid != killed.pid],
+        within_s=LIMIT_S,
     )
-    wait_until("pages are served", lambda: status(serving, "/healthz")[0] == 200)
+    wait_until(lambda: status(serving, "/healthz")[0] == 200, within_s=LIMIT_S)
 
 
 def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(

@@ -1,7 +1,7 @@
 """Every test of an adapter runs over both transports, and against a provider with no faults left over."""
 
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -31,10 +31,9 @@ async def client(transport: Transport, trust: ssl.SSLContext) -> AsyncIterator[h
 
 
 @pytest.fixture
-def provider(rehearsal: Rehearsal) -> Iterator[Rehearsal]:
+def provider(rehearsal: Rehearsal) -> Rehearsal:
     rehearsal.clear()
-    yield rehearsal
-    rehearsal.clear()
+    return rehearsal
 
 
 @pytest.fixture

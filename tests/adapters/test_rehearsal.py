@@ -15,6 +15,7 @@ from routing.adapters.transport import build_client
 from routing.rehearsal.error_bodies import ERROR_BODIES
 from tests.adapters.endings import BODIES
 from tests.adapters.hearing import hear, lane_at
+from tests.patience import until
 from tests.processes import Rehearsal, start_rehearsal
 
 QUICK = {"pace_ms": 0, "first_word_s": 0}
@@ -30,12 +31,8 @@ def plainly(provider: Rehearsal, *, content: str = "Hello.", **headers: str) -> 
 
 async def until_asked(provider: Rehearsal, so_far: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The record of the only request, once it has come so far."""
-    async with asyncio.timeout(5):
-        while True:
-            for asked in provider.asked():
-                if so_far(asked):
-                    return asked
-            await asyncio.sleep(0.005)
+    [asked] = await until(lambda: [one for one in provider.asked() if so_far(one)], within_s=5)
+    return asked
 
 
 async def until_ended(provider: Rehearsal) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,7 @@ from ops.stack.process import Running, end, group
 from ops.stack.roster import Entry, Roster, end_in_order, read
 from ops.stack.state import StateFolder
 from ops.stack.supervise import ConfigurationRefused, Program, Supervisor, pause_before_restart
+from tests.patience import wait_until
 
 # Says "ready" once its handler stands, then notes when it was asked to end and ends.
 POLITE = """
@@ -180,13 +181,12 @@ def program(text: str) -> Program:
     return Program(name="p", command=(sys.executable, "-c", text), stage=1, grace_s=2)
 
 
-def look_until(supervisor: Supervisor, happened: object) -> None:
-    assert callable(happened)
-    deadline = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < deadline
+def look_until(supervisor: Supervisor, happened: Callable[[], bool]) -> None:
+    def look_again() -> bool:
         supervisor.look()
-        time.sleep(0.01)
+        return happened()
+
+    wait_until(look_again, within_s=20)
 
 
 def test_a_program_that_dies_is_started_again(supervisor: Supervisor) -> None:
