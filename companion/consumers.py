@@ -20,7 +20,7 @@ from companion.access import Doorkeeper, VisitFacts
 from companion.cookies import cookie_of
 from companion.history import History
 from companion.house import House
-from companion.ledger import Asked, NotOpened
+from companion.opening import Asked, NotOpened
 from companion.outbox import Outbox
 from companion.runner import Runner
 from companion.watchers import Watchers

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from psycopg import AsyncCursor
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
@@ -211,14 +211,23 @@ class History:
 
     async def _material_of(self, turns: Sequence[int]) -> list[Material]:
         """Turns that start together are read together."""
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
-            rows = await _all(cursor, MATERIAL, {"turns": list(turns), "limit": DIALOGUE_PAIRS})
-        found = {row[0]: _material(row) for row in rows}
+        async with self._pool.connection() as connection:
+            found = await materials(await ask_materials(connection, turns))
         return [found[turn] for turn in turns]
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             return await _all(cursor, query, facts | reading(self._house))
+
+
+async def ask_materials(connection: AsyncConnection[Row], turns: Sequence[int]) -> AsyncCursor[Row]:
+    """Ask what prompts for these turns may be made of; in a pipeline the answer is not waited for."""
+    return await connection.execute(MATERIAL, {"turns": list(turns), "limit": DIALOGUE_PAIRS})
+
+
+async def materials(asked: AsyncCursor[Row]) -> dict[int, Material]:
+    """The answer, by turn."""
+    return {row[0]: _material(row) for row in await asked.fetchall()}
 
 
 def reading(house: House) -> dict[str, Any]:

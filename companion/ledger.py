@@ -6,8 +6,6 @@ that frees it. Both gather: all openings of a moment are one transaction, and so
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +15,9 @@ from psycopg_pool import AsyncConnectionPool
 from companion.batch import Batch
 from companion.doorbell import ring
 from companion.folding import EndedTurn, Row, end_turns
-from companion.heads import HEAD, REROUTE, where
+from companion.heads import REROUTE, where
 from companion.house import House
+from companion.opening import Asked, NotOpened, Opened, Opening
 from companion.record import Story, record
 from companion.sweep import pause_away, pause_orphans
 from companion.waiting_room import (
@@ -32,41 +31,6 @@ from companion.waiting_room import (
 from routing.chain import Route
 from routing.contracts import Lane
 
-# Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
-INSERT = f"""
-INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
-                            lane, lane_takes, preset_ceiling, house_ceiling, preset, routing_version)
-SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
-       clock_timestamp() + make_interval(secs => %(wait_s)s),
-       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
-       %(version)s
-FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
-     WITH ORDINALITY AS asked(visit, key, question, place)
-JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
-LEFT JOIN LATERAL ({HEAD}) head ON true
-WHERE %(most_waiting)s > (SELECT count(*) FROM companion_turn t
-                          WHERE t.conversation_id = c.id AND t.state IN ('waiting', 'speaking'))
-  AND %(most_a_minute)s > (SELECT count(*) FROM companion_turn t
-                           WHERE t.conversation_id = c.id
-                             AND t.created_at > clock_timestamp() - interval '1 minute')
-ORDER BY asked.place
-ON CONFLICT (conversation_id, key) DO NOTHING
-RETURNING id
-"""
-
-FIND = """
-SELECT asked.place, t.id, t.conversation_id
-FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)
-JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
-LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
-"""
-
 WATCHED = """
 UPDATE companion_conversation c SET watched_at = clock_timestamp()
 WHERE c.id = ANY(%(conversations)s)
@@ -77,31 +41,6 @@ MINE_ADMITTED = """
 SELECT t.id, t.conversation_id, t.owner, t.fence, t.lane FROM companion_turn t
 WHERE t.owner = %(owner)s AND t.state = 'speaking' AND t.id = ANY(%(ids)s)
 """
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """A message as it came from a page, already mended and within its length."""
-
-    visit: UUID
-    key: UUID
-    question: str
-
-
-class NotOpened(Enum):
-    """Why a message was not stored: nothing of it is lost, the page still has it."""
-
-    SIGNED_OUT = "the visit has ended"
-    TOO_MANY = "this person has as many turns under way, or has sent as many messages, as one may"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Opened:
-    """The turn of a key. `is_new` is false when the key had been seen before."""
-
-    turn: int
-    conversation: int
-    is_new: bool
 
 
 class Ledger:
@@ -197,11 +136,8 @@ class Ledger:
             yield cursor
 
     async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
-        facts = {
+        terms = {
             **where(self._route()),
-            "visits": [one.visit for one in asked],
-            "keys": [one.key for one in asked],
-            "questions": [one.question for one in asked],
             "owner": self._process,
             "persona": self._house.persona_version,
             "wait_s": self._house.wait_ceiling_s,
@@ -211,26 +147,13 @@ class Ledger:
         }
         async with self._transaction() as cursor:
             await lock_gate(cursor)
-            inserted = await cursor.connection.execute(INSERT, facts)
-            named = await cursor.connection.execute(FIND, facts)
-            # The gate is the first to ask for a result: until then everything travels together.
+            opening = Opening(cursor.connection, asked)
+            await opening.ask(terms)
+            # The gate is the first to wait for an answer: until then everything travels together.
             result = await run_gate(cursor, self._house)
-            new = {row[0] for row in await inserted.fetchall()}
-            found = {place: (turn, conversation) for place, turn, conversation in await named.fetchall()}
-            opened = [(turn, conversation) for turn, conversation in found.values() if turn in new]
+            opened = await opening.read(result.admitted)
             await ring(cursor, by=self._process, result=result, opened=opened)
-        answers: list[Opened | NotOpened] = []
-        for place in range(1, len(asked) + 1):
-            if place not in found:
-                answers.append(NotOpened.SIGNED_OUT)
-                continue
-            turn, conversation = found[place]
-            if turn is None:
-                answers.append(NotOpened.TOO_MANY)
-                continue
-            answers.append(Opened(turn=turn, conversation=conversation, is_new=turn in new))
-            # The same key twice in one batch is new once.
-            new.discard(turn)
+        answers = await opening.answers()
         self._told(result, [])
         return answers
 

@@ -21,7 +21,8 @@ from companion.folding import EndedTurn, Ending
 from companion.history import History, Material
 from companion.house import House
 from companion.journal import Journal, Line
-from companion.ledger import Asked, Ledger, NotOpened, Opened
+from companion.ledger import Ledger
+from companion.opening import Asked, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.outcome import Outcome, log_story, story_of
 from companion.prompt import Draft
@@ -166,7 +167,13 @@ class Runner:
 
     def _start(self, opened: Opened, visit: UUID) -> None:
         admission: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
-        drive = _Drive(turn=opened.turn, conversation=opened.conversation, visit=visit, admission=admission)
+        drive = _Drive(
+            turn=opened.turn,
+            conversation=opened.conversation,
+            visit=visit,
+            admission=admission,
+            material=opened.material,
+        )
         self._drives[opened.turn] = drive
         if early := self._early.pop(opened.turn, None):
             admission.set_result(early)
@@ -221,7 +228,7 @@ class Runner:
     async def _speak(self, drive: _Drive) -> None:
         admitted = drive.admission.result()
         route = self._route()
-        material = drive.material = await self._history.material(drive.turn)
+        material = drive.material = drive.material or await self._history.material(drive.turn)
         route = drive.route = route.within(material.regions)
         if not route.lanes:
             # Whatever was selected, nobody outside the site's regions reads what its people write.

@@ -13,9 +13,11 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.folding import EndedTurn, Ending
+from companion.history import History
 from companion.house import House
-from companion.ledger import Asked, Ledger, Opened
+from companion.ledger import Ledger
 from companion.models import Conversation, Process, Turn, Visit
+from companion.opening import Asked, Opened
 from companion.record import Story
 from companion.states import Reason, State
 from companion.waiting_room import Admitted, GateResult
@@ -217,6 +219,24 @@ async def test_one_person_speaks_once_at_a_time_and_keeps_nobody_else_waiting(
     assert [one.turn for one in desk.admitted] == [first.turn, third.turn]
     await desk.end(desk.admitted[0])
     assert desk.admitted[-1].turn == second.turn
+
+
+async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
+    desks: Desks, people: People
+) -> None:
+    desk, ada = desks(1), people.participant("Ada")
+    await desk.beat()
+    history = History(desk.pool, desk.house)
+    await desk.ask(ada)
+    ending = Ending(
+        turn=desk.admitted[0].turn, state=State.PAUSED, reason=Reason.LOST, hold_s=desk.house.hold_s
+    )
+    await desk.ledger.close(Story(ending=ending))
+    again = await desk.ask(ada)
+    assert again.material is not None
+    assert [turn for turn, _ in again.material.held] == [desk.admitted[0].turn]
+    assert again.material == await history.material(again.turn)
+    assert (await desk.ask(people.participant("Wim"))).material is None, "whoever waits reads it when let in"
 
 
 async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, people: People) -> None:

@@ -1,0 +1,131 @@
+"""The statements that open turns, and what is known of each turn once they have run.
+
+They are asked without waiting and read after the gate has run, so that an opening is one trip to the database and
+its commit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection, AsyncCursor
+
+from companion.folding import Row
+from companion.heads import HEAD
+from companion.history import Material, ask_materials, materials
+from companion.waiting_room import Admitted
+
+# Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
+INSERT = f"""
+INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
+                            lane, lane_takes, preset_ceiling, house_ceiling, preset, routing_version)
+SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
+       clock_timestamp() + make_interval(secs => %(wait_s)s),
+       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
+       %(version)s
+FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
+     WITH ORDINALITY AS asked(visit, key, question, place)
+JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+JOIN companion_site s ON s.id = p.site_id AND s.is_open
+JOIN companion_conversation c ON c.participant_id = p.id
+LEFT JOIN LATERAL ({HEAD}) head ON true
+WHERE %(most_waiting)s > (SELECT count(*) FROM companion_turn t
+                          WHERE t.conversation_id = c.id AND t.state IN ('waiting', 'speaking'))
+  AND %(most_a_minute)s > (SELECT count(*) FROM companion_turn t
+                           WHERE t.conversation_id = c.id
+                             AND t.created_at > clock_timestamp() - interval '1 minute')
+ORDER BY asked.place
+ON CONFLICT (conversation_id, key) DO NOTHING
+RETURNING id
+"""
+
+FIND = """
+SELECT asked.place, t.id, t.conversation_id
+FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)
+JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+JOIN companion_site s ON s.id = p.site_id AND s.is_open
+JOIN companion_conversation c ON c.participant_id = p.id
+LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
+"""
+
+FEW = 4
+"""Turns whose material is read by the transaction that lets them in. More of them would keep the gate closed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A message as it came from a page, already mended and within its length."""
+
+    visit: UUID
+    key: UUID
+    question: str
+
+
+class NotOpened(Enum):
+    """Why a message was not stored: nothing of it is lost, the page still has it."""
+
+    SIGNED_OUT = "the visit has ended"
+    TOO_MANY = "this person has as many turns under way, or has sent as many messages, as one may"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """The turn of a key. `is_new` is false when the key had been seen before."""
+
+    turn: int
+    conversation: int
+    is_new: bool
+    material: Material | None = None
+    """What its prompt may be made of, where it was let in at once and not in a crowd."""
+
+
+class Opening:
+    """Turns that one transaction opens together: `ask`, then the gate, then `read`; `answers` once it is committed."""
+
+    def __init__(self, connection: AsyncConnection[Row], asked: Sequence[Asked]) -> None:
+        self._connection = connection
+        self._asked = asked
+        self._new: set[int] = set()
+        self._found: dict[int, tuple[int | None, int]] = {}
+        self._materials: AsyncCursor[Row] | None = None
+
+    async def ask(self, terms: dict[str, Any]) -> None:
+        """Insert what may be inserted, and find the turn of every key. `terms` are those that new turns are given."""
+        facts = {
+            **terms,
+            "visits": [one.visit for one in self._asked],
+            "keys": [one.key for one in self._asked],
+            "questions": [one.question for one in self._asked],
+        }
+        self._inserted = await self._connection.execute(INSERT, facts)
+        self._named = await self._connection.execute(FIND, facts)
+
+    async def read(self, admitted: Sequence[Admitted]) -> list[tuple[int, int]]:
+        """The new turns, each with its conversation. For the few of them that are among the admitted, ask for what
+        their prompts may be made of; the answer travels with the commit."""
+        self._new = {row[0] for row in await self._inserted.fetchall()}
+        self._found = {place: (turn, of) for place, turn, of in await self._named.fetchall()}
+        let_in = [one.turn for one in admitted if one.turn in self._new]
+        if 0 < len(let_in) <= FEW:
+            self._materials = await ask_materials(self._connection, let_in)
+        return [(turn, of) for turn, of in self._found.values() if turn in self._new]
+
+    async def answers(self) -> list[Opened | NotOpened]:
+        """What each asker is told, in the order in which they asked."""
+        read = await materials(self._materials) if self._materials else {}
+        return [self._answer(place, read) for place in range(1, len(self._asked) + 1)]
+
+    def _answer(self, place: int, read: dict[int, Material]) -> Opened | NotOpened:
+        if place not in self._found:
+            return NotOpened.SIGNED_OUT
+        turn, conversation = self._found[place]
+        if turn is None:
+            return NotOpened.TOO_MANY
+        is_new = turn in self._new
+        # The same key twice in one moment is new once.
+        self._new.discard(turn)
+        return Opened(turn=turn, conversation=conversation, is_new=is_new, material=read.get(turn))
