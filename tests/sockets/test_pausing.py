@@ -6,6 +6,7 @@ from companion.models import Attempt
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
+from tests.staff import broken_turn, played_turn, run_out
 
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 BACK = "I am back. First, what you asked me before."
@@ -80,6 +81,36 @@ async def test_two_failures_in_a_row_hold_both_questions_and_say_i_am_back_only_
     assert asked.index("First question?") < asked.index("Second question?") < asked.index("Third question?")
     first, second, third, _ = rosa.turns()
     assert first.answered_by_id == second.answered_by_id == third.pk
+
+
+async def test_of_a_second_half_answer_neither_its_words_nor_its_opening_are_in_any_read(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    cookie = people.rosa.sign_in(service.url)
+    rehearsal.will({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=2)
+    async with Page(service.socket_url, cookie) as page:
+        for text in ("First question?", "Second question?"):
+            await page.say(text)
+            ending = await page.ending()
+        assert page.kinds(ending["turn"]) == ["accepted", "opening", "words", "paused"]
+    async with Page(service.socket_url, cookie) as page:
+        snapshots = (await page.next())["conversation"]["turns"]
+        await page.say("Third question?")
+        assert (await page.ending())["type"] == "complete"
+    assert [(one["openings"], one["reply"], one["line"]) for one in snapshots] == [([], "", PAUSE)] * 2
+    assert "Half" not in str(rehearsal.asked()[-1]["messages"])
+
+
+async def test_a_question_whose_hold_has_run_out_is_not_answered_unasked(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    expired = await broken_turn(service, rosa, rehearsal, question="What helps against fear?")
+    run_out(expired)
+    answer = await played_turn(service, rosa, rehearsal, question="Good morning.")
+    assert (answer.state, answer.openings) == ("complete", [])
+    assert "What helps against fear?" not in str(rehearsal.asked()[-1]["messages"])
+    assert rosa.turns()[0].answered_by_id is None
 
 
 async def test_a_stopped_turn_in_between_leaves_the_held_question_held(

@@ -39,6 +39,21 @@ async def test_stop_keeps_what_was_said_and_closes_the_upstream_at_once(
     assert took < 2
 
 
+async def test_what_was_said_before_a_stop_is_in_no_later_prompt(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rehearsal.will({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.say("Tell me a long story.")
+        turn = (await page.until("words"))["turn"]
+        await page.send({"type": "stop", "turn": turn})
+        await page.ending()
+        await page.say("Good night.")
+        assert (await page.ending())["type"] == "complete"
+    _, *asked = rehearsal.asked()[-1]["messages"]
+    assert asked == [{"role": "user", "content": "Good night."}]
+
+
 async def test_stop_works_before_the_first_word(service: Web, people: People, rehearsal: Rehearsal) -> None:
     rosa = people.rosa
     rehearsal.will({"hang": "before_word"}, times=1)

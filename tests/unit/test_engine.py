@@ -125,6 +125,7 @@ async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
 async def test_what_another_attempt_cannot_mend_goes_to_nobody_else(failure: FailureClass) -> None:
     stage = await play([failure])
     assert isinstance(stage.end, Broken)
+    assert stage.lanes == ["one"]
     assert stage.clock.slept == []
 
 

@@ -1,11 +1,8 @@
 """Each test here may select what it likes: afterwards normal is selected again, and no alert is left open."""
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-import pytest_asyncio
-from psycopg_pool import AsyncConnectionPool
 
 from ops.models import Alert
 from ops.stack.postgres import EmbeddedPostgres
@@ -25,12 +22,3 @@ def _normal_again(database: EmbeddedPostgres) -> Iterator[None]:
 def _everybody_follows(database: EmbeddedPostgres) -> Iterator[None]:
     yield
     everybody_follows()
-
-
-@pytest_asyncio.fixture
-async def pool(database: EmbeddedPostgres) -> AsyncIterator[AsyncConnectionPool[Any]]:
-    """As web processes have one."""
-    async with AsyncConnectionPool(
-        database.url, min_size=1, max_size=4, open=False, kwargs={"autocommit": True, "prepare_threshold": 0}
-    ) as pool:
-        yield pool

@@ -1,0 +1,175 @@
+"""No word is shown before it is stored, and none of a turn that is no longer this process's (T10, T11)."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.utils import timezone
+from psycopg_pool import AsyncConnectionPool
+
+from companion.journal import Journal, Line, Said
+from companion.models import Process, Spoken, Turn
+from ops.project.wiring import build_house
+from ops.stack.postgres import EmbeddedPostgres
+from tests.people import People, in_database
+
+Pool = AsyncConnectionPool[Any]
+QUICK = replace(build_house(), store_within_s=0.5)
+
+
+class Reader:
+    """Whoever is shown words; looks, at that very moment and from outside, at what is stored."""
+
+    def __init__(self, outside: psycopg.Connection[Any]) -> None:
+        self._outside = outside
+        self.shown: list[Said] = []
+        self.stored: list[str] = []
+        self.lost: list[int] = []
+
+    def show(self, said: Said) -> None:
+        self.shown.append(said)
+        found = self._outside.execute(
+            "SELECT string_agg(text, '' ORDER BY seq) FROM companion_spoken WHERE turn_id = %s", [said.turn]
+        ).fetchone()
+        self.stored.append(found[0] if found else "")
+
+    @property
+    def text(self) -> str:
+        return "".join(said.text for said in self.shown)
+
+
+@pytest.fixture
+def reader(database: EmbeddedPostgres) -> Iterator[Reader]:
+    with psycopg.connect(database.url, autocommit=True) as outside:
+        yield Reader(outside)
+
+
+@pytest.fixture
+def turn(people: People) -> Iterator[Turn]:
+    """A turn that speaks, of a process that lives."""
+    owner = uuid.uuid4()
+    rosa = people.rosa
+    in_database(lambda: Process.objects.create(id=owner, host="test", pid=1))
+    row = in_database(
+        lambda: Turn.objects.create(
+            conversation=rosa.conversation,
+            key=uuid.uuid4(),
+            question="?",
+            state="speaking",
+            owner=owner,
+            fence=1,
+            persona_version="0",
+            wait_until=timezone.now(),
+        )
+    )
+    yield row
+    in_database(lambda: Spoken.objects.filter(turn_id=row.pk).delete())
+    in_database(row.delete)
+    in_database(lambda: Process.objects.filter(id=owner).delete())
+
+
+@asynccontextmanager
+async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tuple[Journal, Line]]:
+    """The journal of the turn's process, and the turn's line in it."""
+    journal = Journal(pool, QUICK, process=turn.owner, shown=reader.show, lost=reader.lost.append)
+    flusher = asyncio.create_task(journal.run())
+    try:
+        yield journal, Line(turn=turn.pk, conversation=turn.conversation_id, fence=turn.fence)
+    finally:
+        flusher.cancel()
+        with suppress(asyncio.CancelledError):
+            await flusher
+
+
+async def test_at_the_moment_words_are_shown_anybody_can_read_them(
+    pool: Pool, turn: Turn, reader: Reader
+) -> None:
+    async with journal_of(turn, pool, reader) as (journal, line):
+        for word in ("One ", "two ", "three."):
+            journal.say(line, word)
+            await asyncio.sleep(QUICK.tick_s)
+        assert await journal.settle(line)
+    assert reader.text == "One two three."
+    assert [said.seq for said in reader.shown] == list(range(1, len(reader.shown) + 1))
+    so_far = ["".join(said.text for said in reader.shown[:number]) for number in range(1, line.seq + 1)]
+    assert reader.stored == so_far
+
+
+def fenced_off(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(fence=2)
+
+
+def given_to_another(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(owner=uuid.uuid4())
+
+
+def ended(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(state="paused", reason="lost", closed_at=timezone.now())
+
+
+def out_of_breath(turn: Turn) -> None:
+    late = timezone.now() - timedelta(seconds=QUICK.lease_s + 1)
+    Process.objects.filter(id=turn.owner).update(beat_at=late)
+
+
+@pytest.mark.parametrize("taken", [fenced_off, given_to_another, ended, out_of_breath])
+async def test_of_a_turn_that_is_taken_away_nothing_more_is_stored_or_shown(
+    pool: Pool, turn: Turn, reader: Reader, *, taken: Callable[[Turn], None]
+) -> None:
+    async with journal_of(turn, pool, reader) as (journal, line):
+        journal.say(line, "One ")
+        assert await journal.settle(line)
+        in_database(lambda: taken(turn))
+        line.ended = False
+        journal.say(line, "two ")
+        assert not await journal.settle(line)
+    assert reader.text == "One "
+    assert reader.lost == [turn.pk]
+    assert in_database(
+        lambda: list(Spoken.objects.filter(turn_id=turn.pk).values_list("text", flat=True))
+    ) == ["One "]
+
+
+async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, reader: Reader) -> None:
+    nowhere: Pool = AsyncConnectionPool(
+        "postgresql://companion@127.0.0.1:9/nothing", min_size=0, max_size=2, timeout=0.02, open=False
+    )
+    async with nowhere, journal_of(turn, nowhere, reader) as (journal, line):
+        journal.say(line, "One ")
+        assert not await journal.settle(line)
+    assert (reader.shown, reader.lost) == ([], [turn.pk])
+
+
+class Shaky:
+    """A pool whose first connection breaks just after the commit: nobody knows whether the words are stored."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.broke = 0
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        async with self._pool.connection() as connection:
+            yield connection
+        if not self.broke:
+            self.broke += 1
+            raise psycopg.OperationalError
+
+    async def check(self) -> None:
+        await self._pool.check()
+
+
+async def test_words_whose_commit_was_not_heard_of_are_stored_and_shown_once(
+    pool: Pool, turn: Turn, reader: Reader
+) -> None:
+    shaky = Shaky(pool)
+    async with journal_of(turn, shaky, reader) as (journal, line):
+        journal.say(line, "One ")
+        assert await journal.settle(line)
+    assert (shaky.broke, reader.text, reader.stored) == (1, "One ", ["One "])
