@@ -248,7 +248,7 @@ async def test_where_one_script_does_not_arrive_the_page_says_whom_to_ask(
     open_room: OpenRoom, people: People
 ) -> None:
     room = await open_room()
-    await room.page.route("**/turns.js", lambda route: route.abort())
+    await room.page.route("**/turns.*.js", lambda route: route.abort())
 
     await room.page.goto(f"{room.base_url}/card/{people.rosa.card}/")
 

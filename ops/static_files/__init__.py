@@ -1,0 +1,1 @@
+"""Scripts, style sheets and pictures under names that carry what is in them."""
