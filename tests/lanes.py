@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.db import connection
 
@@ -13,23 +12,10 @@ from companion.models import Breaker
 from ops.selecting import Choice, Selector
 from routing import lanes
 from routing.selection import Selection
+from tests.chains import lane_text
 from tests.patience import until
 from tests.people import in_database
 from tests.processes import Rehearsal
-
-LANE = """
-[lanes.{name}]
-adapter = "{adapter}"
-base_url = "{url}"
-model = "rehearsal-1"
-failure_domain = "{name}"
-region = "{region}"
-context_tokens = 8000
-max_in_flight = {takes}
-connect_ms = 1000
-first_word_ms = {first_word_ms}
-idle_ms = 5000
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,29 +64,27 @@ class Lanes:
         }
 
     def _written(self, head_takes: int, second_takes: int, adapter: str, first_word_ms: int) -> Path:
-        facts: list[dict[str, Any]] = [
-            {
-                "name": self.head,
-                "url": self.primary.url,
-                "region": "uk",
-                "takes": head_takes,
-                "adapter": adapter,
-            },
-            {
-                "name": self.second,
-                "url": self.backup.url,
-                "region": "eu",
-                "takes": second_takes,
-                "adapter": "openai",
-            },
-        ]
+        head = lane_text(
+            self.head,
+            base_url=self.primary.url,
+            adapter=adapter,
+            max_in_flight=head_takes,
+            first_word_ms=first_word_ms,
+        )
+        second = lane_text(
+            self.second,
+            base_url=self.backup.url,
+            region="eu",
+            max_in_flight=second_takes,
+            first_word_ms=first_word_ms,
+        )
         presets = (
             f'[presets.normal]\nchain = ["{self.head}", "{self.second}"]\n'
             f'[presets.{self.pin}]\nchain = ["{self.second}"]\n'
             f'[presets.{self.reduced}]\nchain = ["{self.second}"]\nmarking = "reduced"\n'
         )
         path = self.folder / f"routing-{uuid.uuid4().hex[:6]}.toml"
-        path.write_text("".join(LANE.format(**lane, first_word_ms=first_word_ms) for lane in facts) + presets)
+        path.write_text(head + second + presets)
         return path
 
     def select(self, preset: str) -> Selection:

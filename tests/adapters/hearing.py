@@ -11,21 +11,9 @@ import httpx
 from routing.adapters import build_adapters
 from routing.contracts import Ask, Clocks, Finished, Lane, Message, Words
 from routing.errors import CallFailed
+from tests.chains import lane
 
-LANE = Lane(
-    name="primary",
-    adapter="openai",
-    base_url="http://127.0.0.1:9/v1",
-    model="rehearsal-1",
-    api_key_env=None,
-    failure_domain="here",
-    region="uk",
-    context_tokens=8_000,
-    max_in_flight=10,
-    connect_ms=3_000,
-    first_word_ms=8_000,
-    idle_ms=10_000,
-)
+LANE = lane("primary", connect_ms=3_000, first_word_ms=8_000, idle_ms=10_000)
 CLOCKS = Clocks(connect_s=3, first_word_s=8, reasoning_s=20, idle_s=8, total_s=40)
 ASK = Ask(reference="turn-7", messages=(Message(role="user", text="I did not sleep."),))
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"

@@ -8,40 +8,13 @@ from pathlib import Path
 import pytest
 
 from companion.models import Ceiling
+from tests.chains import lane_text
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 
-ROUTING = """
-[lanes.head]
-adapter = "openai"
-base_url = "{head}"
-model = "rehearsal"
-failure_domain = "a"
-region = "here"
-context_tokens = 8000
-max_in_flight = {head_takes}
-connect_ms = 1000
-first_word_ms = 2000
-idle_ms = 5000
-
-[lanes.second]
-adapter = "openai"
-base_url = "{second}"
-model = "rehearsal"
-failure_domain = "b"
-region = "here"
-context_tokens = 8000
-max_in_flight = {second_takes}
-connect_ms = 1000
-first_word_ms = 5000
-idle_ms = 5000
-
-[presets.normal]
-chain = ["head", "second"]
-"""
-
+CHAIN = '[presets.normal]\nchain = ["head", "second"]\n'
 Routing = Callable[..., str]
 
 
@@ -49,10 +22,13 @@ Routing = Callable[..., str]
 def routing(tmp_path: Path, rehearsal: Rehearsal) -> Routing:
     """Write a routing file of two lanes; both are the rehearsal provider unless a test says otherwise."""
 
-    def write(**facts: object) -> str:
+    def write(*, head: str = rehearsal.url, head_takes: int = 8, second_takes: int = 8) -> str:
         path = tmp_path / "routing.toml"
-        defaults = {"head": rehearsal.url, "second": rehearsal.url, "head_takes": 8, "second_takes": 8}
-        path.write_text(ROUTING.format(**(defaults | facts)))
+        path.write_text(
+            lane_text("head", base_url=head, max_in_flight=head_takes)
+            + lane_text("second", base_url=rehearsal.url, max_in_flight=second_takes)
+            + CHAIN
+        )
         return str(path)
 
     return write

@@ -6,32 +6,16 @@ from typing import Any
 
 import pytest
 
-from companion.engine import Answered, Broken, Limits, Say, run_turn
+from companion.engine import Answered, Broken, Course, Limits, Say, run_turn
 from companion.prompt import Draft
 from routing.adapters.scripted import ScriptedAdapter, Step, finished
 from routing.chain import Caller, Unguarded, Way
 from routing.contracts import Lane
 from routing.errors import CallFailed, FailureClass
+from tests.chains import lane
 
 DRAFT = Draft(system="You are Robin.", instruction_held="First:", dialogue=[], held=[], question="Hello?")
 F = FailureClass
-
-
-def lane(name: str, *, context_tokens: int = 8_000) -> Lane:
-    return Lane(
-        name=name,
-        adapter="openai",
-        base_url="http://127.0.0.1/v1",
-        model=f"model-of-{name}",
-        api_key_env=None,
-        failure_domain=name,
-        region="here",
-        context_tokens=context_tokens,
-        max_in_flight=10,
-        connect_ms=1_000,
-        first_word_ms=2_000,
-        idle_ms=3_000,
-    )
 
 
 @dataclass
@@ -55,6 +39,7 @@ class Stage:
 
     adapter: ScriptedAdapter
     clock: Clock
+    course: Course
     events: list[Say | Answered | Broken]
 
     @property
@@ -78,14 +63,14 @@ async def play(
     adapter, clock = ScriptedAdapter(*scripts), Clock()
     chain = tuple(lanes or [lane("one"), lane("two")])
     facts: dict[str, Any] = {"seconds": 60.0, "attempts": 4, "random": lambda: 1.0} | limits
+    course = Course(Way(chain, Unguarded()), Limits(now=clock.now, sleep=clock.sleep, **facts))
     events: AsyncIterator[Say | Answered | Broken] = run_turn(
         draft,
-        Way(chain, Unguarded()),
+        course,
         Caller({"openai": adapter}),
         reference="turn-1",
-        limits=Limits(now=clock.now, sleep=clock.sleep, **facts),
     )
-    return Stage(adapter, clock, [event async for event in events])
+    return Stage(adapter, clock, course, [event async for event in events])
 
 
 async def test_a_reply_is_answered_by_the_first_lane_and_nothing_else_is_asked() -> None:
@@ -193,16 +178,23 @@ async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
     assert large > small
 
 
-async def test_leaving_in_the_middle_closes_the_call() -> None:
+async def test_leaving_in_the_middle_closes_the_call_and_keeps_it_on_record() -> None:
     adapter, clock = ScriptedAdapter(["One ", "two ", "three", finished()]), Clock()
     way = Way((lane("one"),), Unguarded())
     limits = Limits(seconds=60, attempts=4, now=clock.now, sleep=clock.sleep, random=lambda: 1.0)
-    events = run_turn(DRAFT, way, Caller({"openai": adapter}), reference="turn-1", limits=limits)
+    course = Course(way, limits)
+    events = run_turn(DRAFT, course, Caller({"openai": adapter}), reference="turn-1")
     async for _ in events:
         break
     assert adapter.open == 1
     await events.aclose()  # type: ignore[attr-defined]
     assert adapter.open == 0
+    assert [(report.failure, report.words) for report in course.reports] == [(F.CANCELLED, 1)]
+
+
+async def test_leaving_after_the_end_adds_nothing_to_the_record() -> None:
+    stage = await play([F.NETWORK], ["Here.", finished()])
+    assert [report.failure for report in stage.course.reports] == [F.NETWORK, None]
 
 
 async def test_a_long_wait_is_left_for_a_lane_that_is_free_and_kept_where_there_is_none() -> None:

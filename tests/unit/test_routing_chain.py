@@ -5,30 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from routing.breaker import Permit, Skip
 from routing.chain import Route, Unguarded, Way
-from routing.contracts import Lane
 from routing.errors import CallFailed
 from routing.errors import FailureClass as F
+from tests.chains import lane
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
-
-
-def lane(name: str, *, context_tokens: int = 8_000, region: str = "uk") -> Lane:
-    return Lane(
-        name=name,
-        adapter="openai",
-        base_url="http://127.0.0.1/v1",
-        model="m",
-        api_key_env=None,
-        failure_domain=name,
-        region=region,
-        context_tokens=context_tokens,
-        max_in_flight=10,
-        connect_ms=1_000,
-        first_word_ms=2_000,
-        idle_ms=3_000,
-    )
-
-
 ONE, TWO, THREE = lane("one"), lane("two"), lane("three", context_tokens=64_000)
 
 

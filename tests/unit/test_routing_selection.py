@@ -13,24 +13,12 @@ from routing import selection
 from routing.errors import SelectionInvalid
 from routing.lanes import Routing, parse
 from routing.selection import COMPILED_IN, Selection
+from tests.chains import lane_text
 
 NOW = datetime(2026, 5, 4, 2, 0, tzinfo=UTC)
-LANE = """
-[lanes.{name}]
-adapter = "openai"
-base_url = "http://127.0.0.1:9/v1"
-model = "m"
-failure_domain = "{domain}"
-region = "uk"
-context_tokens = 8000
-max_in_flight = 8
-connect_ms = 1000
-first_word_ms = 2000
-idle_ms = 5000
-"""
 LANES = [("one", "a"), ("two", "b"), ("three", "a")]
 ROUTING: Routing = parse(
-    "".join(LANE.format(name=name, domain=domain) for name, domain in LANES)
+    "".join(lane_text(name, failure_domain=domain) for name, domain in LANES)
     + """
 [presets]
 normal = { chain = ["one", "two"] }
