@@ -76,20 +76,38 @@ class Limits:
 
 
 @dataclass(slots=True)
-class _Course:
-    """How far a turn has come: its way along the chain, its time, and what has been tried."""
+class _Call:
+    """The call under way. `words` are those said aloud."""
+
+    started: float
+    words: int = 0
+    bytes_received: int = 0
+
+
+@dataclass(slots=True)
+class Course:
+    """How far a turn has come: its way along the chain, its time, and what has been tried.
+
+    Whoever drives the turn holds it, so that the story is whole even if the turn is ended from outside.
+    """
 
     way: Way
     limits: Limits
-    began: float
+    began: float = field(init=False)
     waited: float = 0.0
     reports: list[AttemptReport] = field(default_factory=list)
+    _call: _Call | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.limits.now()
 
     @property
     def left(self) -> float:
+        """Seconds of the budget."""
         return self.limits.seconds - (self.limits.now() - self.began)
 
     def clocks(self) -> Clocks:
+        """Those of the next call."""
         lane = self.way.lane
         first_word = None if self.way.is_last else lane.first_word_ms / 1000
         return Clocks(
@@ -100,8 +118,15 @@ class _Course:
             total_s=max(0.001, self.left),
         )
 
-    def report(self, end: Finished | CallFailed, *, started: float, words: int) -> None:
-        """One attempt is over: for the turn's record, and for the lane's breaker."""
+    def calls(self) -> _Call:
+        """A call begins."""
+        self._call = _Call(started=self.limits.now())
+        return self._call
+
+    def report(self, end: Finished | CallFailed) -> None:
+        """The call is over: for the turn's record, and for the lane's breaker."""
+        call, self._call = self._call, None
+        assert call is not None, "a report without a call"
         failed = end if isinstance(end, CallFailed) else None
         lane = self.way.lane
         self.way.report(failed)
@@ -113,14 +138,24 @@ class _Course:
                 status=failed.status if failed else 200,
                 code=failed.code if failed else None,
                 waited_s=round(self.waited, 4),
-                started_s=round(started - self.began, 4),
-                took_s=round(self.limits.now() - started, 4),
+                started_s=round(call.started - self.began, 4),
+                took_s=round(self.limits.now() - call.started, 4),
                 bytes_received=end.bytes_received,
-                words=words,
+                words=call.words,
             )
         )
 
+    def leave(self) -> None:
+        """However the turn ends: a call that was broken off is on record, and keeps no probe."""
+        if self._call is not None:
+            heard = self._call.bytes_received
+            self.report(
+                CallFailed(FailureClass.CANCELLED, status=200 if heard else None, bytes_received=heard)
+            )
+        self.way.leave()
+
     def answered(self, end: Finished) -> Answered:
+        """The end of a turn whose reply is whole."""
         return Answered(
             lane=self.way.lane,
             model=end.model,
@@ -129,9 +164,10 @@ class _Course:
             passed_over=self.way.passed_over,
         )
 
-    def broken(self, failure: CallFailed) -> Broken:
+    def broken(self, failure: FailureClass) -> Broken:
+        """The end of any other."""
         return Broken(
-            failure=failure.failure,
+            failure=failure,
             lane=self.way.lane,
             attempts=tuple(self.reports),
             passed_over=self.way.passed_over,
@@ -139,43 +175,43 @@ class _Course:
 
 
 async def run_turn(
-    draft: Draft, way: Way, caller: Caller, *, reference: str, limits: Limits
+    draft: Draft, course: Course, caller: Caller, *, reference: str
 ) -> AsyncIterator[Say | Answered | Broken]:
-    """Ask along `way` until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
-    course = _Course(way=way, limits=limits, began=limits.now())
+    """Ask along the way until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
     try:
         while True:
-            lane = await way.enter()
+            lane = await course.way.enter()
             # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
             ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=lane.context_tokens))
-            started, words, has_spoken = limits.now(), 0, False
+            call = course.calls()
             try:
                 async with aclosing(caller.call(lane, ask, course.clocks())) as pieces:  # type: ignore[type-var]
                     async for piece in pieces:
                         if isinstance(piece, Finished):
-                            course.report(piece, started=started, words=words)
+                            course.report(piece)
                             yield course.answered(piece)
                             return
-                        text = piece.text if has_spoken else piece.text.lstrip()
+                        call.bytes_received = piece.bytes_received
+                        text = piece.text if call.words else piece.text.lstrip()
                         if text:
-                            yield Say(text=text, opens=not has_spoken)
-                            has_spoken = True
-                            words += len(text.split())
+                            opens = not call.words
+                            call.words += len(text.split())
+                            yield Say(text=text, opens=opens)
                 failure = CallFailed(FailureClass.INCOMPLETE)
             except CallFailed as failed:
                 failure = failed
             # Step 1: the call fails.
-            course.report(failure, started=started, words=words)
+            course.report(failure)
             # Step 3: stop once words have landed. Step 2: wait with jitter.
-            if has_spoken or not await _may_ask_again(course, failure):
+            if call.words or not await _may_ask_again(course, failure):
                 # Steps 4 and 5: pause, don't fail; with the whole story.
-                yield course.broken(failure)
+                yield course.broken(failure.failure)
                 return
     finally:
-        way.leave()
+        course.leave()
 
 
-async def _may_ask_again(course: _Course, failure: CallFailed) -> bool:
+async def _may_ask_again(course: Course, failure: CallFailed) -> bool:
     """Step 2: wait with jitter where the class and the budget allow it, here or on the next lane."""
     decision = retry.decide(
         failure=failure.failure,

@@ -68,7 +68,7 @@ class Ledger:
         return await self._openings.submit(asked)
 
     async def close(self, story: Story) -> EndedTurn | None:
-        """End a turn and free its slot. None: it had ended already, or is no longer this process's."""
+        """End a turn, free its slot and keep its story. None: it had ended already, and its story has been added."""
         return await self._endings.submit(story)
 
     async def gate(self) -> GateResult:
@@ -161,8 +161,8 @@ class Ledger:
         async with self._transaction() as cursor:
             ended = await end_turns(cursor, [story.ending for story in stories])
             by_turn = {one.turn: one for one in ended}
-            told = [story for story in stories if story.ending.turn in by_turn]
-            await record(cursor, told, by_turn)
+            # Of a turn that somebody else has ended, too: what its task learned is known to nobody else.
+            await record(cursor, stories, by_turn)
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
             await ring(cursor, by=self._process, result=result, ended=ended)

@@ -24,6 +24,7 @@ class Outcome:
     owner: UUID
     fence: int | None
     result: Answered | Broken | None
+    """Broken with CANCELLED: it was ended from outside, or by a fault of this program."""
     told: Reason | None
     """Why it was told to end; None if it was not."""
     stored: bool
@@ -40,7 +41,7 @@ def story_of(outcome: Outcome, house: House) -> Story:
     return Story(
         ending=_ending(outcome, house),
         lane=result.lane.name if result else "",
-        model=result.model if isinstance(result, Answered) else "",
+        model=_model_of(result),
         preset=route.preset if route else "",
         routing_version=route.version if route else 0,
         marked=route is not None and route.marking == "reduced",
@@ -50,13 +51,13 @@ def story_of(outcome: Outcome, house: House) -> Story:
     )
 
 
-def log_story(story: Story) -> None:
+def log_story(story: Story, *, ended_here: bool) -> None:
     """One line for each turn: which lane answered, and why others were passed over."""
     log.info(
         "turn.ended turn=%d state=%s reason=%s lane=%s preset=%s version=%d attempts=%d skipped=%s",
         story.ending.turn,
-        story.ending.state,
-        story.ending.reason or "-",
+        story.ending.state if ended_here else "ended_elsewhere",
+        story.ending.reason if ended_here and story.ending.reason else "-",
         story.lane or "-",
         story.preset or "-",
         story.routing_version,
@@ -86,7 +87,9 @@ def _ending(outcome: Outcome, house: House) -> Ending:
             owner=owner,
             fence=fence,
         )
-    reason = result.failure if isinstance(result, Broken) else outcome.told or Reason.FAULT
+    reason: Reason | FailureClass = outcome.told or Reason.FAULT
+    if isinstance(result, Broken) and result.failure is not FailureClass.CANCELLED:
+        reason = result.failure
     return Ending(
         turn=outcome.turn,
         state=State.PAUSED,
@@ -97,3 +100,11 @@ def _ending(outcome: Outcome, house: House) -> Ending:
         owner=owner,
         fence=fence,
     )
+
+
+def _model_of(result: Answered | Broken | None) -> str:
+    """The model that spoke, if one did."""
+    if isinstance(result, Answered):
+        return result.model
+    last = result.attempts[-1] if result and result.attempts else None
+    return last.model if last and last.words else ""

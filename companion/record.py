@@ -8,6 +8,7 @@ from typing import Any
 from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Ending, Row
+from companion.states import State
 from routing.chain import PassedOver
 from routing.contracts import AttemptReport
 
@@ -53,11 +54,10 @@ class Story:
 
 
 async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, EndedTurn]) -> None:
-    """Store the stories of turns that this transaction has just ended."""
+    """Store stories. `ended` are the turns that this transaction has ended; the others had ended before."""
     await _who_served(cursor, [story for story in stories if story.preset])
-    await _what_was_answered(
-        cursor, [story for story in stories if ended[story.ending.turn].state == "complete"]
-    )
+    complete = {turn for turn, one in ended.items() if one.state == State.COMPLETE}
+    await _what_was_answered(cursor, [story for story in stories if story.ending.turn in complete])
     attempts = [
         _attempt_row(story.ending.turn, number, report)
         for story in stories

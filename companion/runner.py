@@ -16,7 +16,7 @@ from uuid import UUID
 
 import psycopg
 
-from companion.engine import Answered, Broken, Caller, Limits, Say, run_turn
+from companion.engine import Answered, Broken, Caller, Course, Limits, Say, run_turn
 from companion.folding import EndedTurn, Ending
 from companion.history import History, Material
 from companion.house import House
@@ -32,6 +32,7 @@ from companion.states import Reason, State
 from companion.waiting_room import Admitted
 from companion.watchers import Watchers
 from routing.chain import Breakers, Route, Way
+from routing.errors import FailureClass
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class _Drive:
     """Why it was told to end; None while it runs freely."""
     task: asyncio.Task[None] | None = None
     result: Answered | Broken | None = None
+    course: Course | None = None
     material: Material | None = None
     route: Route | None = None
 
@@ -140,7 +142,8 @@ class Runner:
         """The process is leaving: pause what still runs, and wait until that is stored."""
         drives = [drive for drive in self._drives.values() if drive.task is not None]
         for drive in drives:
-            self._interrupt(drive, Reason.DRAINED)
+            if drive.result is None:
+                self._interrupt(drive, Reason.DRAINED)
         await asyncio.gather(*(drive.task for drive in drives if drive.task), return_exceptions=True)
 
     async def idle(self) -> None:
@@ -201,8 +204,7 @@ class Runner:
             # The class alone: the text of an exception may hold what somebody wrote.
             log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
         story = await self._story(drive)
-        log_story(story)
-        await self._close(story)
+        log_story(story, ended_here=await self._close(story) is not None)
 
     async def _wait(self, drive: _Drive) -> bool:
         """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
@@ -222,7 +224,9 @@ class Runner:
                 )
                 # Not ended: it was admitted in this very moment and the bell is on its way, or it stands behind
                 # an earlier turn of the same person and its own wait has not begun.
-                if await self._close(Story(ending=refusal)):
+                story = Story(ending=refusal)
+                if await self._close(story):
+                    log_story(story, ended_here=True)
                     return False
 
     async def _speak(self, drive: _Drive) -> None:
@@ -252,8 +256,8 @@ class Runner:
         )
         caller = SlottedCaller(self._caller, self._ledger, admitted)
         openings = await self._openings(drive.turn, material, route)
-        way = Way(route.lanes, self._breakers)
-        events = run_turn(draft, way, caller, reference=f"turn-{drive.turn}", limits=limits)
+        course = drive.course = Course(Way(route.lanes, self._breakers), limits)
+        events = run_turn(draft, course, caller, reference=f"turn-{drive.turn}")
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Say):
@@ -280,7 +284,7 @@ class Runner:
             turn=drive.turn,
             owner=self._process,
             fence=drive.admission.result().fence if drive.admission.done() else None,
-            result=drive.result,
+            result=drive.result or (drive.course.broken(FailureClass.CANCELLED) if drive.course else None),
             told=drive.told,
             stored=stored,
             shown=line.seq if line else None,
@@ -290,13 +294,16 @@ class Runner:
         return story_of(outcome, self._house)
 
     async def _close(self, story: Story) -> EndedTurn | None:
-        """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it."""
+        """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it.
+
+        None: somebody else ended it, and only its story has been added.
+        """
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self._house.lease_s
         while True:
             try:
                 ended = await self._ledger.close(story)
-                if ended is not None:
+                if ended is not None or story.attempts:
                     self._recorded(story)
                 return ended
             except psycopg.Error as failure:

@@ -78,6 +78,8 @@ class Words:
     """Visible text, in order, mended: no NUL, no lone surrogate, never empty. Not cut at grapheme borders."""
 
     text: str
+    bytes_received: int = 0
+    """Of the whole answer, so far."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

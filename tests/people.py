@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 
 from companion import access
-from companion.models import Conversation, Participant, Site, Turn
+from companion.models import Attempt, Conversation, Participant, Site, Turn
 from ops.models import Supervision
 
 Result = TypeVar("Result")
@@ -54,6 +54,11 @@ class Person:
     def turns(self) -> list[Turn]:
         """This person's turns as stored, oldest first."""
         return in_database(lambda: list(Turn.objects.filter(conversation=self.conversation).order_by("id")))
+
+
+def attempts_of(turn: int) -> list[Attempt]:
+    """The calls made for a turn, as stored, in order."""
+    return in_database(lambda: list(Attempt.objects.filter(turn_id=turn).order_by("number")))
 
 
 class People:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 
-from companion.engine import Answered, Broken, Caller, Limits, Say, run_turn
+from companion.engine import Answered, Broken, Caller, Course, Limits, Say, run_turn
 from companion.house import House
 from companion.prompt import Draft
 from ops.lanes.answers import LaneAnswer
@@ -90,7 +90,7 @@ async def ask(question: str, lanes: tuple[Lane, ...], caller: Caller, *, manner:
     began, at, said = clock(), manner.now(), list[str]()
     first_word: float | None = None
     end: Answered | Broken | None = None
-    events = run_turn(draft, Way(lanes, Unguarded()), caller, reference="drill", limits=limits)
+    events = run_turn(draft, Course(Way(lanes, Unguarded()), limits), caller, reference="drill")
     async with aclosing(events):  # type: ignore[type-var]
         async for event in events:
             if isinstance(event, Say):

@@ -82,7 +82,7 @@ class HttpAdapter:
                 while reader.ending is None:
                     text = await call.hear(chunks, reader)
                     if text:
-                        yield Words(text=text)
+                        yield Words(text=text, bytes_received=call.received)
                         if not text.isspace():
                             call.deadlines.spoke(call.now())
                         if self._gather_s and not call.has_more:

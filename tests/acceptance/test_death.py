@@ -14,7 +14,7 @@ from companion.models import Turn
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, Person
+from tests.people import People, Person, attempts_of
 from tests.processes import Rehearsal, Web
 
 SLOW = {"pace_ms": 25, "words": 400}
@@ -128,6 +128,7 @@ async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long
     assert await asyncio.to_thread(leaving.end, 20) == 0
     row = stored(ada, long_turn)
     assert (row.state, row.reason) == ("paused", "drained")
+    assert [attempt.failure for attempt in attempts_of(long_turn)] == ["cancelled"]
     assert row.reply == long.words(long_turn)
     await comes_back(left, ada, adas, long_turn, long.words(long_turn))
 

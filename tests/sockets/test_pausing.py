@@ -2,9 +2,8 @@
 
 import pytest
 
-from companion.models import Attempt
 from tests.page_socket import Page
-from tests.people import People, in_database
+from tests.people import People, attempts_of
 from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, played_turn, run_out
 
@@ -162,7 +161,7 @@ async def test_a_call_that_fails_before_its_first_word_is_tried_again_unseen(
         ending = await page.ending()
     assert page.kinds(ending["turn"]) == ["accepted", "words", "complete"]
     [stored] = rosa.turns()
-    attempts = list_attempts(stored.pk)
+    attempts = attempts_of(stored.pk)
     assert [(one.failure, one.status) for one in attempts] == [("server_error", 503), ("", 200)]
     assert attempts[1].waited_s > 0
 
@@ -177,7 +176,3 @@ async def test_a_reply_at_the_length_limit_is_complete_and_marked_as_shortened(
         assert (await page.ending())["type"] == "complete"
     [stored] = rosa.turns()
     assert stored.shortened
-
-
-def list_attempts(turn: int) -> list[Attempt]:
-    return in_database(lambda: list(Attempt.objects.filter(turn_id=turn).order_by("number")))

@@ -6,7 +6,7 @@ import httpx
 
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People
+from tests.people import People, attempts_of
 from tests.processes import Rehearsal, Web
 
 
@@ -83,6 +83,27 @@ async def test_stop_works_from_another_process(
         await upstream_closed(rehearsal)
     [stored] = rosa.turns()
     assert stored.reply == here.words(turn)
+
+
+async def test_the_call_that_a_stop_broke_off_is_on_record_wherever_it_was_pressed(
+    service: Web, neighbour: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    rehearsal.will({"status": 503}, times=1)
+    rehearsal.will({"pace_ms": 50, "words": 400}, times=1)
+    async with Page(service.socket_url, cookie) as here, Page(neighbour.socket_url, cookie) as there:
+        await here.say("Tell me a long story.")
+        turn = (await there.until("words"))["turn"]
+        await there.send({"type": "stop", "turn": turn})
+        await here.ending()
+    failed, broken_off = await until(lambda: attempts_of(turn))
+    assert (failed.failure, failed.status) == ("server_error", 503)
+    assert (broken_off.failure, broken_off.status) == ("cancelled", 200)
+    assert broken_off.words >= len(here.words(turn).split())
+    assert broken_off.bytes_received > 0
+    [stored] = rosa.turns()
+    assert (stored.state, stored.lane, stored.model) == ("stopped", broken_off.lane, broken_off.model)
 
 
 async def test_stopping_a_turn_that_has_ended_changes_nothing(service: Web, people: People) -> None:
