@@ -61,6 +61,17 @@ def attempts_of(turn: int) -> list[Attempt]:
     return in_database(lambda: list(Attempt.objects.filter(turn_id=turn).order_by("number")))
 
 
+def finish_visit(base_url: str, cookie: str) -> None:
+    """Press *I am finished* in another window of the same browser."""
+    with httpx.Client(
+        base_url=base_url, cookies={"companion": cookie}, trust_env=False, verify=False
+    ) as browser:
+        assert browser.get("/chat/").status_code == 200
+        form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        answer = browser.post("/chat/finish/", data=form, headers={"Origin": base_url})
+        assert answer.status_code == 302
+
+
 class People:
     """A site of its own for each test, so that tests never see each other's people."""
 

@@ -15,6 +15,9 @@ from tests.page_socket import Page
 from tests.people import Person, in_database
 from tests.processes import Rehearsal, Web
 
+BEARER = {"Authorization": "Bearer a token for tests"}
+"""Of the token that every web process of these tests is started with."""
+
 
 @contextmanager
 def at_the_desk(service: Web, user: User, password: str) -> Iterator[httpx.Client]:
@@ -24,6 +27,14 @@ def at_the_desk(service: Web, user: User, password: str) -> Iterator[httpx.Clien
         answer = sign_in(desk, user.get_username(), password)
         assert (answer.status_code, answer.headers["location"]) == (302, "/ops/")
         yield desk
+
+
+def figures(service: Web) -> dict[str, Any]:
+    """The figures of the moment, as a program with the token reads them."""
+    answer = httpx.get(f"{service.url}/ops/status.json", headers=BEARER, trust_env=False, verify=False)
+    answer.raise_for_status()
+    told: dict[str, Any] = answer.json()
+    return told
 
 
 def sign_in(desk: httpx.Client, name: str, password: str) -> httpx.Response:

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
-import httpx
 import pytest
 
 from companion.models import Attempt, Ceiling, Spoken, Turn
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, Person, in_database
+from tests.people import People, Person, finish_visit, in_database
 from tests.processes import Rehearsal, Web
 
 SLOW = {"pace_ms": 20, "words": 2_000}
@@ -168,7 +167,7 @@ async def test_signing_out_gives_the_place_in_line_up(
     async with somebody_speaks(service, people, rehearsal) as holder:
         async with Page(service.socket_url, cookie) as page:
             await waits(page, "I have to go.")
-            finish(service, cookie)
+            finish_visit(service.url, cookie)
             assert await page.close_code() == 4401
         await until(lambda: rosa.turns()[0].closed_at is not None)
         await make_room(holder)
@@ -260,7 +259,7 @@ async def signs_out(web: Web, cookie: str, person: Person) -> None:
     async with Page(web.socket_url, cookie) as page:
         await page.say("slow")
         await page.until("words", within_s=50)
-        finish(web, cookie)
+        finish_visit(web.url, cookie)
         assert await page.close_code() == 4401
 
 
@@ -291,12 +290,3 @@ WAYS = (
     closes_the_tab,
     gives_up,
 )
-
-
-def finish(service: Web, cookie: str) -> None:
-    """Press *I am finished* in another window of the same browser."""
-    with httpx.Client(base_url=service.url, cookies={"companion": cookie}, trust_env=False) as browser:
-        browser.get("/chat/")
-        form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"]}
-        answer = browser.post("/chat/finish/", data=form, headers={"Origin": service.url})
-        assert answer.status_code == 302

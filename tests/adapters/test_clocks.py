@@ -133,7 +133,7 @@ async def test_a_provider_is_not_blamed_for_the_time_its_reader_took(
 ) -> None:
     """A slow store between two words must not look like a silent provider."""
     provider.will({"pieces": ["One", " two"], "pace_ms": 60, "even": True, "first_word_s": 0})
-    said = []
+    said: list[Words | Finished] = []
     async with aclosing(OpenAIAdapter(client).stream(lane, ASK, clocks(idle_s=AMPLE))) as events:
         async for event in events:
             if not said:

@@ -12,8 +12,7 @@ from companion.models import Ceiling
 from ops.status import ceiling_in_force
 from tests.people import in_database
 from tests.processes import Web
-
-BEARER = {"Authorization": "Bearer a token for tests"}
+from tests.staff import BEARER, figures
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +70,7 @@ def test_nonsense_or_nobody_is_refused_with_a_sentence_and_changes_nothing(argum
 
 def test_the_figures_name_the_ceiling_in_force_and_where_it_comes_from(service: Web) -> None:
     ceiling("7", "--by", "Ines", "--reason", "A test")
-    told = httpx.get(f"{service.url}/ops/status.json", headers=BEARER, trust_env=False).json()
+    told = figures(service)
 
     assert told["ceiling"] == 7
     assert told["ceiling_from"]["setting"] == 32

@@ -6,6 +6,7 @@ import pytest
 from tests.page_socket import Page
 from tests.people import People
 from tests.processes import Rehearsal, Web
+from tests.staff import figures
 
 
 def test_a_running_process_is_alive_and_ready(service: Web) -> None:
@@ -24,16 +25,14 @@ def test_the_figures_are_for_staff_or_the_bearer_of_the_token_alone(
 async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_held(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    bearer = {"Authorization": "Bearer a token for tests"}
-    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
-        before = (await operator.get("/ops/status.json")).json()
-        rehearsal.will({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
-        async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
-            await page.say("How are things?")
-            await page.until("words")
-            during = (await operator.get("/ops/status.json")).json()
-            await page.ending()
-        after = (await operator.get("/ops/status.json")).json()
+    before = figures(service)
+    rehearsal.will({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.say("How are things?")
+        await page.until("words")
+        during = figures(service)
+        await page.ending()
+    after = figures(service)
     assert during["in_flight"] == before["in_flight"] + 1
     assert after["held_questions"] == before["held_questions"] + 1
     assert after["last_hour"]["paused"] == before["last_hour"]["paused"] + 1
@@ -48,15 +47,13 @@ async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_h
 async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_lane_ended(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    bearer = {"Authorization": "Bearer a token for tests"}
-    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
-        before = (await operator.get("/ops/status.json")).json()
-        rehearsal.will({"status": 503}, times=1)
-        rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
-        async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
-            await page.say("How are things?")
-            await page.ending()
-        after = (await operator.get("/ops/status.json")).json()
+    before = figures(service)
+    rehearsal.will({"status": 503}, times=1)
+    rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.say("How are things?")
+        await page.ending()
+    after = figures(service)
 
     def grew(name: str, *path: str) -> dict[str, int]:
         old, new = before[name], after[name]
@@ -70,8 +67,5 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
     assert counts == sorted(counts, reverse=True)
 
 
-async def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
-    bearer = {"Authorization": "Bearer a token for tests"}
-    async with httpx.AsyncClient(base_url=service.url, headers=bearer, trust_env=False) as operator:
-        drill = (await operator.get("/ops/status.json")).json()["drill"]
-    assert set(drill) == {"last_at", "verdict", "due_at"}
+def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
+    assert set(figures(service)["drill"]) == {"last_at", "verdict", "due_at"}

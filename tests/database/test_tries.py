@@ -75,13 +75,19 @@ def test_all_addresses_of_one_ipv6_network_count_as_one(client: "redis.Redis") -
     assert tries.allows("2001:db8:1:3::1")
 
 
-def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door() -> None:
+def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     clock = Clock()
     nobody = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
     tries = Tries(nobody, most=1, now=clock)
     for _ in range(5):
         tries.did_not_fit(HERE)
         assert tries.allows(HERE)
+    assert caplog.text.count("tries.not_counted") == 1
+    clock.now += NOT_ASKED_S
+    assert tries.allows(HERE)
+    assert caplog.text.count("tries.not_counted") == 2
 
 
 def test_it_is_asked_again_when_it_may_be_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import websockets
 
 from companion.models import Participant, Site, Visit
 from tests.page_socket import Page
-from tests.people import People, in_database
+from tests.people import People, finish_visit, in_database
 from tests.processes import Rehearsal, Web
 
 KEY = "6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11"
@@ -113,16 +113,7 @@ async def test_signing_out_anywhere_closes_every_socket_of_the_visit_at_once(
     async with Page(service.socket_url, cookie) as one, Page(neighbour.socket_url, cookie) as two:
         await one.next()
         await two.next()
-        async with httpx.AsyncClient(
-            base_url=service.url, cookies={"companion": cookie}, trust_env=False
-        ) as browser:
-            chat = await browser.get("/chat/")
-            token = browser.cookies["csrftoken"]
-            assert chat.status_code == 200
-            done = await browser.post(
-                "/chat/finish/", data={"csrfmiddlewaretoken": token}, headers={"Origin": service.url}
-            )
-            assert done.status_code == 302
+        finish_visit(service.url, cookie)
         codes = await asyncio.gather(one.close_code(within_s=2), two.close_code(within_s=2))
     assert set(codes) == {4401}
 

@@ -39,13 +39,6 @@ async def ask(web: Web, person: Person) -> Turn:
 
 
 @pytest.fixture
-def web(another_web: AnotherWeb, lanes: Lanes) -> Web:
-    started = another_web(**lanes.settings())
-    lanes.clear()
-    return started
-
-
-@pytest.fixture
 def asker(web: Web, people: People) -> Asker:
     return Asker(web, people)
 

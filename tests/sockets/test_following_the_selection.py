@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Callable
 
-import pytest
-
 from companion.models import Process, Site
 from tests.lanes import Lanes
 from tests.page_socket import Page
@@ -15,13 +13,6 @@ from tests.processes import Web
 AnotherWeb = Callable[..., Web]
 REDUCED = "I am a bit slower than usual today."
 SLOW = {"pace_ms": 30, "words": 80}
-
-
-@pytest.fixture
-def web(another_web: AnotherWeb, lanes: Lanes) -> Web:
-    started = another_web(**lanes.settings())
-    lanes.clear()
-    return started
 
 
 async def until_served(web: Web, version: int) -> None:

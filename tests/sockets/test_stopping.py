@@ -2,11 +2,9 @@
 
 import time
 
-import httpx
-
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, attempts_of
+from tests.people import People, attempts_of, finish_visit
 from tests.processes import Rehearsal, Web
 
 
@@ -126,18 +124,8 @@ async def test_finishing_the_visit_ends_the_reply_and_closes_the_upstream(
     async with Page(service.socket_url, cookie) as page:
         await page.say("Tell me a long story.")
         await page.until("words")
-        await finish(service, cookie)
+        finish_visit(service.url, cookie)
         assert await page.close_code() == 4401
     await upstream_closed(rehearsal)
     await until(lambda: rosa.turns()[0].state == "stopped")
     assert rosa.turns()[0].reason == "signed_out"
-
-
-async def finish(service: Web, cookie: str) -> None:
-    async with httpx.AsyncClient(
-        base_url=service.url, cookies={"companion": cookie}, trust_env=False
-    ) as browser:
-        await browser.get("/chat/")
-        form = {"csrfmiddlewaretoken": browser.cookies["csrftoken"]}
-        done = await browser.post("/chat/finish/", data=form, headers={"Origin": service.url})
-        assert done.status_code == 302

@@ -10,44 +10,14 @@ from hypothesis import strategies as st
 from routing.adapters.openai import ChatReader
 from routing.adapters.reader import Ending
 from routing.errors import FailureClass as F
+from tests.unit.wires import CHAT_STOP as STOP
+from tests.unit.wires import chat_event as event
+from tests.unit.wires import chat_words as say
+from tests.unit.wires import read_by
 
 
 def read(*pieces: bytes) -> tuple[str, Ending | None]:
-    """All text and the ending, as a caller of the adapter would get them."""
-    reader, text = ChatReader(), ""
-    for piece in pieces:
-        text += reader.feed(piece)
-        if reader.ending is not None:
-            return text, reader.ending
-    text += reader.close()
-    return text, reader.ending
-
-
-def event(delta: dict[str, Any], finish: Any = None, **beside: Any) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return b"data: " + json.dumps({"choices": [choice], **beside}).encode() + b"\n\n"
-
-
-def say(text: str) -> bytes:
-    return event({"content": text})
-
-
-STOP = event({}, "stop")
-
-
-@given(st.lists(st.text(), min_size=1), st.lists(st.integers(0, 2000)))
-def test_text_and_ending_are_the_same_wherever_the_bytes_are_cut(texts: list[str], cuts: list[int]) -> None:
-    stream = b"".join(map(say, texts)) + STOP
-    places = sorted({min(cut, len(stream)) for cut in cuts})
-    pieces = [stream[a:b] for a, b in zip([0, *places], [*places, len(stream)], strict=True)]
-    assert read(*pieces) == read(stream)
-
-
-@given(st.lists(st.binary(max_size=80)))
-def test_no_bytes_make_it_fail(pieces: list[bytes]) -> None:
-    _, ending = read(*pieces)
-    assert ending is not None
-    assert ending.failure is not None
+    return read_by(ChatReader(), *pieces)
 
 
 JSON = st.recursive(

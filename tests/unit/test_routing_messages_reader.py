@@ -10,44 +10,14 @@ from hypothesis import strategies as st
 from routing.adapters.anthropic import MessagesReader
 from routing.adapters.reader import Ending
 from routing.errors import FailureClass as F
+from tests.unit.wires import message_event as event
+from tests.unit.wires import message_stop as stop
+from tests.unit.wires import message_words as say
+from tests.unit.wires import read_by
 
 
 def read(*pieces: bytes) -> tuple[str, Ending | None]:
-    """All text and the ending, as a caller of the adapter would get them."""
-    reader, text = MessagesReader(), ""
-    for piece in pieces:
-        text += reader.feed(piece)
-        if reader.ending is not None:
-            return text, reader.ending
-    text += reader.close()
-    return text, reader.ending
-
-
-def event(kind: str, **fields: Any) -> bytes:
-    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
-
-
-def say(text: str) -> bytes:
-    return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
-
-
-def stop(reason: Any = "end_turn") -> bytes:
-    return event("message_delta", delta={"stop_reason": reason})
-
-
-@given(st.lists(st.text(), min_size=1), st.lists(st.integers(0, 2000)))
-def test_text_and_ending_are_the_same_wherever_the_bytes_are_cut(texts: list[str], cuts: list[int]) -> None:
-    stream = b"".join(map(say, texts)) + stop()
-    places = sorted({min(cut, len(stream)) for cut in cuts})
-    pieces = [stream[a:b] for a, b in zip([0, *places], [*places, len(stream)], strict=True)]
-    assert read(*pieces) == read(stream)
-
-
-@given(st.lists(st.binary(max_size=80)))
-def test_no_bytes_make_it_fail(pieces: list[bytes]) -> None:
-    _, ending = read(*pieces)
-    assert ending is not None
-    assert ending.failure is not None
+    return read_by(MessagesReader(), *pieces)
 
 
 _KEYS = [
