@@ -1,5 +1,6 @@
 """Focus and scroll never move by themselves: only for a reader at the end, and never past the start of the reply."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
@@ -12,6 +13,9 @@ SEEN = """(selector) => {
   const box = found[found.length - 1].getBoundingClientRect();
   return box.top >= 0 && box.top < innerHeight;
 }"""
+NEXT_FRAME = """() => new Promise((place) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => place(scrollY)));
+})"""
 AT_END = "() => document.documentElement.scrollHeight - innerHeight - scrollY < 2"
 
 
@@ -33,6 +37,49 @@ async def test_a_reader_who_has_scrolled_up_is_left_alone(open_room: OpenRoom, p
     assert await room.page.evaluate(AT_END)
     await expect(newest).to_be_hidden()
     await expect(room.box).to_be_focused()
+
+
+@pytest.mark.parametrize("size", [(320, 568), (1280, 720)], ids=["320px", "1280px"])
+async def test_walking_through_what_is_always_in_sight_and_writing_move_no_word_of_a_reader(
+    open_room: OpenRoom, people: People, size: tuple[int, int]
+) -> None:
+    room = await open_room(viewport={"width": size[0], "height": size[1]})
+    turns = [snapshot(id, reply=LONG) for id in range(1, 20)] + [snapshot(20, state="speaking")]
+    await Script.behind(room, people.rosa, turns)
+    await room.page.evaluate("scrollTo(0, 500)")
+    places: list[int] = []
+
+    await room.page.get_by_role("button", name="Go to the newest").evaluate(
+        "(button) => button.focus({ preventScroll: true })"
+    )
+    for key in ("Tab", "a", "b", "Tab", "Tab", "Shift+Tab", "Shift+Tab", "c", "Shift+Tab"):
+        await room.page.keyboard.press(key)
+        places.append(await room.page.evaluate(NEXT_FRAME))
+
+    assert places == [500] * len(places)
+    await expect(room.box).to_have_value("abc")
+
+
+async def test_a_page_further_down_is_no_more_than_can_be_read(open_room: OpenRoom, people: People) -> None:
+    room = await open_room(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    await Script.behind(room, people.rosa, [snapshot(id, reply=LONG) for id in range(1, 30)])
+    await room.page.evaluate("scrollTo(0, 500)")
+    in_sight = await room.page.evaluate(
+        """() => document.querySelector("[data-writing]").getBoundingClientRect().top
+          - document.querySelector("[data-header]").getBoundingClientRect().bottom"""
+    )
+
+    await room.page.mouse.click(640, 300)
+    await room.page.keyboard.press("PageDown")
+    await room.page.wait_for_function("scrollY > 500")
+    await room.page.wait_for_function(
+        """() => new Promise((still) => {
+          const before = scrollY;
+          requestAnimationFrame(() => requestAnimationFrame(() => still(scrollY === before)));
+        })"""
+    )
+
+    assert 0 < await room.page.evaluate("scrollY") - 500 <= in_sight
 
 
 async def test_a_reader_at_the_end_sees_new_words_but_never_loses_the_start_of_the_reply(

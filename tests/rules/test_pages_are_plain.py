@@ -8,9 +8,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = (ROOT / "companion" / "static" / "companion", ROOT / "ops" / "static" / "ops")
 SCRIPTS = sorted(path for room in STATIC for path in room.glob("*.js"))
+BASE = STATIC[0] / "base.css"
 SHEETS = sorted(path for room in STATIC for path in room.glob("*.css"))
 TEMPLATES = [
     ROOT / "templates" / "base.html",
+    ROOT / "templates" / "unavailable.html",
     *sorted((ROOT / "templates").glob("[0-9]*.html")),
     *sorted((ROOT / "templates" / "companion").glob("*.html")),
 ]
@@ -56,3 +58,35 @@ def test_a_template_holds_nothing_forbidden(path: Path, what: str) -> None:
 @pytest.mark.parametrize("path", SHEETS, ids=by_name)
 def test_a_style_sheet_fetches_nothing(path: Path) -> None:
     assert not re.search(r"url\(|@import|@font-face", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", SHEETS, ids=by_name)
+def test_a_style_sheet_is_small_and_says_what_it_is_for(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) < 400
+    assert lines[0].startswith("/* ")
+
+
+@pytest.mark.parametrize("path", [path for path in SHEETS if path != BASE], ids=by_name)
+def test_what_the_base_sheet_says_is_said_nowhere_else(path: Path) -> None:
+    assert said_in(path) & said_in(BASE) == set()
+
+
+def said_in(path: Path) -> set[tuple[str, str]]:
+    """Every declaration of a sheet with each selector that it is for."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+    return {
+        (selector.strip(), " ".join(declaration.split()))
+        for selectors, block in re.findall(r"([^{}]+)\{([^{}]*)\}", text)
+        for selector in selectors.split(",")
+        for declaration in block.split(";")
+        if declaration.strip()
+    }
+
+
+def test_that_check_finds_what_is_said_twice(tmp_path: Path) -> None:
+    again = tmp_path / "again.css"
+    again.write_text("a,\nbutton {\n  color: red;\n  cursor: pointer;\n}\n")
+
+    assert said_in(again) & said_in(BASE) == {("button", "cursor: pointer")}
