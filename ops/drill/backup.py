@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,11 @@ import psycopg
 from ops.drill import dump, leftovers, manifest, preflight, rotation, tools, wanted
 from ops.drill.address import Address
 from ops.drill.capture import capture
-from ops.drill.errors import CouldNotRun, Unsettled
+from ops.drill.errors import CouldNotRun, Interrupted, Unsettled
 from ops.drill.folder import Marker, RunFolder
 from ops.drill.foreign import told, told_by_system
 from ops.drill.order import World
+from ops.drill.sealing import seal
 from ops.drill.watch import Watch
 
 
@@ -44,19 +45,25 @@ class Made:
     bytes: int
     seconds: dict[str, float]
     removed: tuple[str, ...]
+    stuck: tuple[str, ...] = ()
+    """Old ones that should have gone and did not, each with the reason."""
 
 
 def back_up(order: BackupOrder, watch: Watch, world: World | None = None) -> Made:
     """Make one backup. Raises DrillStopped; a run that fails leaves no backup and removes none."""
     world = world or World()
     into = order.into.absolute()
-    with _alone(into), ExitStack() as stack:
-        try:
+    try:
+        with _alone(into), watch.orderly() as stack:
             return _make(order, into, stack, watch=watch, world=world)
-        except psycopg.Error as error:
-            raise told(error) from None
-        except OSError as error:
-            raise told_by_system(error) from None
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "A signal ended the run; no backup was made, and none was removed.", mend="Run it again."
+        ) from None
+    except psycopg.Error as error:
+        raise told(error) from None
+    except OSError as error:
+        raise told_by_system(error) from None
 
 
 def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, world: World) -> Made:
@@ -68,11 +75,12 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
         needed = wanted.of_source(source)
         programs = tools.find(needed.identity.major, tools.places(order.bin), server=False)
         leftovers.clean_folders(work)
-        for left in rotation.abandoned(os.listdir(into), own=""):
-            shutil.rmtree(into / left)
-        preflight.check_room(into, needed.size_guessed, dump=True, copy=False, free=world.free)
+        stuck = _removed(into, rotation.abandoned(os.listdir(into)))[1]
+        preflight.check_room(into, needed.size_guessed, dump=True, copy=False, free=world.free, option="--to")
+        if (into / name).exists():
+            raise CouldNotRun(f"{into / name} is there already.", mend="Wait a second, and run this again.")
         folder = RunFolder.make(work, Marker(run=world.run_name(), source=needed.name, scratch=""))
-        stack.callback(_remove, folder, watch)
+        stack.callback(folder.remove)
     taken = capture(
         source, folder.path / manifest.DUMP, tools=programs, jobs=order.jobs, folder=folder, watch=watch
     )
@@ -85,7 +93,7 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
     partial = into / f"{name}{rotation.PARTIAL}"
     stack.callback(shutil.rmtree, partial, ignore_errors=True)
     with watch.phase("manifest"):
-        sealed = manifest.seal(
+        size = seal(
             taken.archive,
             partial,
             picture=taken.picture,
@@ -93,25 +101,33 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
             made_at=world.now(),
             pg_dump=programs.version,
             tick=watch.tick,
-        )
-        size = sealed.bytes
-        _sync(partial)
+        ).bytes
+    # From its new name on the backup is made, so a signal comes too late to say that none was.
+    with watch.undisturbed():
         partial.rename(into / name)
-    surplus = rotation.surplus(os.listdir(into), keep=order.keep)
-    for old in surplus:
-        shutil.rmtree(into / old)
+        removed, more_stuck = _removed(into, rotation.surplus(os.listdir(into), keep=order.keep))
     return Made(
         path=into / name,
         rows=taken.picture.rows,
         bytes=size,
         seconds=dict(watch.seconds),
-        removed=tuple(surplus),
+        removed=tuple(removed),
+        stuck=(*stuck, *more_stuck),
     )
 
 
-def _remove(folder: RunFolder, watch: Watch) -> None:
-    with watch.undisturbed():
-        folder.remove()
+def _removed(into: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Remove these; returns those that are gone, and those that are not with the reason. Never fails a backup."""
+    gone, stuck = [], []
+    for name in names:
+        try:
+            # Renamed first: a backup of which half is gone must not look like one.
+            doomed = (into / name).rename(into / f"{name.removesuffix(rotation.PARTIAL)}{rotation.PARTIAL}")
+            shutil.rmtree(doomed)
+            gone.append(name)
+        except OSError as error:
+            stuck.append(f"{into / name}: {error.strerror}")
+    return gone, stuck
 
 
 @contextlib.contextmanager
@@ -128,16 +144,6 @@ def _alone(into: Path) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise CouldNotRun("Another backup into that folder is running.", mend="Let it end.") from None
+        raise CouldNotRun(f"Another backup into {into} is running.", mend="Let it end.") from None
     finally:
         os.close(lock)
-
-
-def _sync(folder: Path) -> None:
-    """Have everything on the disk before the name appears."""
-    for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

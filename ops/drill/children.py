@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ops.drill.folder import RunFolder
+from ops.drill.watch import Stopped, uninterrupted
+from ops.stack.account import Account
 from ops.stack.process import Running, family, kill
 
 TICK_S = 0.2
@@ -15,21 +17,29 @@ class Child:
     """One program. Leaving the block kills what still runs of it and of its family."""
 
     def __init__(
-        self, argv: Sequence[str | Path], *, environment: Mapping[str, str], folder: RunFolder
+        self,
+        argv: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str],
+        folder: RunFolder,
+        account: Account | None = None,
     ) -> None:
         self._stderr = folder.path / f"{Path(argv[0]).name}.stderr"
-        with open(self._stderr, "wb") as stderr:
-            self._process = subprocess.Popen(
-                list(map(str, argv)),
-                env=dict(environment),
-                cwd="/",
-                umask=0o077,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                process_group=0,
-            )
-        folder.note(self._process.pid)
+        account = account or Account()
+        try:
+            with open(self._stderr, "wb") as stderr, uninterrupted():
+                self._process = subprocess.Popen(
+                    account.command(argv),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    process_group=0,
+                    **{**account.popen_arguments(), "env": dict(environment)},
+                )
+                folder.note(self._process.pid)
+        except Stopped:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> "Child":
         return self

@@ -3,21 +3,19 @@
 from contextlib import ExitStack
 from dataclasses import replace
 
-import psycopg
-
 from ops.drill import dump, leftovers, manifest, picture, place, preflight, tools, wanted
-from ops.drill.capture import Source, capture
+from ops.drill.capture import Capture, Source, capture
 from ops.drill.compare import compare, remarks
 from ops.drill.deparse import Settler
-from ops.drill.errors import DrillStopped, Interrupted
 from ops.drill.findings import Findings, report_of
-from ops.drill.folder import Marker, RunFolder
-from ops.drill.foreign import told, told_by_a_fault, told_by_system
+from ops.drill.folder import Marker, RunFolder, make_private
+from ops.drill.foreign import stop_for
 from ops.drill.inventory import tables
 from ops.drill.order import Order, World, scratch_name
 from ops.drill.place import Place
 from ops.drill.report import Report
 from ops.drill.scratch import Scratch
+from ops.drill.sealing import seal
 from ops.drill.tools import Tools
 from ops.drill.wanted import Wanted
 from ops.drill.watch import PAGE_BYTES, Watch
@@ -37,18 +35,10 @@ class Drill:
         """Everything, to the end, and the report of it."""
         started = self._world.now()
         try:
-            with ExitStack() as stack:
+            with self._watch.orderly() as stack:
                 self._steps(stack)
-        except DrillStopped as stop:
-            self._found.stopped = stop
-        except KeyboardInterrupt:
-            self._found.stopped = Interrupted("A signal ended the run.")
-        except psycopg.Error as error:
-            self._found.stopped = told(error)
-        except OSError as error:
-            self._found.stopped = told_by_system(error)
-        except Exception as error:
-            self._found.stopped = told_by_a_fault(error)
+        except (Exception, KeyboardInterrupt) as error:
+            self._found.stopped = stop_for(error)
         return report_of(
             self._found,
             self._order,
@@ -60,6 +50,7 @@ class Drill:
 
     def _steps(self, stack: ExitStack) -> None:
         with self._watch.phase("preflight"):
+            preflight.check_reports(self._order.reports)
             source = self._look(stack)
             marker = Marker(run=self._name, source=self._wanted.name, scratch=scratch_name(self._name))
             where = self._check_where(stack, marker)
@@ -77,6 +68,7 @@ class Drill:
         """Find the source, or the file, right; and the programs for it."""
         order, source = self._order, None
         if order.archive is not None:
+            self._found.asked = "B" if (order.archive / manifest.FILE).is_file() else "C"
             self._found.wanted = wanted.of_file(order.archive, bin_folder=order.bin, tick=self._watch.tick)
             self._found.archive_bytes = self._archive.bytes
         else:
@@ -104,7 +96,17 @@ class Drill:
             dump=self._wanted.archive is None,
             copy=where is None,
             free=self._world.free,
+            option="--work",
         )
+        if order.keep_dump:
+            preflight.check_room(
+                order.kept_dumps,
+                self._wanted.size_guessed,
+                dump=True,
+                copy=False,
+                free=self._world.free,
+                option="",
+            )
         return where
 
     def _take(self, source: Source, folder: RunFolder) -> None:
@@ -121,18 +123,24 @@ class Drill:
         self._found.changed_meanwhile = taken.changed_meanwhile
         self._found.archive_bytes = archive.bytes
         if self._order.keep_dump:
-            keep_in = self._order.kept_dumps / self._name
-            archive = manifest.seal(
-                taken.archive,
-                keep_in,
-                picture=taken.picture,
-                identity=self._wanted.identity,
-                made_at=self._world.now(),
-                pg_dump=self._tools.version,
-                tick=self._watch.tick,
-            )
-            self._found.kept_dump = str(keep_in)
+            archive = self._keep(taken)
         self._found.wanted = replace(self._wanted, archive=archive, picture=taken.picture)
+
+    def _keep(self, taken: Capture) -> dump.Archive:
+        """Seal the dump where kept ones lie; returns it there."""
+        keep_in = self._order.kept_dumps / self._name
+        make_private(keep_in.parent)
+        sealed = seal(
+            taken.archive,
+            keep_in,
+            picture=taken.picture,
+            identity=self._wanted.identity,
+            made_at=self._world.now(),
+            pg_dump=self._tools.version,
+            tick=self._watch.tick,
+        )
+        self._found.kept_dump = str(keep_in)
+        return sealed
 
     def _restore(self, where: Place, marker: Marker, folder: RunFolder) -> Scratch:
         """From nothing to a database that could serve."""
@@ -174,14 +182,13 @@ class Drill:
                 self._found.settled = settle.settled
 
     def _give_back(self, where: Place, marker: Marker) -> None:
-        with self._watch.undisturbed(), self._watch.phase("drop"):
+        with self._watch.phase("drop"):
             self._found.left_behind += place.give_back(where, marker, self._world)
 
     def _remove(self, folder: RunFolder) -> None:
-        with self._watch.undisturbed():
-            folder.remove()
-            if folder.path.exists():
-                self._found.left_behind.append(f"folder {folder.path}")
+        folder.remove()
+        if folder.path.exists():
+            self._found.left_behind.append(f"folder {folder.path}: something in it cannot be removed")
 
     @property
     def _wanted(self) -> Wanted:

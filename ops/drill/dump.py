@@ -17,6 +17,7 @@ from ops.drill.tools import Tools
 
 Tick = Callable[[], None]
 BLOCK = 1 << 20
+MAGIC = b"PGDMP"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,18 +82,24 @@ def failed(child: Child, program: str, *, damaged: str) -> DrillStopped:
 
 
 def recognise(path: Path) -> Archive:
-    """What kind of archive lies there. Raises CouldNotRun for anything but a custom or a directory archive."""
+    """What kind of archive lies there. Raises ArchiveDamaged for a beginning of one, CouldNotRun for anything else."""
     if path.is_dir() and (path / "toc.dat").is_file():
         return Archive(path=path, is_folder=True)
     try:
         with path.open("rb") as file:
-            if file.read(5) == b"PGDMP":
-                return Archive(path=path, is_folder=False)
+            begins = file.read(len(MAGIC))
     except OSError as error:
-        raise CouldNotRun(f"The backup cannot be read: {error.strerror}.") from None
+        raise CouldNotRun(f"{path} cannot be read: {error.strerror}.") from None
+    if begins == MAGIC:
+        return Archive(path=path, is_folder=False)
+    if MAGIC.startswith(begins):
+        raise ArchiveDamaged(
+            f"{path} has been cut to {len(begins)} bytes.", mend="Fetch it again, or drill an older one."
+        )
     raise CouldNotRun(
-        "That is neither a custom nor a directory archive of pg_dump.",
-        mend="Plain SQL files are refused, because one can drop and rewrite any database it is fed to.",
+        f"{path} is neither a custom nor a directory archive of pg_dump.",
+        mend="If it is packed or encrypted, unpack it first. Plain SQL files are refused, because one can drop and "
+        "rewrite any database it is fed to.",
     )
 
 
@@ -100,7 +107,10 @@ def refuse_emptied_files(archive: Archive) -> None:
     """Raise ArchiveDamaged for a file of no bytes: pg_restore takes one for an empty table and says nothing."""
     empty = sum(file.stat().st_size == 0 for file in archive.files)
     if empty:
-        raise ArchiveDamaged(f"{empty} of the archive's {len(archive.files)} files have been cut to nothing.")
+        raise ArchiveDamaged(
+            f"Files of the archive that have been cut to nothing: {empty} of {len(archive.files)}.",
+            mend="Fetch it again, or drill an older one.",
+        )
 
 
 def read_through(tools: Tools, archive: Archive, *, folder: RunFolder, tick: Tick) -> None:
@@ -123,7 +133,9 @@ def major_of(archive: Archive, tools: Tools) -> int:
     )
     found = re.search(r"Dumped from database version: (\d+)", said.stdout)
     if said.returncode != 0 or found is None:
-        raise ArchiveDamaged("The archive's table of contents cannot be read.")
+        raise ArchiveDamaged(
+            "The archive's table of contents cannot be read.", mend="Fetch it again, or drill an older one."
+        )
     return int(found[1])
 
 

@@ -25,6 +25,8 @@ BOOKKEEPING = {
 class Findings:
     """A run may end at any moment, so each of these is filled as soon as it is known."""
 
+    asked: verdict.Level = "A"
+    """The evidence there would be, until more is known."""
     wanted: Wanted | None = None
     tools: Tools | None = None
     copy: Picture | None = None
@@ -41,7 +43,7 @@ class Findings:
     @property
     def level(self) -> verdict.Level:
         """The evidence there is."""
-        return self.wanted.level if self.wanted else "C"
+        return self.wanted.level if self.wanted else self.asked
 
     @property
     def seen(self) -> Picture | None:
@@ -54,7 +56,7 @@ def report_of(
 ) -> Report:
     """PURE: everything worth keeping of a run."""
     seen = found.seen
-    level: verdict.Level = found.level if found.wanted or order.archive else "A"
+    level = found.level
     facts = verdict.Facts(
         level=level,
         differences=found.differences,
@@ -78,8 +80,9 @@ def report_of(
         verdict=verdict.decide(facts),
         level=level,
         where=order.where,
+        restored_on=order.target.label if order.target else order.where,
         source=_source_label(found, order),
-        server=found.wanted.identity.server if found.wanted else "not reached",
+        server=found.wanted.identity.server if found.wanted else "",
         tools=found.tools.version if found.tools else "not chosen",
         rows=seen.rows if seen else 0,
         tables=_tables(found),
@@ -108,7 +111,7 @@ def _rows_of_people(seen: Picture | None) -> int:
 def _source_label(found: Findings, order: Order) -> str:
     if found.wanted:
         return found.wanted.label
-    return order.source.label if order.source and not order.archive else "a backup file"
+    return str(order.archive or (order.source.label if order.source else "none"))
 
 
 def _tables(found: Findings) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,8 @@ from ops.stack.state import write_private
 
 PREFIX = "restore_drill_"
 KIND = "companion restore drill"
+SAYS_WHOSE = frozenset({"marker.json", "lock", "children"})
+"""The files by which the next run knows a folder as ours."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,10 +90,25 @@ def prepare(work: Path) -> None:
         os.chmod(work, _mode())
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner enters, and what is missing above it. One that is there stays as it is."""
+    if not folder.exists():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def remove(path: Path) -> None:
     """End the children listed in a run's folder, and remove it with everything in it."""
     kill(process for running in children(path) for process in family(running))
-    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for entry in path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name not in SAYS_WHOSE:
+                entry.unlink(missing_ok=True)
+        # These go last, so that a folder that could not be emptied is still known as ours by the next run.
+        if {entry.name for entry in path.iterdir()} <= SAYS_WHOSE:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def children(path: Path) -> list[Running]:

@@ -1,12 +1,28 @@
 """The one place where what others raise becomes one of our own errors. Their texts may quote rows: none is kept."""
 
+import shutil
 import traceback
 from pathlib import Path
 
 import psycopg
 
-from ops.drill.errors import CouldNotRun, DrillStopped, SourceLost, Unsettled
-from ops.stack.errors import out_of_room
+from ops.drill.errors import CouldNotRun, DrillStopped, Interrupted, SourceLost, Unsettled
+from ops.stack.errors import NO_SPACE, out_of_room
+
+
+def stop_for(error: BaseException) -> DrillStopped:
+    """Our error for anything at all that ends a run."""
+    match error:
+        case DrillStopped():
+            return error
+        case KeyboardInterrupt():
+            return Interrupted("A signal ended the run.", mend="Run it again.")
+        case psycopg.Error():
+            return told(error)
+        case OSError():
+            return told_by_system(error)
+        case _:
+            return told_by_a_fault(error)
 
 
 def told(error: psycopg.Error) -> DrillStopped:
@@ -39,12 +55,16 @@ def told(error: psycopg.Error) -> DrillStopped:
 
 def told_by_system(error: OSError) -> DrillStopped:
     """Our error for what the system refused."""
-    if out_of_room(error):
-        return CouldNotRun("The disk is full.", mend="Make room, or name a folder on a larger disk.")
-    return CouldNotRun(f"The system refused something: {error.strerror or type(error).__name__}.")
+    # Copying many files ends in one error that holds the others as texts.
+    is_full = out_of_room(error) or (isinstance(error, shutil.Error) and NO_SPACE in str(error))
+    at = f" of {error.filename}" if error.filename else ""
+    if is_full:
+        return CouldNotRun(f"The disk{at} is full.", mend="Make room, or name a folder on a larger disk.")
+    what = error.strerror or type(error).__name__
+    return CouldNotRun(f"The system refused something: {what}{f' ({error.filename})' if at else ''}.")
 
 
-def told_by_a_fault(error: Exception) -> DrillStopped:
+def told_by_a_fault(error: BaseException) -> DrillStopped:
     """Our error for a fault of our own: its class and its place, for whoever mends it. Never a bare exit code 1."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return CouldNotRun(

@@ -107,7 +107,10 @@ def clean_folders(work: Path) -> Cleaned:
             else:
                 folder.remove(path)
                 folder.remove(private_server.sockets_of(path))
-                dropped.append(f"folder {path.name}")
+                if path.exists():
+                    left.append(f"folder {path.name}: something in it cannot be removed")
+                else:
+                    dropped.append(f"folder {path.name}")
     return Cleaned(dropped=tuple(dropped), left=tuple(left))
 
 

@@ -3,9 +3,7 @@
 Version 1; documented in MANIFEST.md. A file that comes back from a store is untrusted: pydantic reads it.
 """
 
-import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ops.drill.dump import Archive, Tick, fingerprint
 from ops.drill.errors import ArchiveDamaged, CouldNotRun
 from ops.drill.facts import Identity, Picture, Sequence, TableSum
-from ops.stack.state import write_private
 
 VERSION = 1
 FILE = "manifest.json"
@@ -133,31 +130,12 @@ def make(
     )
 
 
-def seal(
-    archive: Archive,
-    folder: Path,
-    *,
-    picture: Picture,
-    identity: Identity,
-    made_at: datetime,
-    pg_dump: str,
-    tick: Tick,
-) -> Archive:
-    """Move a dump into a new private folder and write its manifest beside it; returns the archive there."""
-    folder.mkdir(mode=0o700, parents=True)
-    moved = replace(archive, path=folder / DUMP)
-    shutil.move(archive.path, moved.path)
-    made = make(picture, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
-    write_private(folder / FILE, made.model_dump_json())
-    return moved
-
-
 def read(path: Path) -> Manifest:
     """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged for anything that is none."""
     try:
         text = path.read_bytes()
     except OSError as error:
-        raise CouldNotRun(f"The manifest cannot be read: {error.strerror}.") from None
+        raise CouldNotRun(f"{path} cannot be read: {error.strerror}.") from None
     try:
         # The number first: a later version has keys that this release would call faults.
         version = Numbered.model_validate_json(text).manifest
@@ -169,7 +147,8 @@ def read(path: Path) -> Manifest:
         return Manifest.model_validate_json(text)
     except ValidationError as error:
         raise ArchiveDamaged(
-            f"The manifest is not whole: {error.error_count()} faults in its shape."
+            f"The manifest {path} is not whole; faults in its shape: {error.error_count()}.",
+            mend="Fetch the backup again, or drill an older one.",
         ) from None
 
 
@@ -190,7 +169,10 @@ def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None
         if names
     ]
     if said:
-        raise ArchiveDamaged(f"The archive's files are not as the manifest says: {'; '.join(said)}.")
+        raise ArchiveDamaged(
+            f"The archive's files are not as the manifest says: {'; '.join(said)}.",
+            mend="Fetch the backup again, or drill an older one.",
+        )
 
 
 def _facts(found: TableSum) -> TableFacts:

@@ -12,7 +12,10 @@ from ops.drill.folder import Marker, RunFolder
 from ops.drill.inventory import Table, tables
 from ops.drill.order import Order, World, scratch_name
 from ops.drill.session import Session, open_source
+from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
+
+TELLING_ROWS = 1_000_000
 
 HALF = """
 SELECT count(*), sum(hashtextextended(r, 0)), sum(hashtextextended(r, 1))
@@ -20,10 +23,13 @@ FROM (SELECT ROW({columns})::text AS r FROM ONLY {table} WHERE ctid >= '({start}
 """
 
 
-def measure(order: Order, watch: Watch) -> str:
-    """Hash every row once, by two connections; dump and restore alone; then drill. Returns the lines to print."""
+def measure(order: Order, watch: Watch) -> tuple[str, Verdict]:
+    """Hash every row once; dump and restore alone; then drill. Returns the lines to print, and the drill's verdict.
+
+    Raises DrillStopped, psycopg.Error or OSError.
+    """
     assert order.source is not None
-    with ExitStack() as stack:
+    with watch.orderly() as stack:
         source = wanted.open_right_source(order.source, setting=order.setting)
         stack.callback(source.session.close)
         there = tables(source.session)
@@ -44,7 +50,11 @@ def measure(order: Order, watch: Watch) -> str:
         f"the whole drill         {whole:7.1f} s   {whole / (dump_s + restore_s):.2f} x (to reach: 1.5)",
         *[f"  {name:<21} {seconds:7.1f} s" for name, seconds in report.seconds.items()],
     ]
-    return "\n".join(lines)
+    if report.rows < TELLING_ROWS:
+        lines.append(
+            f"Fewer than {TELLING_ROWS:,} rows say nothing about the speed: starting up is most of this."
+        )
+    return "\n".join([*lines, *([f"Stopped  {report.stopped}"] if report.stopped else [])]), report.verdict
 
 
 def _hashing(source: Source, there: list[Table], jobs: int, watch: Watch) -> tuple[float, float]:
@@ -84,7 +94,7 @@ def _pair(seconds: tuple[float, float]) -> str:
 
 def _dump_and_restore(source: Source, order: Order, watch: Watch) -> tuple[float, float]:
     """Seconds for pg_dump and for pg_restore with nothing beside them."""
-    with ExitStack() as stack:
+    with watch.orderly() as stack:
         return _alone(source, order, stack, watch)
 
 

@@ -26,6 +26,8 @@ class Order:
     where: Where = "private server"
     target: Address | None = None
     """The maintenance database of another server; None for the source's own, or for a private one."""
+    target_setting: str = "--target"
+    """Where that was named."""
     jobs: int = 2
     keep_dump: bool = False
     no_owner: bool = False

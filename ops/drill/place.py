@@ -36,9 +36,9 @@ class Place:
 def existing(order: Order) -> Place:
     """The server that --target names, or the source's own. Direct, or refused before anything is created."""
     if order.target is not None:
-        direct.refuse_catch_all(order.target, setting="--target")
-        session = open_scratch(order.target, setting="--target")
-        return Place(server=order.target, setting="--target", session=session)
+        direct.refuse_catch_all(order.target, setting=order.target_setting)
+        session = open_scratch(order.target, setting=order.target_setting)
+        return Place(server=order.target, setting=order.target_setting, session=session)
     assert order.source is not None
     for database in MAINTENANCE:
         server = order.source.to(database)

@@ -1,5 +1,6 @@
 """What must be right before anything is created. Each refusal gives the statement that mends it."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from ops.drill import ledger
 from ops.drill.address import Address
 from ops.drill.errors import CouldNotRun
 from ops.drill.facts import Catalogue
+from ops.drill.folder import make_private
 from ops.drill.inventory import tables
 from ops.drill.session import Session
+from ops.stack.state import write_private
 
 Free = Callable[[Path], int]
 """Bytes free on the disk of a folder."""
@@ -106,10 +109,24 @@ def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> No
         )
 
 
-def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free) -> None:
+def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free, option: str) -> None:
     """The disk that takes the dump, and the private copy where there is one, has room for them."""
     needed = ALWAYS + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
-    check_disk(work, needed, free=free, option="--work")
+    check_disk(work, needed, free=free, option=option)
+
+
+def check_reports(folder: Path) -> None:
+    """The report can be kept. Better known now than after hours: a proof that is not on record does not count."""
+    try:
+        make_private(folder)
+        probe = folder / f".probe-{os.getpid()}"
+        write_private(probe, "a few words\n")
+        probe.unlink()
+    except OSError as error:
+        raise CouldNotRun(
+            f"No report can be kept in {folder}: {error.strerror}.",
+            mend="Mend that first: a proof that is not on record does not count.",
+        ) from None
 
 
 def check_servers_room(server: Session, size: int, *, free: Free) -> None:
@@ -127,12 +144,12 @@ def check_servers_room(server: Session, size: int, *, free: Free) -> None:
 
 
 def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:
-    """Raise CouldNotRun when the disk of a folder has not so many bytes left."""
+    """Raise CouldNotRun when the disk of a folder has not so many bytes left. `option` names another, if any does."""
     there = free(_existing(folder))
     if there < needed:
         raise CouldNotRun(
             f"The disk of {folder} has {there // 1_000_000} MB left; {needed // 1_000_000} MB are needed.",
-            mend=f"Make room, or name a folder on a larger disk with {option}.",
+            mend=f"Make room, or name a folder on a larger disk with {option}." if option else "Make room.",
         )
 
 

@@ -16,9 +16,11 @@ from pathlib import Path
 import psycopg
 
 from ops.drill.address import Address
+from ops.drill.children import Child
 from ops.drill.errors import CouldNotRun
 from ops.drill.folder import RunFolder
 from ops.drill.tools import Tools
+from ops.drill.watch import uninterrupted
 from ops.stack.account import Account, choose_account
 from ops.stack.errors import NO_SPACE, CannotStart
 from ops.stack.process import Running, end
@@ -80,7 +82,7 @@ class PrivateServer:
             account.own(self._sockets)
         except CannotStart as refusal:
             raise CouldNotRun(str(refusal)) from None
-        self._make(account)
+        self._make(account, tick)
         self._launch(account)
         deadline = time.monotonic() + START_LIMIT_S
         while not self._answers():
@@ -98,7 +100,7 @@ class PrivateServer:
             self._child = None
         shutil.rmtree(self._sockets, ignore_errors=True)
 
-    def _make(self, account: Account) -> None:
+    def _make(self, account: Account, tick: Callable[[], None]) -> None:
         options = [
             "--username",
             SUPERUSER,
@@ -113,21 +115,17 @@ class PrivateServer:
         if self._tools.major >= CHECKSUMS_SINCE:
             # With them the first reading of every page writes it once more, on the disk the live server may share.
             options.append("--no-data-checksums")
-        made = subprocess.run(
-            account.command([self._tools["initdb"], "--pgdata", self._data, *options]),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            process_group=0,
-            **account.popen_arguments(),
-        )
-        if made.returncode != 0:
-            raise self._failed("could not be made", made.stderr)
+        argv: list[str | Path] = [self._tools["initdb"], "--pgdata", self._data, *options]
+        # Its own children outlive an initdb that is merely killed, and go on writing.
+        making = Child(argv, environment=account.environment, folder=self._run, account=account)
+        with making:
+            if making.wait(tick) != 0:
+                raise self._failed("could not be made", making.said)
 
     def _launch(self, account: Account) -> None:
         settings = {**SETTINGS, "unix_socket_directories": str(self._sockets)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with open(self._run.path / "server.log", "wb") as log:
+        with open(self._run.path / "server.log", "wb") as log, uninterrupted():
             self._child = subprocess.Popen(
                 account.command([self._tools["postgres"], "-D", self._data, "-p", PORT, *options]),
                 stdin=subprocess.DEVNULL,
@@ -136,7 +134,7 @@ class PrivateServer:
                 process_group=0,
                 **account.popen_arguments(),
             )
-        self._run.note(self._child.pid)
+            self._run.note(self._child.pid)
 
     def _answers(self) -> bool:
         try:

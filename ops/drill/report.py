@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.template.loader import render_to_string
 
+from ops.drill.folder import make_private
 from ops.drill.verdict import Level, Verdict
 from ops.stack.state import write_private
 
@@ -27,6 +29,9 @@ class Report:
     verdict: Verdict
     level: Level
     where: str
+    """The kind of place."""
+    restored_on: str
+    """The place in words: for a target, which."""
     source: str
     server: str
     tools: str
@@ -59,12 +64,15 @@ class Report:
         return [(f"{times} x this size", round(self.restore_s * times, 1)) for times in (1, 2, 10)]
 
     @property
-    def _expectation(self) -> str:
-        return "; ".join(f"about {seconds:.0f} s at {size}" for size, seconds in self.expected)
+    def expectations(self) -> list[tuple[str, str]]:
+        """(size, time) for people."""
+        return [(size, f"about {duration(seconds)}") for size, seconds in self.expected]
 
     def as_json(self) -> str:
         """The machine's form."""
-        return json.dumps({**asdict(self), "expected_restore_s": dict(self.expected)}, indent=1)
+        return json.dumps(
+            {**asdict(self), "means": self.verdict.means, "expected_restore_s": dict(self.expected)}, indent=1
+        )
 
     def as_text(self) -> str:
         """The terminal's form."""
@@ -72,12 +80,12 @@ class Report:
             [
                 *_section("Left by earlier runs and cleaned", self.cleaned),
                 *_section("Looks like ours and was left alone", self.left_alone),
-                f"Source   {self.source}, PostgreSQL {self.server}, {_mb(self.source_bytes)}",
-                f"Where    {self.where}, tools {self.tools}; evidence level {self.level}",
-                f"Content  {self.rows:,} rows in {len(self.tables)} tables, {sum(self.objects.values()):,} objects; "
-                f"archive {_mb(self.archive_bytes)}",
+                f"Source   {self.source}"
+                + (f", PostgreSQL {self.server}, {_mb(self.source_bytes)}" if self.server else ""),
+                f"Where    {self.restored_on}, tools {self.tools}; evidence level {self.level}",
+                *self._content(),
                 "Seconds  " + ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items()),
-                *([f"Restore  {self._expectation}"] if self.expected else []),
+                *self._expected(),
                 *_section("Remarks", self.remarks),
                 *_section("DIFFERENT", self.differences),
                 *_section("NOT PROVED", self.not_proved),
@@ -85,20 +93,51 @@ class Report:
                 *([f"Stopped  {self.stopped}"] if self.stopped else []),
                 *([f"Dump     kept in {self.kept_dump}"] if self.kept_dump else []),
                 f"Verdict  {self.verdict}",
+                f"         {self.verdict.means}",
             ]
         )
 
+    def _expected(self) -> list[str]:
+        said = [f"{time} at {size}" for size, time in self.expectations]
+        return [f"Restore  {'; '.join(said)}"] if said else []
+
+    def _content(self) -> list[str]:
+        if not self.tables:
+            return []
+        return [
+            f"Content  {self.rows:,} rows in {len(self.tables)} tables, {sum(self.objects.values()):,} objects; "
+            f"archive {_mb(self.archive_bytes)}"
+        ]
+
     def as_page(self) -> str:
         """A page that needs nothing beside itself: no script, no other file."""
-        return render_to_string(TEMPLATE, {"report": self, "objects": sum(self.objects.values())})
+        context = {
+            "report": self,
+            "started": datetime.fromisoformat(self.started_at),
+            "rows": f"{self.rows:,}",
+            "objects": f"{sum(self.objects.values()):,}",
+            "seconds": [(name, f"{spent:.1f}") for name, spent in self.seconds.items()],
+            "tables": [
+                (name, f"{table['rows']:,}", f"{table['bytes']:,}", table["equal"])
+                for name, table in self.tables.items()
+            ],
+        }
+        return render_to_string(TEMPLATE, context)
+
+
+def duration(seconds: float) -> str:
+    """PURE: a time for people, no finer than it is known."""
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def write(report: Report, folder: Path) -> Path:
-    """Write both files privately under `folder`; returns the page's path."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(folder / f"{report.run}.json", report.as_json())
+    """Write both files privately under `folder`; returns the page's path. The JSON is the record, so it comes last."""
+    make_private(folder)
     page = folder / f"{report.run}.html"
     write_private(page, report.as_page())
+    write_private(folder / f"{report.run}.json", report.as_json())
     return page
 
 

@@ -4,16 +4,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
-from ops.drill import direct, manifest, picture
+from ops.drill import direct, manifest, picture, shelf
 from ops.drill.address import Address
 from ops.drill.compare import compare, remarks
 from ops.drill.deparse import Settler
 from ops.drill.facts import Difference
 from ops.drill.foreign import told
 from ops.drill.inventory import tables
-from ops.drill.session import open_scratch, open_source
+from ops.drill.scratch import shape
+from ops.drill.session import Session, open_scratch, open_source
 from ops.drill.watch import PAGE_BYTES, Watch
+
+OTHERS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,16 +30,20 @@ class Held:
     differences: list[Difference]
     remarks: list[str]
     rows: int
+    others: int
+    """Sessions of others on that database: while a service runs on it, its rows change."""
 
 
 def hold_against(
     address: Address, backup: Path, *, setting: str, jobs: int, no_owner: bool, watch: Watch
 ) -> Held:
     """Compare the database at `address` with the manifest in `backup`. Leaves it as it is. Raises DrillStopped."""
+    shelf.refuse_anything_else(backup, with_manifest=True)
     facts = manifest.read(backup / manifest.FILE)
     direct.refuse_catch_all(address, setting=setting)
     try:
         with open_source(address, setting=setting) as session:
+            others = _others(session)
             there = tables(session)
             size = sum(table.pages for table in there) * PAGE_BYTES
             with watch.phase("row sums", of_bytes=size):
@@ -44,6 +55,23 @@ def hold_against(
                 differences=compare(facts.picture, found, settle=Settler(printing), without_owners=no_owner),
                 remarks=remarks(facts.picture, found),
                 rows=found.rows,
+                others=others,
             )
     except psycopg.Error as error:
         raise told(error) from None
+
+
+def statements(backup: Path, *, name: str, owner: str) -> list[str]:
+    """What makes the roles and the empty database that a restore of this backup needs. Raises DrillStopped."""
+    shelf.refuse_anything_else(backup, with_manifest=True)
+    facts = manifest.read(backup / manifest.FILE)
+    roles = [sql.SQL("CREATE ROLE {} LOGIN;").format(sql.Identifier(role)) for role in facts.roles]
+    database = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 {};").format(
+        sql.Identifier(name), sql.Identifier(owner), shape(facts.catalogue["database"]["itself"])
+    )
+    return [statement.as_string() for statement in [*roles, database]]
+
+
+def _others(session: Session) -> int:
+    row = session.execute(OTHERS).fetchone()
+    return int(row[0]) if row else 0

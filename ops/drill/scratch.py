@@ -16,6 +16,8 @@ from ops.drill.session import Session, open_scratch
 
 DROP_TRIES = 2
 WAIT_S = 0.5
+PROVIDERS = {"c": "libc", "i": "icu", "b": "builtin"}
+"""Locale providers by the letter in the catalogue."""
 LIKE = """
 SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERAL (VALUES
     ('encoding', pg_encoding_to_char(d.encoding)::text),
@@ -61,7 +63,7 @@ def create(server: Session, marker: Marker, *, like: Entry, owner: str | None) -
     assert taken == (True,), "the name of a run is drawn at random"
     name = sql.Identifier(marker.scratch)
     statement = sql.SQL("CREATE DATABASE {} TEMPLATE template0 {} {}").format(
-        name, _shape(like), sql.SQL("OWNER {}").format(sql.Identifier(owner)) if owner else sql.SQL("")
+        name, shape(like), sql.SQL("OWNER {}").format(sql.Identifier(owner)) if owner else sql.SQL("")
     )
     try:
         server.execute(statement)
@@ -71,6 +73,12 @@ def create(server: Session, marker: Marker, *, like: Entry, owner: str | None) -
         ) from None
     except psycopg.errors.DiskFull:
         raise CouldNotRun("The scratch server's disk is full.", mend="Make room there.") from None
+    except psycopg.errors.FeatureNotSupported:
+        raise CouldNotRun(
+            f"The scratch server was built without the source's kind of locale ({PROVIDERS[like['provider']]}).",
+            mend="Name programs that have it with --bin, such as /usr/lib/postgresql/18/bin, or a server with "
+            "--target.",
+        ) from None
     except (psycopg.errors.WrongObjectType, psycopg.errors.InvalidParameterValue):
         raise CouldNotRun(
             f"The scratch server does not know the source's locale {like.get('collate')}.",
@@ -98,8 +106,9 @@ def drop(server: Session, name: str, *, sleep: Callable[[float], None] = time.sl
     return [row[0] for row in server.execute(CONNECTED, [name])] or ["somebody who has just left"]
 
 
-def _shape(like: Entry) -> sql.Composable:
-    provider = {"c": "libc", "i": "icu", "b": "builtin"}[like["provider"]]
+def shape(like: Entry) -> sql.Composable:
+    """PURE: the options of CREATE DATABASE that give it this encoding, locale and provider."""
+    provider = PROVIDERS[like["provider"]]
     options = {
         "ENCODING": like["encoding"],
         "LOCALE_PROVIDER": provider,

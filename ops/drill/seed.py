@@ -5,8 +5,10 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import psycopg
 from psycopg import sql
 
+from ops.drill.errors import CouldNotRun
 from ops.drill.session import Session
 
 SITE = "seeded-rows"
@@ -52,14 +54,23 @@ class Seeded:
     rows: int
 
 
-class InUse(Exception):
-    """The database holds people of its own."""
+class InUse(CouldNotRun):
+    """The database holds people of its own, or is none of this service's."""
 
 
 def seed(session: Session, rows: int, chance: random.Random) -> Iterator[Seeded]:
     """Add `rows` rows, half turns and half attempts, and say how far it is. Raises InUse."""
-    if (session.execute(ANYBODY, [SITE]).fetchone() or (True,))[0]:
-        raise InUse
+    try:
+        in_use = (session.execute(ANYBODY, [SITE]).fetchone() or (True,))[0]
+    except psycopg.errors.UndefinedTable:
+        raise InUse(
+            "This database has none of the service's tables.", mend="Run manage.py migrate first."
+        ) from None
+    if in_use:
+        raise InUse(
+            "People live in this database, and rows are made up for an empty one only.",
+            mend="Set DIRECT_DATABASE_URL to a migrated database of its own. Nothing was written.",
+        )
     prepare = sql.SQL(PREPARE).format(site=sql.Literal(SITE), people=sql.Literal(PEOPLE))
     session.execute(prepare)
     done = 0

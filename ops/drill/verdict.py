@@ -27,6 +27,11 @@ class Verdict(StrEnum):
         """0 to 4."""
         return EXIT_CODES[self]
 
+    @property
+    def means(self) -> str:
+        """What that says, what is safe, and what to do next: for whoever reads it at night."""
+        return MEANINGS[self]
+
 
 EXIT_CODES = {
     Verdict.PROVED: 0,
@@ -35,6 +40,17 @@ EXIT_CODES = {
     Verdict.COULD_NOT_RUN: 2,
     Verdict.INCONCLUSIVE: 3,
     Verdict.LEFT_SOMETHING_BEHIND: 4,
+}
+MEANINGS = {
+    Verdict.PROVED: "Every row and every object of the copy is as it was. Read what was not proved.",
+    Verdict.PROCEDURE_ONLY: "It restores, and that is all: nothing that people made was there to compare.",
+    Verdict.DIFFERENT: "What was backed up is not what comes back. The database in use was only read and goes on. "
+    "Remove no backup, and go on with “DIFFERENT” in ops/runbooks/restore-drill.md.",
+    Verdict.COULD_NOT_RUN: "Nothing was proved, and nothing is known to be wrong. The database in use was not "
+    "changed. Mend what is named, and run it again.",
+    Verdict.INCONCLUSIVE: "Tables were changed meanwhile. The database in use was only read. Run it again.",
+    Verdict.LEFT_SOMETHING_BEHIND: "What is named may hold a copy of what people wrote. End what holds it, and run "
+    "the drill again: it clears its own leftovers.",
 }
 
 

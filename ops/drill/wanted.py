@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ops.drill import asides, catalogue, direct, dump, manifest, preflight, scratch, snapshot, tools
+from ops.drill import asides, catalogue, direct, dump, manifest, preflight, scratch, shelf, snapshot, tools
 from ops.drill.address import Address
 from ops.drill.capture import Source
 from ops.drill.dump import Archive, Tick
@@ -69,6 +69,7 @@ def of_source(source: Source) -> Wanted:
 
 def of_file(path: Path, *, bin_folder: Path | None, tick: Tick) -> Wanted:
     """A backup that lies there, with the manifest beside its dump or without. Raises ArchiveDamaged or CouldNotRun."""
+    shelf.refuse_anything_else(path)
     beside = path / manifest.FILE
     if beside.is_file():
         return _with_manifest(path, tick)

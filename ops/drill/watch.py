@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -13,6 +14,23 @@ PAGE_BYTES = 8192
 
 class Stopped(KeyboardInterrupt):
     """A signal came. A kind of KeyboardInterrupt, so that psycopg cancels the statement it waits for."""
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let a signal wait for the end of a short block: a program that was started is also known to have been."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {each: signal.signal(each, lambda it, _frame: came.append(it)) for each in SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    for number in came[:1]:
+        signal.raise_signal(number)
 
 
 class Show(Protocol):
@@ -110,10 +128,15 @@ class Watch:
         finally:
             self._is_held = was
 
-    @property
-    def was_stopped(self) -> bool:
-        """Whether a signal has come at all."""
-        return self._signal is not None
+    @contextlib.contextmanager
+    def orderly(self) -> Iterator[contextlib.ExitStack]:
+        """A stack of things to clear away, which no signal disturbs while it is worked off."""
+        stack = contextlib.ExitStack()
+        try:
+            yield stack
+        finally:
+            with self.undisturbed():
+                stack.close()
 
     def _hear(self, number: int, _frame: FrameType | None) -> None:
         first, self._signal = self._signal is None, number

@@ -107,6 +107,16 @@ def test_a_verdict_and_its_exit_code(facts: Facts, verdict: Verdict, code: int) 
     assert decide(facts).exit_code == code
 
 
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_verdict_says_what_it_means_and_a_bad_one_what_is_safe_and_what_to_do(verdict: Verdict) -> None:
+    assert verdict.means.endswith(".")
+    if verdict.exit_code:
+        assert any(word in verdict.means for word in ("was only read", "was not changed", "may hold a copy"))
+        assert any(
+            word in verdict.means for word in ("un it again", "run the drill again", "restore-drill.md")
+        )
+
+
 def picture(rows: int = 3, **asides: int) -> Picture:
     return Picture(
         tables={
@@ -161,4 +171,4 @@ def test_rotation_takes_the_oldest_of_our_own_whole_backups() -> None:
     assert surplus(names, keep=2) == ["companion-1"]
     assert surplus(names, keep=0) == []
     assert surplus(names, keep=9) == []
-    assert abandoned(names, own="") == ["companion-0.partial"]
+    assert abandoned(names) == ["companion-0.partial"]

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from django.template.loader import render_to_string
 
 from ops.drill import manifest, records
 from ops.drill.address import Address
-from ops.drill.dump import recognise
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
 from ops.drill.folder import prepare
 from ops.drill.foreign import told, told_by_a_fault, told_by_system
+from ops.drill.report import duration
 from ops.drill.said import complaint
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -115,16 +116,6 @@ def test_no_error_of_psycopg_is_unmapped() -> None:
             assert isinstance(told(kind("rows")), DrillStopped)
 
 
-@pytest.mark.parametrize("content", [b"", b"SELECT 1;", b"\x1f\x8b", b"PGD"])
-def test_anything_but_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "file").write_bytes(content)
-
-    with pytest.raises(CouldNotRun):
-        recognise(tmp_path / "file")
-    with pytest.raises(CouldNotRun):
-        recognise(tmp_path)
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"manifest": 1}', '{"manifest": "one"}', "\x00"])
 def test_a_file_that_is_no_manifest_is_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
@@ -141,7 +132,7 @@ def test_the_manifests_document_names_every_key() -> None:
             assert f"`{key}`" in document, key
 
 
-def record(state: Path, *, days_ago: int, verdict: str, run: str = "") -> None:
+def record(state: Path, *, days_ago: int, verdict: str, run: str = "", restore_s: float = 2.5) -> None:
     folder = state / "drills"
     folder.mkdir(exist_ok=True)
     at = NOW - timedelta(days=days_ago)
@@ -151,9 +142,9 @@ def record(state: Path, *, days_ago: int, verdict: str, run: str = "") -> None:
         "verdict": verdict,
         "level": "A",
         "where": "private server",
-        "rows": 5,
+        "rows": 12345,
         "source_bytes": 1000,
-        "restore_s": 2.5,
+        "restore_s": restore_s,
         "expected_restore_s": {"10 x this size": 25.0},
         "differences": [],
     }
@@ -189,7 +180,14 @@ def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_p
     record(tmp_path, days_ago=2, verdict="COULD NOT RUN")
     assert records.unproved(tmp_path, NOW) is None
     record(tmp_path, days_ago=1, verdict="DIFFERENT")
-    assert records.unproved(tmp_path, NOW) == "the last drill, of 2026-05-31, says DIFFERENT"
+    contradicted = "the drill of 2026-05-31 says DIFFERENT, and none since has proved it"
+    assert records.unproved(tmp_path, NOW) == contradicted
+    # One that could not run, or compared nothing, takes nothing back.
+    for hours, verdict in enumerate(("COULD NOT RUN", "INCONCLUSIVE", "PROCEDURE ONLY")):
+        record(tmp_path, days_ago=0, verdict=verdict, run=f"20260601t0{hours}0000_abcd")
+    assert records.unproved(tmp_path, NOW) == contradicted
+    record(tmp_path, days_ago=0, verdict="PROVED", run="20260601t230000_abcd")
+    assert records.unproved(tmp_path, NOW) is None
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"run": "a", "ended_at": "never"}'])
@@ -209,13 +207,36 @@ def test_the_ops_page_lists_drills_and_says_when_the_next_is_due(tmp_path: Path)
     late = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW + timedelta(days=100)))
 
     assert "No backup has been proved yet" in empty
-    assert "The next drill is due by" in fresh and "25.0 s at 10 x this size" in fresh
+    assert "The next drill is due by" in fresh and "about 25 s" in fresh and "12,345" in fresh
     assert "overdue" in late
+
+
+def test_the_ops_page_is_not_calm_about_a_proof_that_was_contradicted(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=10, verdict="PROVED")
+    record(tmp_path, days_ago=2, verdict="DIFFERENT")
+    record(tmp_path, days_ago=1, verdict="COULD NOT RUN", restore_s=0)
+
+    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+
+    assert "<strong>The drill of 2026-05-30 says DIFFERENT, and none since has proved it.</strong>" in page
+    assert "0.0 s" not in page
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.21, "0.2 s"), (48.5, "48 s"), (119.0, "119 s"), (600, "10 min"), (9000, "2.5 h")]
+)
+def test_a_time_is_said_no_finer_than_it_is_known(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
 
 
 def test_a_full_disk_and_a_fault_of_our_own_are_said_without_their_texts() -> None:
     assert "disk is full" in told_by_system(OSError(28, "No space left on device")).what
-    assert "Is a directory" in told_by_system(IsADirectoryError(21, "Is a directory")).what
+    assert (
+        "disk is full"
+        in told_by_system(shutil.Error([("a", "b", "[Errno 28] No space left on device")])).what
+    )
+    refused = told_by_system(PermissionError(13, "Permission denied", "/srv/backups"))
+    assert refused.what == "The system refused something: Permission denied (/srv/backups)."
     try:
         raise KeyError("Rosa")
     except KeyError as error:

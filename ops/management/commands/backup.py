@@ -2,19 +2,18 @@
 
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.drill import arguments
 from ops.drill.address import Address
 from ops.drill.backup import BackupOrder, back_up
 from ops.drill.bar import Bar
-from ops.drill.errors import DrillStopped, Unsettled
-from ops.drill.verdict import Verdict
-from ops.drill.watch import Silent, Stopped, Watch
+from ops.drill.ending import ending
+from ops.drill.watch import Silent, Watch
 from ops.management.commands.restore_drill import in_use
 
 SETTING = "DIRECT_DATABASE_URL"
@@ -30,40 +29,37 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--to", type=Path, metavar="FOLDER", help="default: backups under the state folder"
+            "--to", type=arguments.place, metavar="FOLDER", help="default: backups under the state folder"
         )
         parser.add_argument(
-            "--keep", type=int, default=14, help="how many stay, this one included (14); 0: all"
+            "--keep",
+            type=arguments.at_least_none,
+            default=14,
+            help="how many stay, this one included (14); 0: all",
         )
-        parser.add_argument("--jobs", type=int, default=2, help="connections and dump workers (2)")
-        parser.add_argument("--bin", type=Path, metavar="FOLDER", help="PostgreSQL's programs, if not found")
+        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections and dump workers (2)")
+        parser.add_argument(
+            "--bin", type=arguments.place, metavar="FOLDER", help="PostgreSQL's programs, if not found"
+        )
         parser.add_argument("--quiet", action="store_true", help="print the path alone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         watch = Watch(Silent() if options["quiet"] else Bar(Console(file=sys.stderr)))
-        try:
-            with watch.listening():
-                made = back_up(
-                    BackupOrder(
-                        source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
-                        into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
-                        keep=max(0, options["keep"]),
-                        jobs=max(1, options["jobs"]),
-                        bin=options["bin"],
-                        setting=SETTING,
-                        in_use=in_use(),
-                    ),
-                    watch,
-                )
-        except Unsettled as stop:
-            self.stderr.write(f"{Verdict.INCONCLUSIVE}: {stop}")
-            sys.exit(Verdict.INCONCLUSIVE.exit_code)
-        except DrillStopped as stop:
-            self.stderr.write(f"{Verdict.COULD_NOT_RUN}: {stop}")
-            sys.exit(Verdict.COULD_NOT_RUN.exit_code)
-        except Stopped:
-            self.stderr.write("A signal ended the run; no backup was made, and none was removed.")
-            sys.exit(Verdict.COULD_NOT_RUN.exit_code)
+        with ending(self.stderr.write, watch):
+            made = back_up(
+                BackupOrder(
+                    source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                    into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
+                    keep=options["keep"],
+                    jobs=options["jobs"],
+                    bin=options["bin"],
+                    setting=SETTING,
+                    in_use=in_use(),
+                ),
+                watch,
+            )
+        for name in made.stuck:
+            self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")
         if not options["quiet"]:
             seconds = ", ".join(f"{name} {spent:.1f}" for name, spent in made.seconds.items())
             self.stdout.write(f"{made.rows:,} rows, {made.bytes / 1_000_000:,.1f} MB. Seconds: {seconds}.")

@@ -9,10 +9,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.drill import arguments
 from ops.drill.address import Address
 from ops.drill.bar import Bar
-from ops.drill.errors import DrillStopped
-from ops.drill.restored import hold_against
+from ops.drill.ending import ending
+from ops.drill.restored import hold_against, statements
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
 
@@ -22,34 +23,50 @@ SETTING = "DIRECT_DATABASE_URL"
 class Command(BaseCommand):
     help = (
         "Compares the database in use with a backup's manifest and leaves it as it is. "
-        "Exit code: 0 alike, 1 DIFFERENT, 2 COULD NOT RUN."
+        "Exit code: 0 alike, 1 DIFFERENT, 2 COULD NOT RUN, 3 INCONCLUSIVE (run it again)."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("backup", type=Path, help="the backup's folder, with manifest.json in it")
-        parser.add_argument("--jobs", type=int, default=2)
+        parser.add_argument(
+            "backup", type=arguments.place, help="the backup's folder, with manifest.json in it"
+        )
+        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections (2)")
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
+
+        parser.add_argument(
+            "--statements",
+            action="store_true",
+            help="print what makes the roles and the empty database for a restore, and connect to nothing",
+        )
 
     def handle(self, *args: Any, backup: Path, jobs: int, no_owner: bool, **options: Any) -> None:
         watch = Watch(Bar(Console(file=sys.stderr)))
-        try:
-            address = Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING)
-            with watch.listening():
-                held = hold_against(
-                    address,
-                    backup.absolute(),
-                    setting=SETTING,
-                    jobs=max(1, jobs),
-                    no_owner=no_owner,
-                    watch=watch,
+        with ending(self.stderr.write, watch):
+            if options["statements"]:
+                owner = Address.of(settings.DATABASE_URL, setting="DATABASE_URL").keywords.get(
+                    "user", "companion"
                 )
-        except DrillStopped as stop:
-            self.stderr.write(f"{Verdict.COULD_NOT_RUN}: {stop}")
-            sys.exit(Verdict.COULD_NOT_RUN.exit_code)
+                for statement in statements(backup.absolute(), name="companion_restored", owner=owner):
+                    self.stdout.write(statement)
+                return
+            held = hold_against(
+                Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                backup.absolute(),
+                setting=SETTING,
+                jobs=jobs,
+                no_owner=no_owner,
+                watch=watch,
+            )
         for line in [*held.remarks, *map(str, held.differences)]:
             self.stdout.write(f"- {line}")
-        if held.differences:
-            self.stdout.write(f"{Verdict.DIFFERENT}: {len(held.differences)} differences from the backup.")
-            sys.exit(Verdict.DIFFERENT.exit_code)
-        self.stdout.write(f"Alike: {held.rows:,} rows and every object are as the backup held them.")
+        if not held.differences:
+            self.stdout.write(f"Alike: {held.rows:,} rows and every object are as the backup held them.")
+            return
+        self.stdout.write(f"{Verdict.DIFFERENT}: differences from the backup: {len(held.differences)}.")
+        if held.others:
+            self.stdout.write(
+                f"Sessions of others on this database: {held.others}. A service that runs on it changes its rows: "
+                "stop it, and check again."
+            )
+        sys.exit(Verdict.DIFFERENT.exit_code)

@@ -9,17 +9,21 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.drill import arguments
 from ops.drill import report as reports
 from ops.drill.address import Address
 from ops.drill.bar import Bar
 from ops.drill.drill import Drill
-from ops.drill.errors import CouldNotRun, DrillStopped
+from ops.drill.ending import ending
+from ops.drill.errors import CouldNotRun
 from ops.drill.measure import measure
 from ops.drill.order import Order
+from ops.drill.report import Report
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Silent, Watch
 
 SETTING = "DIRECT_DATABASE_URL"
+SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 
 
 class Command(BaseCommand):
@@ -32,21 +36,29 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--backup", type=Path, metavar="PATH", help="drill this backup, not a fresh dump")
+        parser.add_argument(
+            "--backup", type=arguments.place, metavar="PATH", help="drill this, not a fresh dump"
+        )
         parser.add_argument(
             "--target",
+            type=arguments.stated,
             metavar="URL",
             help="restore on this server (the URL of its maintenance database, without a password: that goes into "
             "DRILL_TARGET_URL or ~/.pgpass), or `same-server`; left out: on a private server that the drill starts "
             "and deletes itself",
         )
-        parser.add_argument("--jobs", type=int, default=2, help="connections and dump workers (2)")
+        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections and dump workers (2)")
         parser.add_argument("--keep-dump", action="store_true", help="keep the dump with its manifest")
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
         parser.add_argument(
-            "--work", type=Path, metavar="FOLDER", help="where dump and private server lie meanwhile"
+            "--work",
+            type=arguments.place,
+            metavar="FOLDER",
+            help="where dump and private server lie meanwhile",
         )
-        parser.add_argument("--bin", type=Path, metavar="FOLDER", help="PostgreSQL's programs, if not found")
+        parser.add_argument(
+            "--bin", type=arguments.place, metavar="FOLDER", help="PostgreSQL's programs, if not found"
+        )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
         parser.add_argument("--quiet", action="store_true", help="no progress; the report alone")
         parser.add_argument("--measure", action="store_true", help="drill, and time it against its floor")
@@ -54,33 +66,47 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         quietly = options["quiet"] or options["json"]
         watch = Watch(Silent() if quietly else Bar(Console(file=sys.stderr)))
-        try:
+        with ending(self.stderr.write, watch):
             order = order_of(options)
-        except DrillStopped as refusal:
-            self.stderr.write(f"{Verdict.COULD_NOT_RUN}: {refusal}")
-            sys.exit(Verdict.COULD_NOT_RUN.exit_code)
-        with watch.listening():
             if options["measure"]:
-                self.stdout.write(measure(order, watch))
-                return
+                lines, verdict = measure(order, watch)
+                self.stdout.write(lines)
+                sys.exit(verdict.exit_code)
             report = Drill(order, watch).run()
-            code = report.verdict.exit_code
-            try:
-                kept_in = f"Report   {reports.write(report, order.reports)}"
-            except OSError as refusal:
-                # A proof that is not on record is none: the next one would be asked for too late.
-                code = code or Verdict.COULD_NOT_RUN.exit_code
-                kept_in = f"Report   could not be kept in {order.reports}: {refusal.strerror}"
-        self.stdout.write(report.as_json() if options["json"] else f"{report.as_text()}\n{kept_in}")
-        sys.exit(code)
+            with watch.undisturbed():
+                kept_in = kept(report, order.reports)
+        self.stdout.write(report.as_json() if options["json"] else report.as_text())
+        if isinstance(kept_in, OSError):
+            # A proof that is not on record is none: the next one would be asked for too late.
+            why = kept_in.strerror
+            self.stderr.write(
+                f"The report could not be kept in {order.reports}: {why}. This drill does not count."
+            )
+            sys.exit(report.verdict.exit_code or Verdict.COULD_NOT_RUN.exit_code)
+        if not options["json"]:
+            self.stdout.write(f"Report   {kept_in}")
+        sys.exit(report.verdict.exit_code)
+
+
+def kept(report: Report, folder: Path) -> Path | OSError:
+    """Where the report's page lies now, or why it could not be written."""
+    try:
+        return reports.write(report, folder)
+    except OSError as refusal:
+        return refusal
 
 
 def order_of(options: dict[str, Any]) -> Order:
     """What was typed, and the settings, as an order. Raises CouldNotRun."""
+    if options["measure"] and options["backup"]:
+        raise CouldNotRun(
+            "--measure times a fresh dump.", mend="Leave --backup out, or drill without --measure."
+        )
     target = options["target"] or settings.DRILL_TARGET_URL
+    target_setting = "--target" if options["target"] else "DRILL_TARGET_URL"
     same = target == "same-server"
-    named = Address.of(target, setting="--target") if target and not same else None
-    if options["target"] and named and "password" in named.keywords:
+    named = Address.of(target, setting=target_setting) if target and not same else None
+    if options["target"] and named and SECRETS & named.keywords.keys():
         raise CouldNotRun(
             "A password on a command line can be read by everybody on this machine.",
             mend="Put the whole address into DRILL_TARGET_URL, or the password into ~/.pgpass.",
@@ -91,7 +117,8 @@ def order_of(options: dict[str, Any]) -> Order:
         archive=options["backup"].absolute() if options["backup"] else None,
         where="same server" if same else "target" if target else "private server",
         target=named,
-        jobs=max(1, options["jobs"]),
+        target_setting=target_setting,
+        jobs=options["jobs"],
         keep_dump=options["keep_dump"],
         no_owner=options["no_owner"],
         work=options["work"],

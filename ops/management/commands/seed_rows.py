@@ -4,11 +4,17 @@ import random
 from argparse import ArgumentParser
 from typing import Any
 
-import psycopg
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from ops.drill.seed import InUse, seed
+from ops.drill import arguments
+from ops.drill.address import Address
+from ops.drill.ending import ending
+from ops.drill.seed import seed
+from ops.drill.session import open_scratch
+from ops.drill.watch import Watch
+
+SETTING = "DIRECT_DATABASE_URL"
 
 
 class Command(BaseCommand):
@@ -18,14 +24,13 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("rows", type=int)
+        parser.add_argument("rows", type=arguments.at_least_one, help="how many")
 
     def handle(self, *args: Any, rows: int, **options: Any) -> None:
-        with psycopg.connect(settings.DIRECT_DATABASE_URL, autocommit=True) as session:
-            try:
+        with ending(self.stderr.write, Watch()):
+            address = Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING)
+            with open_scratch(address, setting=SETTING) as session:
+                # The service's tables are named here as the service names them.
+                session.execute("SET search_path TO DEFAULT")
                 for so_far in seed(session, rows, random.Random(rows)):
                     self.stdout.write(f"{so_far.rows:,} of {rows:,} rows")
-            except InUse:
-                raise CommandError(
-                    "This database has people of its own; rows are made up for an empty one only."
-                ) from None

@@ -1,62 +1,15 @@
 """The commands as an operator or a scheduler runs them: exit codes, last lines, and no password anywhere (D5, D7)."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from ops.drill import records
-from ops.stack.postgres import EmbeddedPostgres
-from tests.conftest import STATE
-from tests.database.drill.conftest import SAMPLE
-from tests.database.drill.copies import Server, passable
-from tests.processes import ROOT
-
-SECRET = "correct-horse-battery"
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Server]:
-    """A live server."""
-    postgres = EmbeddedPostgres(STATE / "commanded", settings={"fsync": "off"})
-    server = Server(postgres.start())
-    server.create("live")
-    server.load("live", SAMPLE.read_text())
-    yield server
-    postgres.stop()
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """A state folder, in a place that every account may pass through."""
-    return passable(tmp_path)
-
-
-def manage(live: Server, state: Path, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run one command to its end."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=environ(live, state) | environment,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
-
-
-def environ(live: Server, state: Path) -> dict[str, str]:
-    """What the commands read: an address with a password in it."""
-    return os.environ | {
-        "DATABASE_URL": live.url_of("live"),
-        "DIRECT_DATABASE_URL": live.url_of("live", password=SECRET),
-        "COMPANION_STATE_DIR": str(state),
-    }
+from tests.acceptance.drill.commanding import SECRET, manage
+from tests.database.drill.copies import Server
 
 
 def test_a_drill_proves_and_ends_with_its_report(live: Server, state: Path) -> None:
@@ -100,15 +53,6 @@ def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Serve
     assert Path(path, "manifest.json").is_file()
     assert drilled.returncode == 0 and "evidence level B" in drilled.stdout, drilled.stdout
     assert checked.returncode == 0 and checked.stdout.startswith("Alike: "), checked.stdout
-
-
-def test_a_proof_that_cannot_be_kept_is_no_success(live: Server, state: Path) -> None:
-    (state / "drills").write_text("a file where the folder should be")
-
-    done = manage(live, state, "restore_drill", "--quiet", "--target", "same-server")
-
-    assert done.returncode == 2
-    assert "could not be kept" in done.stdout
 
 
 def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) -> None:

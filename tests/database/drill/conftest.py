@@ -1,5 +1,6 @@
 """A server of the drill's own tests, a database with one of everything, and copies of it."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,6 +60,14 @@ def state(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def other_disk() -> Iterator[Path]:
+    """A folder that every account may pass through, on another disk than temporary ones."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
 def drill(server: Server, state: Path) -> Run:
     """Run one drill of `sample`, or of what `order` says instead."""
 
@@ -67,10 +76,11 @@ def drill(server: Server, state: Path) -> Run:
         world: World | None = None,
         announce: Callable[[str], None] = lambda _phase: None,
         show: Show | None = None,
+        watch: Watch | None = None,
         **order: object,
     ) -> Report:
         asked = {"source": server.address("sample"), "state": state, "where": "same server"} | order
-        watch = Watch(show, announce=announce)
+        watch = watch or Watch(show, announce=announce)
         return Drill(Order(**asked), watch, world).run()  # type: ignore[arg-type]
 
     return run

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ops.drill.backup import BackupOrder, Made, back_up
-from ops.drill.errors import ArchiveDamaged, CouldNotRun
+from ops.drill.errors import ArchiveDamaged, CouldNotRun, Interrupted
 from ops.drill.order import World
-from ops.drill.restored import hold_against
+from ops.drill.restored import hold_against, statements
 from ops.drill.tools import find, places
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
@@ -93,7 +93,7 @@ def test_a_backup_that_fails_leaves_none_and_removes_none(make: Make, state: Pat
         if phase == "read through":
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted, match="no backup was made, and none was removed"):
         make(hours=1, keep=1, watch=Watch(announce=stop))
 
     assert whole(state) == ["companion-20260304T120000Z"]
@@ -104,7 +104,7 @@ def test_a_second_backup_of_the_same_second_leaves_the_first_as_it_is(make: Make
     first = make()
     before = (first.path / "manifest.json").read_bytes()
 
-    with pytest.raises(CouldNotRun):
+    with pytest.raises(CouldNotRun, match="there already"):
         make()
 
     assert (first.path / "manifest.json").read_bytes() == before
@@ -119,10 +119,21 @@ def test_a_half_made_backup_of_a_killed_run_is_cleared(make: Make, state: Path) 
     assert whole(state) == ["companion-20260304T120000Z"]
 
 
+def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make: Make, state: Path) -> None:
+    # A file of that name is no folder that could be emptied.
+    (state / "backups").mkdir()
+    (state / "backups" / "companion-20260101T000000Z").touch()
+
+    made = make(keep=1)
+
+    assert made.path.is_dir() and made.removed == ()
+    assert made.stuck == (f"{state}/backups/companion-20260101T000000Z: Not a directory",)
+
+
 def test_a_disk_that_is_too_small_for_the_dump_is_refused(server: Server, state: Path) -> None:
     order = BackupOrder(source=server.address("sample"), into=state / "backups")
 
-    with pytest.raises(CouldNotRun, match="MB are needed"):
+    with pytest.raises(CouldNotRun, match=r"MB are needed.*larger disk with --to"):
         back_up(order, Watch(), World(free=lambda _folder: 1_000_000))
 
 
@@ -259,6 +270,25 @@ def test_a_restored_database_is_held_against_its_backup_before_people_come_back(
         assert held() == ["table public.heap: at least 1 key with other content; 4 rows became 5"]
     finally:
         server.drop("for_real")
+
+
+def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_backed_up(
+    server: Server, make: Make
+) -> None:
+    server.load("postgres", "CREATE DATABASE plain_c TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C'")
+    server.load("plain_c", "CREATE TABLE django_migrations AS SELECT 1 AS id, 'a' AS app, '1' AS name")
+    try:
+        made = make(database="plain_c", hours=5)
+        said = statements(made.path, name="restored", owner="companion")
+        server.load("postgres", said[-1])
+        shapes = "SELECT count(DISTINCT (encoding, datlocprovider, datlocale, datcollate, datctype)) FROM pg_database"
+        alike = server.one("postgres", f"{shapes} WHERE datname IN ('plain_c', 'restored')")
+    finally:
+        server.drop("plain_c")
+        server.drop("restored")
+
+    assert 'CREATE ROLE "companion" LOGIN;' in said
+    assert alike == 1
 
 
 def test_a_file_that_is_no_manifest_cannot_be_held_against(server: Server, state: Path) -> None:

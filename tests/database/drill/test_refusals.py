@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from ops.drill.errors import CouldNotRun
+from ops.drill.folder import Marker
 from ops.drill.order import World
 from ops.drill.report import Report
+from ops.drill.scratch import create
+from ops.drill.session import open_scratch
 from ops.drill.verdict import Verdict
 from tests.database.drill.conftest import Run, address_of
-from tests.database.drill.copies import Server
+from tests.database.drill.copies import SETTING, Server
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +121,17 @@ def test_a_target_without_the_roles(server: Server, drill: Run, other_server: Se
 
     assert 'CREATE ROLE "sample_owner" NOLOGIN;' in said
     assert other_server.databases() == {"postgres", "template0", "template1", "companion"}
+
+
+def test_a_scratch_server_that_does_not_know_the_sources_kind_of_locale(server: Server) -> None:
+    like = {"encoding": "UTF8", "provider": "i", "collate": "C", "ctype": "C", "locale": "tr"}
+    marker = Marker(run="a", source="s", scratch="restore_drill_turkish")
+
+    with (
+        open_scratch(server.address("postgres"), setting=SETTING) as session,
+        pytest.raises(CouldNotRun, match=r"kind of locale \(icu\).*--bin"),
+    ):
+        create(session, marker, like=like, owner=None)
 
 
 def test_a_plain_sql_file(drill: Run, tmp_path: Path) -> None:

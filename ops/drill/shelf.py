@@ -1,0 +1,58 @@
+"""What lies where a backup was named: the backup, or something else that is said, with what to name instead."""
+
+import os
+from pathlib import Path
+
+from ops.drill import manifest, rotation
+from ops.drill.errors import CouldNotRun
+
+CONTENTS = "toc.dat"
+"""The file that makes a folder a directory archive."""
+
+
+def refuse_anything_else(path: Path, *, with_manifest: bool = False) -> None:
+    """Raise CouldNotRun unless a backup lies there: with its manifest, or (where that will do) an archive alone."""
+    if not path.exists():
+        raise CouldNotRun(f"There is nothing at {path}.", mend=_instead(path.parent))
+    if (whole := _of_which_it_is_a_part(path)) is not None:
+        raise CouldNotRun(f"{path} is one file of a backup.", mend=f"Name the whole: {whole}")
+    if (path / manifest.FILE).is_file():
+        return
+    if path.is_dir() and (with_manifest or not (path / CONTENTS).is_file()):
+        raise _of_a_folder(path)
+    if with_manifest:
+        raise CouldNotRun(f"{path} has no manifest.", mend="Name a folder that manage.py backup made.")
+
+
+def newest(folder: Path) -> Path | None:
+    """The newest whole backup in a folder of backups."""
+    names = rotation.whole(os.listdir(folder)) if folder.is_dir() else []
+    return folder / names[-1] if names else None
+
+
+def _of_a_folder(path: Path) -> CouldNotRun:
+    if (path / manifest.DUMP / CONTENTS).is_file():
+        return CouldNotRun(
+            f"{path} is a backup without its {manifest.FILE}.",
+            mend=f"Fetch the whole folder again. To see whether it restores at all, drill {path / manifest.DUMP}",
+        )
+    if newest(path) is not None:
+        return CouldNotRun(f"{path} is a folder of backups.", mend=_instead(path))
+    return CouldNotRun(
+        f"There is no backup in the folder {path}: neither {manifest.FILE} nor {CONTENTS}.",
+        mend="Name the folder that manage.py backup printed.",
+    )
+
+
+def _instead(folder: Path) -> str:
+    found = newest(folder)
+    return f"Name one of them; the newest is {found}" if found else "Correct the path."
+
+
+def _of_which_it_is_a_part(path: Path) -> Path | None:
+    if not path.is_file():
+        return None
+    if (path.parent.parent / manifest.FILE).is_file() and path.parent.name == manifest.DUMP:
+        return path.parent.parent
+    beside = (path.parent / CONTENTS).is_file() or path.name == manifest.FILE
+    return path.parent if beside else None
