@@ -11,17 +11,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "templates" / "unavailable.html"
-HERE = Path(__file__).parent
-FILES = {
-    "/static/unavailable.css": ("text/css; charset=utf-8", HERE / "unavailable.css"),
-    "/static/unavailable.js": ("text/javascript; charset=utf-8", HERE / "unavailable.js"),
+CSS, SVG, SCRIPT = "text/css; charset=utf-8", "image/svg+xml", "text/javascript; charset=utf-8"
+# It looks as every other page of few words does, so that nobody thinks they have come somewhere else.
+PARTS = {"variables.css": CSS, "base.css": CSS, "companion.css": CSS, "quiet.css": CSS, "mark.svg": SVG}
+LOOKS = ROOT / "companion" / "static" / "companion"
+FILES = {f"/static/companion/{name}": (kind, LOOKS / name) for name, kind in PARTS.items()} | {
+    "/static/unavailable.js": (SCRIPT, Path(__file__).parent / "unavailable.js")
 }
 RETRY_AFTER_S = 15
 
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+        "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "Referrer-Policy": "no-referrer",

@@ -100,7 +100,8 @@ def _answers(files: Mapping[str, tuple[str, bytes]]) -> Iterator[tuple[str, Answ
     # The page that stands in for us may be asking for the rest of itself in the very moment in which we are back.
     for address, (_, path) in unavailable.FILES.items():
         name = address.removeprefix(settings.STATIC_URL)
-        yield name, answer(name, path.read_bytes(), NOT_AT_ALL)
+        if name not in files:
+            yield name, answer(name, path.read_bytes(), NOT_AT_ALL)
 
 
 def _sent(request: HttpRequest, found: Answer) -> HttpResponseBase:

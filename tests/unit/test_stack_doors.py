@@ -1,6 +1,7 @@
 """The listening sockets that outlive a web process, and the page that stands on them meanwhile."""
 
 import http.client
+import re
 import socket
 from collections.abc import Iterator
 
@@ -51,16 +52,20 @@ def test_a_socket_that_wants_to_be_upgraded_gets_503_as_well(door: Door) -> None
     assert answer.status == 503
 
 
-def test_the_page_has_its_style_and_asks_nobody_else_for_anything(door: Door) -> None:
+def test_every_part_of_the_page_is_there_and_it_asks_nobody_else_for_anything(door: Door) -> None:
     door.say_unavailable()
-
-    style = ask(door, "GET", "/static/unavailable.css")
-
-    assert style.status == 200
-    assert style.headers["Content-Type"] == "text/css; charset=utf-8"
-    assert "url(" not in style.body  # type: ignore[attr-defined]
-    assert "default-src 'none'" in style.headers["Content-Security-Policy"]
     page = PAGE.read_text()
+
+    parts = [ask(door, "GET", address) for address in re.findall(r'(?:href|src)="([^"]+)"', page)]
+
+    assert len(parts) == 7
+    assert {part.status for part in parts} == {200}
+    assert {part.headers["Content-Type"].split(";")[0] for part in parts} == {
+        "text/css",
+        "text/javascript",
+        "image/svg+xml",
+    }
+    assert all("default-src 'none'" in part.headers["Content-Security-Policy"] for part in parts)
     assert "http" not in page
     assert "style=" not in page
 
