@@ -65,7 +65,8 @@ def _size(path: Path) -> int | None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    # Not by the process's number: two containers on one volume are often both number 1.
+    partial = path.with_name(f"{path.name}.{os.urandom(8).hex()}.partial")
     try:
         partial.write_bytes(content)
         # Whole or not at all: the processes of a machine start together and write the same names.

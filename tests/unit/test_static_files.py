@@ -6,6 +6,7 @@ import os
 import re
 import resource
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,15 @@ def test_the_files_of_the_newest_starts_stay_when_there_are_too_many(tmp_path: P
     assert kept.find("companion/b.92eb5ffee6ae.css") is None
     assert kept.find("companion/a.0cc175b9c0f1.css") == b"a"
     assert kept.find("companion/c.4a8a08f09d37.css") == b"c"
+
+
+def test_many_that_start_at_once_leave_every_file_whole_and_nothing_else(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as starts:
+        for start in [starts.submit(KeptFiles(tmp_path).keep, FILES) for _ in range(64)]:
+            start.result()
+
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")} == set(FILES)
+    assert {name: KeptFiles(tmp_path).find(name) for name in FILES} == FILES
 
 
 def test_nothing_half_written_is_left_when_the_disk_is_full(tmp_path: Path) -> None:
