@@ -19,6 +19,7 @@ from ops.static_files.kept import KeptFiles
 from ops.static_files.names import ReleaseFiles
 from ops.static_files.serving import StaticFiles
 
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 IMPORTS = re.compile(rb"""from "(\.[^"]+)";""")
 NEXT = "not a static file"
 FILES = {"companion/a.0cc175b9c0f1.css": b"a", "companion/b.92eb5ffee6ae.css": b"b"}
@@ -55,6 +56,17 @@ def test_every_module_imports_by_names_that_carry_a_hash() -> None:
 
     assert len(imported) > 15
     assert [name for name in imported if not re.search(rb"\.[0-9a-f]{12}\.js$", name)] == []
+
+
+def test_every_file_that_a_template_names_is_in_the_release() -> None:
+    named = {
+        name
+        for template in TEMPLATES.rglob("*.html")
+        for name in re.findall(r"{% static '([^']+)' %}", template.read_text(encoding="utf-8"))
+    }
+
+    assert len(named) > 8
+    assert named - ReleaseFiles().by_name().keys() == set()
 
 
 def test_the_same_files_have_the_same_names_in_every_process() -> None:
