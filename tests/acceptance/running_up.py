@@ -7,14 +7,15 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
+Answer = TypeVar("Answer")
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = (str(ROOT / "scripts" / "up"),)
 # Far beyond what it takes: a machine that runs everything else as well is slow, not broken.
@@ -76,18 +77,26 @@ class Up:
         """Everything that runs for this state folder, whoever started it."""
         return [process for process in psutil.process_iter() if belongs_to(process, self.state)]
 
+    def each(self, ask: Callable[[psutil.Process], Answer]) -> list[Answer]:
+        """Ask this of everything that runs for it. Whoever has ended meanwhile, as servers' helpers do, is left out."""
+        answers = []
+        for process in self.processes():
+            with suppress(psutil.NoSuchProcess):
+                answers.append(ask(process))
+        return answers
+
     def processor_seconds(self) -> float:
         """What it has used so far, over all its processes, ended ones included."""
-        times = [process.cpu_times() for process in self.processes()]
+        times = self.each(lambda process: process.cpu_times())
         return sum(time.user + time.system for time in times) + sum(
             time.children_user + time.children_system for time in times
         )
 
     def running(self, words: str) -> psutil.Process:
         """The one process whose command line has these words and whose parent has not."""
-        found = [process for process in self.processes() if words in " ".join(process.cmdline())]
-        pids = {process.pid for process in found}
-        return next(process for process in found if process.ppid() not in pids)
+        family = self.each(lambda process: (process, " ".join(process.cmdline()), process.ppid()))
+        found = {process.pid: (process, parent) for process, command, parent in family if words in command}
+        return next(process for process, parent in found.values() if parent not in found)
 
 
 def belongs_to(process: psutil.Process, state: Path) -> bool:
@@ -180,6 +189,4 @@ def up(
         reader.join(timeout=LIMIT_S)
         assert started.stdout is not None
         started.stdout.close()
-        for left in run.processes():
-            if left.pid not in before:
-                left.kill()
+        run.each(lambda left: left.kill() if left.pid not in before else None)

@@ -37,4 +37,4 @@ def cookie_of(name: str, serving: Up) -> str:
 
 
 def is_running(serving: Up, words: str) -> bool:
-    return any(words in " ".join(process.cmdline()) for process in serving.processes())
+    return any(serving.each(lambda process: words in " ".join(process.cmdline())))

@@ -63,12 +63,15 @@ async def test_turns_that_wait_take_the_new_head(
         Page(web.socket_url, second.sign_in(web.url)) as waiting,
     ):
         await speaking.say("A long one.")
-        await speaking.until("words")
+        turn = (await speaking.until("words"))["turn"]
         await waiting.say("Good day.")
         await waiting.until("waiting")
         lanes.select(lanes.pin)
         # The head is still busy with the long one, and will be for twenty seconds.
         assert (await waiting.ending(within_s=8))["type"] == "complete"
+        # Or the process would wait for it when it is told to leave.
+        await speaking.send({"type": "stop", "turn": turn})
+        await speaking.ending(turn)
     assert second.turns()[0].lane == lanes.second
 
 

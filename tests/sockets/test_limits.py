@@ -22,12 +22,15 @@ Routing = Callable[..., str]
 def routing(tmp_path: Path, rehearsal: Rehearsal) -> Routing:
     """Write a routing file of two lanes; both are the rehearsal provider unless a test says otherwise."""
 
-    def write(*, head: str = rehearsal.url, head_takes: int = 8, second_takes: int = 8) -> str:
+    def write(
+        *, head: str = rehearsal.url, head_takes: int = 8, second_takes: int = 8, preset: str = ""
+    ) -> str:
         path = tmp_path / "routing.toml"
         path.write_text(
             lane_text("head", base_url=head, max_in_flight=head_takes)
             + lane_text("second", base_url=rehearsal.url, max_in_flight=second_takes)
             + CHAIN
+            + preset
         )
         return str(path)
 
@@ -76,6 +79,16 @@ async def test_the_head_of_the_chain_is_never_asked_for_more_than_it_takes(
     webs = [another_web(COMPANION_ROUTING=path) for _ in range(2)]
     rehearsal.clear()
     await asyncio.gather(*(whole_turn(webs[n % 2], people, f"P{n}") for n in range(7)))
+    assert rehearsal.gauge()["max_in_flight"] == 2
+
+
+async def test_a_preset_has_a_ceiling_of_its_own_below_what_its_lane_takes(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, routing: Routing
+) -> None:
+    web = another_web(COMPANION_ROUTING=routing(preset="ceiling = 2\n"))
+    rehearsal.clear()
+    kinds = await asyncio.gather(*(whole_turn(web, people, f"P{n}") for n in range(5)))
+    assert kinds == ["complete"] * 5
     assert rehearsal.gauge()["max_in_flight"] == 2
 
 
