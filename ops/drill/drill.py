@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import replace
 
-from ops.drill import dump, leftovers, manifest, picture, place, preflight, tools, wanted
+from ops.drill import dump, leftovers, manifest, picture, place, preflight, shelf, tools, wanted
 from ops.drill.capture import Capture, Source, capture
 from ops.drill.compare import compare, remarks
 from ops.drill.deparse import Settler
@@ -158,6 +158,7 @@ class Drill:
             )
             with restoring:
                 if restoring.wait(self._watch.tick) != 0:
+                    shelf.refuse_a_removed_one(self._archive.path)
                     raise dump.failed(restoring, "pg_restore", damaged="The dump does not restore")
         with self._watch.phase("analyze"), made.open() as session:
             session.execute("ANALYZE")

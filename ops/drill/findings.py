@@ -72,6 +72,7 @@ def report_of(
         no_owner=order.no_owner or level == "C",
         source=seen,
         bytes=size,
+        compared=found.copy is not None and found.stopped is None,
     )
     return Report(
         run=run,
@@ -98,9 +99,16 @@ def report_of(
         seconds=dict(seconds),
         source_bytes=size,
         archive_bytes=found.archive_bytes,
-        restore_s=round(seconds.get("restore", 0) + seconds.get("analyze", 0), 3),
+        restore_s=_restore_s(seconds),
         kept_dump=found.kept_dump,
     )
+
+
+def _restore_s(seconds: dict[str, float]) -> float:
+    # A restore that broke off took some time too, and says nothing of how long one takes.
+    if "row sums of the copy" not in seconds:
+        return 0.0
+    return round(seconds["restore"] + seconds["analyze"], 3)
 
 
 def _rows_of_people(seen: Picture | None) -> int:

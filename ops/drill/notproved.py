@@ -18,6 +18,7 @@ ALWAYS = (
     "secrets: without SECRET_KEY cards and sessions end, and a copy elsewhere cannot be opened without its key",
     "the application's start on the copy (runbook restore-for-real ends with that)",
 )
+ANYTHING = "anything at all about this backup: the run ended before a copy could be compared"
 ASIDES: Mapping[str, str] = {
     "database settings": "ALTER DATABASE … SET is in no dump taken this way",
     "foreign tables": "their rows live elsewhere",
@@ -39,10 +40,14 @@ class Run:
     source: Picture | None
     """None when the run never got so far."""
     bytes: int = 0
+    compared: bool = True
+    """Whether it came to the comparison; one that stopped before has proved nothing at all."""
 
 
 def not_proved(run: Run) -> list[str]:
     """The list, most specific first."""
+    if not run.compared:
+        return [ANYTHING, *ALWAYS]
     return [*_by_level(run), *_by_place(run), *_by_content(run), *ALWAYS]
 
 
@@ -69,7 +74,6 @@ def _by_place(run: Run) -> Iterator[str]:
 
 def _by_content(run: Run) -> Iterator[str]:
     if run.source is None:
-        yield "anything at all about the rows: the run ended before they were read"
         return
     empty = sorted(name for name, table in run.source.tables.items() if table.rows == 0)
     empty = [name for name in empty if name != "large objects"]

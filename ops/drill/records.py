@@ -30,7 +30,6 @@ class Record:
     rows: int
     source_bytes: int
     restore_s: float
-    expected: tuple[tuple[str, float], ...]
     differences: int
 
     @property
@@ -136,7 +135,6 @@ def _read(path: Path) -> Record:
             rows=0,
             source_bytes=0,
             restore_s=0,
-            expected=(),
             differences=0,
         )
 
@@ -151,6 +149,5 @@ def _record(facts: dict[str, Any]) -> Record:
         rows=int(facts["rows"]),
         source_bytes=int(facts["source_bytes"]),
         restore_s=float(facts["restore_s"]),
-        expected=tuple((str(k), float(v)) for k, v in facts["expected_restore_s"].items()),
         differences=len(facts["differences"]),
     )

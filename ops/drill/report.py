@@ -52,14 +52,19 @@ class Report:
     source_bytes: int
     archive_bytes: int
     restore_s: float
-    """Restore and ANALYZE: from an empty database to one that can serve."""
+    """Restore and ANALYZE: from an empty database to one that can serve. 0 where it did not come to that."""
     kept_dump: str = ""
     report: int = VERSION
 
     @property
+    def was_restored(self) -> bool:
+        """Whether a restore went through; only then is there evidence of anything."""
+        return self.restore_s > 0
+
+    @property
     def expected(self) -> list[tuple[str, float]]:
         """(size, seconds): the restore time to expect as the data grow, in proportion to what was measured."""
-        if not self.restore_s or not self.source_bytes:
+        if not self.was_restored or not self.source_bytes:
             return []
         return [(f"{times} x this size", round(self.restore_s * times, 1)) for times in (1, 2, 10)]
 
@@ -82,7 +87,7 @@ class Report:
                 *_section("Looks like ours and was left alone", self.left_alone),
                 f"Source   {self.source}"
                 + (f", PostgreSQL {self.server}, {_mb(self.source_bytes)}" if self.server else ""),
-                f"Where    {self.restored_on}, tools {self.tools}; evidence level {self.level}",
+                self._where(),
                 *self._content(),
                 "Seconds  " + ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items()),
                 *self._expected(),
@@ -96,6 +101,11 @@ class Report:
                 f"         {self.verdict.means}",
             ]
         )
+
+    def _where(self) -> str:
+        if not self.was_restored:
+            return f"Where    {self.restored_on}; nothing was restored"
+        return f"Where    {self.restored_on}, tools {self.tools}; evidence level {self.level}"
 
     def _expected(self) -> list[str]:
         said = [f"{time} at {size}" for size, time in self.expectations]

@@ -24,6 +24,12 @@ def refuse_anything_else(path: Path, *, with_manifest: bool = False) -> None:
         raise CouldNotRun(f"{path} has no manifest.", mend="Name a folder that manage.py backup made.")
 
 
+def refuse_a_removed_one(path: Path) -> None:
+    """Raise CouldNotRun when a backup has gone while it was read: that is no damage."""
+    if not path.exists():
+        raise CouldNotRun(f"{path} was removed meanwhile, by a rotation perhaps.", mend="Drill a newer one.")
+
+
 def newest(folder: Path) -> Path | None:
     """The newest whole backup in a folder of backups."""
     names = rotation.whole(os.listdir(folder)) if folder.is_dir() else []

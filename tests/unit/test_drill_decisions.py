@@ -150,13 +150,19 @@ def test_what_is_never_proved_is_always_said() -> None:
         ({"where": "same server"}, "server of its own"),
         ({"where": "private server"}, "machine you would really use"),
         ({"bytes": 4_000_000}, "4 MB"),
-        ({"source": None}, "anything at all"),
+        ({"compared": False}, "anything at all"),
         ({}, "1 tables without a row: public.empty"),
         *[({"source": picture(**{name: 2})}, f"2 {name}") for name in ASIDES],
     ],
 )
 def test_what_else_was_not_proved_is_computed(change: dict[str, object], word: str) -> None:
     assert word in " ".join(not_proved(replace(WHOLE, **change)))  # type: ignore[arg-type]
+
+
+def test_a_run_that_stopped_before_it_compared_does_not_sound_as_if_it_had_proved_the_rest() -> None:
+    said = " ".join(not_proved(replace(WHOLE, compared=False)))
+
+    assert "without a row" not in said and "last night's backup" not in said
 
 
 def test_a_target_of_ones_own_is_not_said_to_be_unproved() -> None:

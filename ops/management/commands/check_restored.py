@@ -37,17 +37,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--statements",
             action="store_true",
-            help="print what makes the roles and the empty database for a restore, and connect to nothing",
+            help="print what makes the roles and the empty database that DATABASE_URL names; connect to nothing",
         )
 
     def handle(self, *args: Any, backup: Path, jobs: int, no_owner: bool, **options: Any) -> None:
         watch = Watch(Bar(Console(file=sys.stderr)))
         with ending(self.stderr.write, watch):
             if options["statements"]:
-                owner = Address.of(settings.DATABASE_URL, setting="DATABASE_URL").keywords.get(
-                    "user", "companion"
-                )
-                for statement in statements(backup.absolute(), name="companion_restored", owner=owner):
+                serving = Address.of(settings.DATABASE_URL, setting="DATABASE_URL")
+                owner = serving.keywords.get("user", "companion")
+                for statement in statements(backup.absolute(), name=serving.database, owner=owner):
                     self.stdout.write(statement)
                 return
             held = hold_against(

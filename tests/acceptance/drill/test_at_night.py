@@ -48,7 +48,7 @@ def test_a_target_from_the_environment_is_named_as_what_it_is(live: Server, stat
 
     assert "DRILL_TARGET_URL is not a PostgreSQL address" in unreadable.stderr
     assert "Correct DRILL_TARGET_URL" in unreachable.stdout
-    assert "postgres at 127.0.0.1, port 1, tools" in unreachable.stdout
+    assert "postgres at 127.0.0.1, port 1; nothing was restored" in unreachable.stdout
 
 
 @pytest.mark.parametrize(

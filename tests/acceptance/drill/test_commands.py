@@ -55,6 +55,18 @@ def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Serve
     assert checked.returncode == 0 and checked.stdout.startswith("Alike: "), checked.stdout
 
 
+def test_the_statements_for_a_restore_are_for_the_database_and_the_account_in_use(
+    live: Server, state: Path
+) -> None:
+    path = manage(live, state, "backup", "--quiet").stdout.strip()
+    new = {"DATABASE_URL": "postgresql://caretaker@127.0.0.1:1/restored"}
+
+    said = manage(live, state, "check_restored", path, "--statements", **new)
+
+    assert (said.returncode, said.stderr) == (0, "")
+    assert 'CREATE DATABASE "restored" OWNER "caretaker" TEMPLATE template0 ENCODING' in said.stdout
+
+
 def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) -> None:
     done = manage(live, state, "restore_drill", "--target", live.url_of("postgres", password=SECRET))
 

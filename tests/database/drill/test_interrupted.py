@@ -110,3 +110,19 @@ def test_reports_that_cannot_be_kept_are_known_before_hours_of_work(drill: Run, 
     assert report.verdict == Verdict.COULD_NOT_RUN
     assert "No report can be kept" in report.stopped
     assert list(report.seconds) == ["preflight"]
+
+
+def test_a_backup_that_is_rotated_away_while_it_is_restored_is_not_called_different(
+    drill: Run, state: Path
+) -> None:
+    kept = Path(drill(keep_dump=True).kept_dump)
+
+    report = drill(
+        source=None,
+        archive=kept,
+        where="private server",
+        announce=lambda phase: phase == "restore" and kept.rename(state / "away"),
+    )
+
+    assert report.verdict == Verdict.COULD_NOT_RUN, report.as_text()
+    assert "was removed meanwhile" in report.stopped

@@ -49,7 +49,7 @@ def killed(server: Server, state: Path, *, where: str, phase: str) -> None:
         phase,
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == -signal.SIGKILL, (phase, done.stdout, done.stderr)
+    assert done.returncode == -signal.SIGKILL, f"{phase}: {done.stdout[-900:]} {done.stderr}"
 
 
 @pytest.fixture
