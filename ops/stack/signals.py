@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 
 class StopRequested(BaseException):
@@ -38,6 +39,25 @@ def stopping_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], Non
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """A stop signal that comes meanwhile counts right afterwards: what is begun here is finished first."""
+    came: list[int] = []
+    before: dict[int, Any] = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # One that is ignored stays so, also for whatever is started here.
+            if callable(earlier := signal.getsignal(number)):
+                before[number] = earlier
+                signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    finally:
+        for changed, earlier in before.items():
+            signal.signal(changed, earlier)
+    if came:
+        signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from ops.stack.doors import Door
 from ops.stack.errors import CannotStart
 from ops.stack.logs import open_log, tail
 from ops.stack.process import Running, group, kill
-from ops.stack.signals import woken_by_children
+from ops.stack.signals import held_back, woken_by_children
 from ops.stack.state import StateFolder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,8 +117,10 @@ class Supervisor:
         path = self.state.log(name)
         since = path.stat().st_size if path.exists() else 0
         with open_log(path) as log:
-            popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log)
-            self._enrol(name, popen, stage=1, grace_s=3)
+            # Whoever runs and is not on the roster is ended by nobody.
+            with held_back():
+                popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log)
+                self._enrol(name, popen, stage=1, grace_s=3)
             printed, _ = popen.communicate()
         self.roster.drop(name)
         if popen.returncode == CONFIGURATION_REFUSED:
@@ -186,10 +188,10 @@ class Supervisor:
         path = self.state.log(program.name)
         child.log_since = path.stat().st_size if path.exists() else 0
         handed = [] if program.door is None else [program.door.hand_over()]
-        with open_log(path) as log:
+        with open_log(path) as log, held_back():
             child.popen = self._spawn(program.command, stdout=log, stderr=log, handed=handed)
-        self._enrol(program.name, child.popen, stage=program.stage, grace_s=program.grace_s)
-        child.started, child.again_at = time.monotonic(), None
+            self._enrol(program.name, child.popen, stage=program.stage, grace_s=program.grace_s)
+            child.started, child.again_at = time.monotonic(), None
 
     def _has_ended(self, child: Child) -> None:
         assert child.popen is not None

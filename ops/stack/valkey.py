@@ -132,6 +132,8 @@ class EmbeddedValkey:
 
     def _reap(self) -> None:
         if self._child is not None:
+            # One that has not written its number down yet, or whose file is gone, has been ended by nobody.
+            self._child.kill()
             self._child.wait()
             self._child = None
 

@@ -230,6 +230,19 @@ def test_valkey_moves_when_its_port_was_taken_meanwhile(valkey: EmbeddedValkey) 
         assert client.ping()
 
 
+def test_valkey_is_ended_though_its_number_is_written_down_nowhere(
+    valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    main = valkey.running
+    process = main.process() if main else None
+    assert process is not None
+    (tmp_path / "valkey" / "valkey.pid").unlink()
+
+    valkey.stop()
+
+    assert wait_until_over([process], limit_s=0)
+
+
 def test_valkey_starts_after_a_kill(valkey: EmbeddedValkey) -> None:
     valkey.kill()
     assert valkey.running is None

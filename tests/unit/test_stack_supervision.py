@@ -13,6 +13,7 @@ import pytest
 
 from ops.stack.process import Running, end, group
 from ops.stack.roster import Entry, Roster, end_in_order, read
+from ops.stack.signals import StopRequested, stopping_on_signals
 from ops.stack.state import StateFolder
 from ops.stack.supervise import ConfigurationRefused, Program, Supervisor, pause_before_restart
 from tests.patience import wait_until
@@ -204,6 +205,30 @@ def test_a_program_that_dies_is_started_again(supervisor: Supervisor) -> None:
     child.popen.kill()
 
     look_until(supervisor, lambda: getattr(child.popen, "pid", first) != first)
+
+
+class Interrupted(Roster):
+    """A roster to which nobody is added before somebody presses Ctrl-C."""
+
+    def add(self, entry: Entry) -> None:
+        signal.raise_signal(signal.SIGINT)
+        super().add(entry)
+
+
+def test_ctrl_c_between_the_start_of_a_program_and_its_place_on_the_roster_leaves_nothing_running(
+    supervisor: Supervisor,
+) -> None:
+    supervisor.roster = Interrupted(path=supervisor.state.children)
+    with stopping_on_signals(lambda said: None), pytest.raises(StopRequested):
+        supervisor.start(program("import time; time.sleep(60)"))
+    popen = supervisor.children["p"].popen
+    assert popen is not None
+
+    began = time.monotonic()
+    supervisor.end_everything()
+
+    assert popen.returncode == -signal.SIGTERM
+    assert time.monotonic() - began < 30
 
 
 def test_one_that_dies_at_once_again_and_again_waits_longer_each_time(supervisor: Supervisor) -> None:
