@@ -10,6 +10,8 @@ from uuid import UUID
 class Shelf(StrEnum):
     """The lists that turns are looked through by."""
 
+    NOW = "now"
+    ANSWERED = "answered"
     PAUSED = "paused"
     HELD = "held"
     EXPIRED = "expired"

@@ -12,16 +12,16 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce, Now
 
 from companion.models import Attempt, Participant, Process, Spoken, Turn
-from companion.states import State
+from companion.states import LIVE, State
 from ops.desk.shapes import Entry, Page, Shelf, Story, Tried
 
 PER_PAGE = 30
 
 
 def shelf(which: Shelf, *, sites: Sequence[int], after: int | None = None, size: int = PER_PAGE) -> Page:
-    """A page of a list, for these sites: held questions oldest first, everything else newest first."""
+    """A page of a list, for these sites: what still waits for something oldest first, the rest newest first."""
     turns = _placed().filter(_ON[which], conversation__participant__site__in=sites)
-    oldest_first = which is Shelf.HELD
+    oldest_first = which in {Shelf.NOW, Shelf.HELD}
     if after is not None:
         turns = turns.filter(id__gt=after) if oldest_first else turns.filter(id__lt=after)
     rows = list(turns.order_by("id" if oldest_first else "-id")[: size + 1])
@@ -54,6 +54,8 @@ def people_named(name: str, *, site: str | None = None, number: int | None = Non
 
 _RUN_OUT = Q(state=State.PAUSED, answered_by=None, held_until__lte=Now())
 _ON = {
+    Shelf.NOW: Q(state__in=sorted(LIVE)),
+    Shelf.ANSWERED: Q(state=State.COMPLETE),
     Shelf.PAUSED: Q(state=State.PAUSED),
     Shelf.HELD: Q(state=State.PAUSED, answered_by=None, held_until__gt=Now()),
     Shelf.EXPIRED: _RUN_OUT,

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from companion.models import Turn
 from ops.models import AuditEntry, Supervision
+from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import at_the_desk, broken_turn, on_record, played_turn, run_out, sign_in
@@ -153,15 +154,53 @@ async def test_every_list_holds_what_its_name_says_in_its_own_order(
                     r'href="/ops/turns/(\d+)/"', desk.get(f"/ops/turns/?show={shelf}").text
                 )
             ]
-            for shelf in ("paused", "held", "expired", "refused", "stopped")
+            for shelf in ("now", "answered", "paused", "held", "expired", "refused", "stopped")
         }
     assert listed == {
+        "now": [],
+        "answered": [],
         "paused": [expired.pk, later.pk, held.pk],
         "held": [held.pk, later.pk],
         "expired": [expired.pk],
         "refused": [],
         "stopped": [],
     }
+
+
+async def test_an_answered_turn_is_among_the_answered_ones_and_its_page_leads_back_there(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await played_turn(service, people.rosa, rehearsal, question="How are you?")
+    theirs = await played_turn(service, people.otto, rehearsal, question="How are you?")
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        text = desk.get("/ops/turns/?show=answered").text
+        page = desk.get(f"/ops/turns/{turn.pk}/").text
+    assert f'href="/ops/turns/{turn.pk}/"' in text
+    assert f"/ops/turns/{theirs.pk}/" not in text
+    assert turn.question not in text and turn.reply not in text
+    assert 'href="/ops/turns/?show=answered">Back to the list' in page and turn.reply in page
+
+
+async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_record(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"hang": "after_words", "after": 3}, times=1)
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+            await page.say("How are you?")
+            number = (await page.until("accepted"))["turn"]
+            while len(page.words(number).split()) < 3:
+                await page.next()
+            now = desk.get("/ops/turns/?show=now").text
+            told = desk.get(f"/ops/turns/{number}/").text
+            await page.send({"type": "stop", "turn": number})
+            await page.ending()
+        later = desk.get("/ops/turns/?show=now").text
+    assert f'href="/ops/turns/{number}/"' in now and "speaking" in now
+    assert page.words(number) in told and "?show=now" in told
+    assert [entry.note for entry in on_record(rosa) if entry.what == "read_story"] == [f"turn {number}"]
+    assert f'href="/ops/turns/{number}/"' not in later
 
 
 async def test_the_answer_and_the_question_it_answered_point_at_each_other(

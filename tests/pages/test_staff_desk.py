@@ -91,7 +91,10 @@ async def test_every_page_for_staff_is_sound_in_every_look(
         await sign_in(page, people.sam(), people.password)
         for path in (
             "/ops/",
-            *(f"/ops/turns/?show={shelf}" for shelf in ("paused", "held", "expired", "stopped")),
+            *(
+                f"/ops/turns/?show={shelf}"
+                for shelf in ("now", "answered", "paused", "held", "expired", "stopped")
+            ),
         ):
             await page.goto(path)
             await is_sound(page)
