@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from ops.project.mailboxes import is_mailbox
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -138,6 +140,18 @@ class Environment:
     def names(self, name: str, default: str) -> list[str]:
         """A comma-separated list, without empty entries."""
         return [entry.strip() for entry in self.text(name, default).split(",") if entry.strip()]
+
+    def addresses(self, name: str, default: str = "") -> list[str]:
+        """As `names`, where each entry is an e-mail address."""
+        entries = self.names(name, default)
+        for place, entry in enumerate(entries, start=1):
+            if not is_mailbox(entry):
+                # Never the value: whoever mixed two settings up may have put a password here.
+                raise SettingInvalid(
+                    f"{name}: entry {place} is no e-mail address. Write each as ines@example.org, "
+                    "with a comma between two."
+                )
+        return entries
 
     def web_address(self, name: str) -> str:
         """An address that starts with https:// or http://; empty where none is set."""

@@ -26,7 +26,8 @@ try:
     COMPANION_BEHIND_PROXY = _environment.flag("COMPANION_BEHIND_PROXY")
     _secure = _environment.flag("COMPANION_SECURE_COOKIES")
     ALERT_WEBHOOK_URL = _environment.web_address("ALERT_WEBHOOK_URL")
-    ALERT_EMAIL = _environment.names("ALERT_EMAIL", "")
+    ALERT_EMAIL = _environment.addresses("ALERT_EMAIL")
+    DEFAULT_FROM_EMAIL = ",".join(_environment.addresses("ALERT_FROM", "companion@localhost"))
     _mail = _environment.mail_server("EMAIL_URL")
     if ALERT_EMAIL and _mail is None:
         raise env.SettingInvalid(
@@ -48,7 +49,6 @@ OPS_TOKEN = _environment.text("OPS_TOKEN")
 DIRECT_DATABASE_URL = _environment.text("DIRECT_DATABASE_URL", DATABASE_URL)
 DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
 
-DEFAULT_FROM_EMAIL = _environment.text("ALERT_FROM", "companion@localhost")
 EMAIL_TIMEOUT = 10
 if _mail is not None:
     EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ops.project.env import Environment, MailServer, SettingInvalid
+from ops.project.addresses import MailServer, SettingInvalid
+from ops.project.env import Environment
 
 
 def environment(**settings: str) -> Environment:
@@ -42,10 +43,28 @@ def test_an_address_of_no_mail_server_is_refused_without_saying_it(url: str) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["hooks.example.org/a-secret", "ftp://hooks.example.org/a-secret", "https:///a-secret"]
+    "url", ["hooks.example.org/a-secret", "ftp://hooks.example.org/a-secret", "https:///a-secret", "http://[::1/a-secret"]
 )
 def test_a_webhook_is_an_address_of_the_web_and_is_not_said(url: str) -> None:
     with pytest.raises(SettingInvalid, match="ALERT_WEBHOOK_URL must be") as refusal:
         environment(ALERT_WEBHOOK_URL=url).web_address("ALERT_WEBHOOK_URL")
     assert "a-secret" not in str(refusal.value)
     assert environment(ALERT_WEBHOOK_URL="https://x/y").web_address("ALERT_WEBHOOK_URL") == "https://x/y"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["ines@example.org", "Ines <ines@example.org>", "root@localhost", "ines@bücher.example, on-call@example.org"],
+)
+def test_who_gets_alerts_is_a_list_of_addresses(written: str) -> None:
+    assert environment(ALERT_EMAIL=written).addresses("ALERT_EMAIL") == written.split(", ")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["a-secret@example.org; b@example.org", "a-secret@", "a-secret", "@example.org", "a-secret b@c", "<>", "a@b@c"],
+)
+def test_what_is_no_address_is_refused_at_the_start_without_saying_it(written: str) -> None:
+    with pytest.raises(SettingInvalid, match="ALERT_EMAIL: entry 2 is no e-mail address") as refusal:
+        environment(ALERT_EMAIL=f"ines@example.org, {written}").addresses("ALERT_EMAIL")
+    assert "a-secret" not in str(refusal.value)
