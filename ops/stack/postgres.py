@@ -198,6 +198,8 @@ class EmbeddedPostgres:
 
     def _reap(self) -> None:
         if self._child is not None:
+            # One that has not written its number down yet, or whose file is gone, has been ended by nobody.
+            self._child.send_signal(SHUTDOWN_SIGNALS["immediate"])
             self._child.wait()
             self._child = None
         sockets = self._socket_folder()

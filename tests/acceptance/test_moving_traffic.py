@@ -138,6 +138,8 @@ async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
     assert (alert.about, alert.count) == ("rehearsal", 1)
 
 
+# It starts everything and a dozen commands: a machine that runs everything else as well is slow, not broken.
+@pytest.mark.timeout(600)
 def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -> None:
     with up(tmp_path / "state", "--processes", "3", port=free_ports(3)) as run:
         run.ready()

@@ -41,6 +41,8 @@ def before(
     return rehearse("--site", people.site.slug, "--address", service, environment=environment)
 
 
+# It starts everything and two commands: a machine that runs everything else as well is slow, not broken.
+@pytest.mark.timeout(600)
 def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) -> None:
     with up(tmp_path / "state") as run:
         run.ready()

@@ -4,12 +4,15 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.acceptance.running_up import Up, up
 from tests.page_socket import Page
 from tests.patience import until
 
 
+# It starts everything: a machine that runs everything else as well is slow, not broken.
+@pytest.mark.timeout(600)
 async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(tmp_path: Path) -> None:
     with up(tmp_path / "state") as serving:
         serving.ready()

@@ -140,6 +140,21 @@ def test_a_number_in_the_pid_file_that_is_now_somebody_else_does_not_stop_it(
     assert server.running.pid != os.getpid()
 
 
+def test_it_is_ended_though_its_number_is_written_down_nowhere(
+    server: EmbeddedPostgres, folder: Path
+) -> None:
+    # Into the hands of this handle, in case another has started it.
+    server.restart()
+    process = server.running.process() if server.running else None
+    assert process is not None
+    (folder / "postgres" / "data" / "postmaster.pid").unlink()
+
+    server.stop()
+
+    assert wait_until_over([process], limit_s=0)
+    assert ask(server.start(), "SELECT 1") == 1
+
+
 def test_data_of_another_version_is_refused_with_the_way_out(server: EmbeddedPostgres, folder: Path) -> None:
     server.stop()
     version = folder / "postgres" / "data" / "PG_VERSION"
