@@ -9,15 +9,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
+from ops.project import addresses
+from ops.project.addresses import MailServer, SettingInvalid
 from ops.project.mailboxes import is_mailbox
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-class SettingInvalid(Exception):
-    """A setting makes no sense. The text names the setting, what is wrong and the mend."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,21 +57,6 @@ FLAGS = ("COMPANION_SECURE_COOKIES", "COMPANION_BEHIND_PROXY")
 KNOWN = frozenset(NUMBERS) | frozenset(PATHS) | frozenset(TEXTS) | frozenset(LISTS) | frozenset(FLAGS)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MailServer:
-    """Where e-mail is handed over."""
-
-    host: str
-    port: int
-    user: str = ""
-    password: str = ""
-    starttls: bool = False
-    tls: bool = False
-
-
-MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
-
-
 class Environment:
     """The settings of this process, read from `environ` and then from a running `scripts/up`."""
 
@@ -89,7 +72,10 @@ class Environment:
                 f"{unknown[0]} is not a setting of this service. Remove it, or correct its name. "
                 f"Known: {', '.join(sorted(name for name in KNOWN if name.startswith('COMPANION_')))}."
             )
-        self.state_dir = Path(environ.get("COMPANION_STATE_DIR") or ROOT / "var").resolve()
+        try:
+            self.state_dir = Path(environ.get("COMPANION_STATE_DIR") or ROOT / "var").resolve()
+        except (OSError, RuntimeError):
+            raise SettingInvalid("COMPANION_STATE_DIR names a folder whose links lead in a circle.") from None
         self._running = self._read_running()
 
     def _read_running(self) -> Mapping[str, str]:
@@ -106,22 +92,30 @@ class Environment:
         path = self._environ.get(f"{name}_FILE") or self._running.get(f"{name}_FILE")
         if path:
             try:
-                return Path(path).read_text().strip()
-            except OSError as error:
+                return Path(path).read_text(encoding="utf-8").strip()
+            except (OSError, ValueError) as error:
+                why = error.strerror if isinstance(error, OSError) else "it is not text"
                 raise SettingInvalid(
-                    f"{name}_FILE points at {path}, which cannot be read: {error.strerror}."
+                    f"{name}_FILE points at {path}, which cannot be read: {why}. "
+                    "Give this account that file to read, or name another."
                 ) from None
         return self._running.get(name, default)
 
     def need(self, name: str) -> str:
         """As `text`, refusing an empty value."""
         value = self.text(name)
-        if not value:
+        if value:
+            return value
+        if self._running:
+            # What stood in its environment is a secret, and is written into no file.
             raise SettingInvalid(
-                f"{name} is not set, and no running scripts/up was found under {self.state_dir}. "
-                f"Start scripts/up, or set {name}."
+                f"{name} is not set. A scripts/up runs from {self.state_dir}; its {name} came from its "
+                f"environment. Set it here too, or keep it in a file and name that as {name}_FILE for both."
             )
-        return value
+        raise SettingInvalid(
+            f"{name} is not set, and no running scripts/up was found under {self.state_dir}. "
+            f"Start scripts/up, name its folder with COMPANION_STATE_DIR, or set {name}."
+        )
 
     def number(self, name: str) -> int:
         """The whole number `name` within its bounds."""
@@ -153,37 +147,37 @@ class Environment:
                 )
         return entries
 
-    def web_address(self, name: str) -> str:
+    def database(self) -> dict[str, Any]:
+        """The database in use, as Django names it."""
+        return addresses.database("DATABASE_URL", self.need("DATABASE_URL"))
+
+    def direct_database(self, usual: str) -> str:
+        """Where backup and drill connect; `usual` unless it is set."""
+        name = "DIRECT_DATABASE_URL"
+        # Whoever names another database in this shell means that one, whatever runs on this machine.
+        if self._is_set_here("DATABASE_URL") and not self._is_set_here(name):
+            return usual
+        return addresses.postgres(name, self.text(name, usual))
+
+    def queue(self, name: str, default: str) -> str:
+        """The address of a Valkey or Redis."""
+        return addresses.queue(name, self.text(name, default))
+
+    def origins(self, name: str) -> list[str]:
+        """Exact origins, comma-separated."""
+        return [addresses.origin(name, one) for one in self.names(name, "")]
+
+    def web_address(self, name: str, default: str = "") -> str:
         """An address that starts with https:// or http://; empty where none is set."""
-        raw = self.text(name)
-        if raw and (urlsplit(raw).scheme not in ("http", "https") or not urlsplit(raw).hostname):
-            # Never the value: the address of a webhook is its secret.
-            raise SettingInvalid(f"{name} must be an address that starts with https:// or http://.")
-        return raw
+        return addresses.web(name, self.text(name, default))
 
     def mail_server(self, name: str) -> MailServer | None:
         """A mail server, as smtp://, smtp+tls:// (STARTTLS) or smtps:// with user and password if it wants them."""
         raw = self.text(name)
-        if not raw:
-            return None
-        parts = urlsplit(raw)
-        try:
-            port = parts.port or MAIL_PORTS[parts.scheme]
-        except (ValueError, KeyError):
-            port = 0
-        if not port or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise SettingInvalid(
-                f"{name} must look like smtp+tls://user:password@mail.example.org:587. "
-                "It begins with smtp://, smtp+tls:// or smtps://."
-            )
-        return MailServer(
-            host=parts.hostname,
-            port=port,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
-            starttls=parts.scheme == "smtp+tls",
-            tls=parts.scheme == "smtps",
-        )
+        return addresses.mail_server(name, raw) if raw else None
+
+    def _is_set_here(self, name: str) -> bool:
+        return bool(self._environ.get(name) or self._environ.get(f"{name}_FILE"))
 
     def flag(self, name: str) -> bool:
         """True or false, written 1/0, true/false, yes/no or on/off."""
@@ -193,6 +187,13 @@ class Environment:
         if raw in {"0", "false", "no", "off"}:
             return False
         raise SettingInvalid(f"{name} must be yes or no; it is {raw!r}.")
+
+
+def _folder(raw: str) -> Path:
+    try:
+        return Path(raw).resolve()
+    except (OSError, RuntimeError):
+        raise SettingInvalid(f"COMPANION_STATE_DIR names {raw}, whose links lead in a circle.") from None
 
 
 def read() -> Environment:

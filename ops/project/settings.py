@@ -3,16 +3,25 @@
 import sys
 from pathlib import Path
 
-import dj_database_url
 from csp.constants import NONE, SELF
 
 from ops.project import env
+from ops.project.addresses import SettingInvalid
 
 try:
     _environment = env.read()
     SECRET_KEY = _environment.need("SECRET_KEY")
     DATABASE_URL = _environment.need("DATABASE_URL")
-    VALKEY_URL = _environment.text("VALKEY_URL", "redis://127.0.0.1:6379/0")
+    _database = _environment.database()
+    DIRECT_DATABASE_URL = _environment.direct_database(DATABASE_URL)
+    DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
+    VALKEY_URL = _environment.queue("VALKEY_URL", "redis://127.0.0.1:6379/0")
+    REHEARSAL_URL = _environment.web_address("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
+    ALLOWED_HOSTS = _environment.names("ALLOWED_HOSTS", "127.0.0.1,localhost")
+    TRUSTED_ORIGINS = _environment.origins("TRUSTED_ORIGINS")
+    OPS_TOKEN = _environment.text("OPS_TOKEN")
+    _persona = _environment.text("COMPANION_PERSONA")
+    COMPANION_ROUTING = _environment.text("COMPANION_ROUTING")
     COMPANION_CEILING = _environment.number("COMPANION_CEILING")
     COMPANION_WAIT_CEILING_S = _environment.number("COMPANION_WAIT_CEILING_S")
     COMPANION_HOLD_S = _environment.number("COMPANION_HOLD_S")
@@ -30,24 +39,15 @@ try:
     DEFAULT_FROM_EMAIL = ",".join(_environment.addresses("ALERT_FROM", "companion@localhost"))
     _mail = _environment.mail_server("EMAIL_URL")
     if ALERT_EMAIL and _mail is None:
-        raise env.SettingInvalid(
-            "ALERT_EMAIL is set, but nothing says by which server. Set EMAIL_URL as well."
-        )
-except env.SettingInvalid as refusal:
+        raise SettingInvalid("ALERT_EMAIL is set, but nothing says by which server. Set EMAIL_URL as well.")
+except SettingInvalid as refusal:
     # A sentence, not a stack trace: whoever starts this at night must see the mend at once.
     sys.stderr.write(f"settings: {refusal}\n")
     raise SystemExit(78) from None
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 COMPANION_STATE_DIR = _environment.state_dir
-COMPANION_PERSONA = Path(
-    _environment.text("COMPANION_PERSONA") or BASE_DIR / "personas" / "files" / "robin.toml"
-)
-COMPANION_ROUTING = _environment.text("COMPANION_ROUTING")
-REHEARSAL_URL = _environment.text("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
-OPS_TOKEN = _environment.text("OPS_TOKEN")
-DIRECT_DATABASE_URL = _environment.text("DIRECT_DATABASE_URL", DATABASE_URL)
-DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
+COMPANION_PERSONA = Path(_persona or BASE_DIR / "personas" / "files" / "robin.toml")
 
 EMAIL_TIMEOUT = 10
 if _mail is not None:
@@ -56,8 +56,6 @@ if _mail is not None:
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
 
 DEBUG = False
-ALLOWED_HOSTS = _environment.names("ALLOWED_HOSTS", "127.0.0.1,localhost")
-TRUSTED_ORIGINS = _environment.names("TRUSTED_ORIGINS", "")
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 
 INSTALLED_APPS = [
@@ -103,7 +101,7 @@ TEMPLATES = [
 
 # Pages take their connections from Django's own pool; turns and sockets never use the ORM at all.
 # Each is asked whether it still lives before it is used, so a database that restarted costs no page an error.
-DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0, conn_health_checks=True)}
+DATABASES = {"default": _database | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}}
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
