@@ -1,11 +1,16 @@
 """The record of who read and did what. A reading is written before anything is shown."""
 
+import os
+import pwd
+
 from ops.models import AuditEntry
 
 READ_STORY = "read_story"
 READ_TRANSCRIPT = "read_transcript"
 SELECTED_PRESET = "selected_preset"
 SAW_ALERT = "saw_alert"
+SET_CEILING = "set_ceiling"
+SIGNED_IN = "signed_in"
 
 
 def record(what: str, *, who: str, about: int | None = None, note: str = "") -> None:
@@ -14,3 +19,16 @@ def record(what: str, *, who: str, about: int | None = None, note: str = "") -> 
     `note` holds ids, counts and codes only.
     """
     AuditEntry.objects.create(who=who[:150], what=what, about=about, note=note[:200])
+
+
+def by_command(note: str = "") -> str:
+    """A note that says it was typed, and in which account: a name that is given with --by is only said."""
+    return ", ".join(part for part in (note, f"command, account {this_account()}") if part)
+
+
+def this_account() -> str:
+    """The name of the account this runs as, or its number where it has none."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -54,6 +54,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         end_visit(self.request)
+        audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
         return super().form_valid(form)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:

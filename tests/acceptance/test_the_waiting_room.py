@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from companion.models import Attempt, Ceiling, Spoken, Turn
+from tests.ceilings import forget_ceilings
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, Person, finish_visit, in_database
@@ -25,7 +26,7 @@ def ceiling(database: object) -> Iterator[Callable[[int], None]]:
         in_database(lambda: Ceiling.objects.create(value=value, by="Ines", reason="a test"))
 
     yield set_it
-    in_database(lambda: Ceiling.objects.all().delete())
+    forget_ceilings()
 
 
 @asynccontextmanager

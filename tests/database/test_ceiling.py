@@ -2,14 +2,20 @@
 
 import io
 import json
+import os
+import pwd
 from collections.abc import Iterator
 
 import httpx
+import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from companion.models import Ceiling
+from ops.models import AuditEntry
 from ops.status import ceiling_in_force
+from tests.ceilings import forget_ceilings
 from tests.people import in_database
 from tests.processes import Web
 from tests.staff import BEARER, figures
@@ -17,9 +23,9 @@ from tests.staff import BEARER, figures
 
 @pytest.fixture(autouse=True)
 def _nobody_else_is_held_to_it(database: object) -> Iterator[None]:
-    in_database(lambda: Ceiling.objects.all().delete())
+    forget_ceilings()
     yield
-    in_database(lambda: Ceiling.objects.all().delete())
+    forget_ceilings()
 
 
 def ceiling(*arguments: str) -> str:
@@ -40,6 +46,33 @@ def test_a_new_ceiling_stands_on_record_with_who_and_why() -> None:
     assert "12, set by Ines: A group session at Willow House" in said
     assert "Turns in flight at once: 6 (set by operators)" in said
     assert [row.value for row in in_database(lambda: list(Ceiling.objects.order_by("id")))] == [12, 6]
+
+
+def test_setting_it_is_in_the_audit_record_too_with_the_account_it_was_typed_in() -> None:
+    ceiling("12", "--by", "Ines", "--reason", "A test")
+
+    last = in_database(lambda: AuditEntry.objects.order_by("-id").first())
+    account = pwd.getpwuid(os.getuid()).pw_name
+    assert last is not None
+    assert (last.who, last.what, last.note) == (
+        "Ines",
+        "set_ceiling",
+        f"ceiling 12, command, account {account}",
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE companion_ceiling SET value = 9", "DELETE FROM companion_ceiling", "TRUNCATE companion_ceiling"],
+)
+def test_the_database_refuses_to_change_a_ceiling_that_was_set(change: str) -> None:
+    ceiling("12", "--by", "Ines", "--reason", "A test")
+    with (
+        psycopg.connect(settings.DATABASE_URL) as connection,
+        pytest.raises(psycopg.Error, match="append-only"),
+    ):
+        connection.execute(change)
+    assert [row.value for row in in_database(lambda: list(Ceiling.objects.all()))] == [12]
 
 
 def test_programs_read_it_as_json() -> None:

@@ -108,6 +108,16 @@ async def test_access_that_is_withdrawn_ends_with_the_next_request(
         assert desk.get("/ops/").status_code == 302
 
 
+def test_signing_in_is_on_record_and_a_wrong_password_is_not(service: Web, people: People) -> None:
+    sam = people.sam()
+    with httpx.Client(base_url=service.url, trust_env=False) as desk:
+        desk.get("/staff/sign-in/")
+        sign_in(desk, sam.get_username(), "wrong")
+        sign_in(desk, sam.get_username(), people.password)
+    rows = in_database(lambda: list(AuditEntry.objects.filter(who=sam.get_username())))
+    assert [(row.what, row.about, row.note) for row in rows] == [("signed_in", None, "")]
+
+
 async def test_an_operator_sees_the_people_of_every_site(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:

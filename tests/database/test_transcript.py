@@ -141,16 +141,17 @@ async def test_words_of_a_reply_that_is_still_being_said_are_there_too(
         await page.ending()
 
 
-async def test_reading_is_on_record_with_who_read_it(
+async def test_reading_is_on_record_with_who_read_it_and_the_account_it_was_typed_in(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
     await broken_turn(service, rosa, rehearsal)
     turns_of(rosa)
     turns_of(rosa, "--by", "Ines")
+    account = pwd.getpwuid(os.getuid()).pw_name
     assert [(entry.who, entry.what, entry.note) for entry in on_record(rosa)] == [
-        (pwd.getpwuid(os.getuid()).pw_name, "read_transcript", "command, 1 turns"),
-        ("Ines", "read_transcript", "command, 1 turns"),
+        (account, "read_transcript", f"1 turns, command, account {account}"),
+        ("Ines", "read_transcript", f"1 turns, command, account {account}"),
     ]
 
 

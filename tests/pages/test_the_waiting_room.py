@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import expect
 
-from companion.models import Ceiling
+from tests.ceilings import ceiling_of
 from tests.page_socket import Page as Socket
 from tests.pages.conftest import OpenRoom
-from tests.people import People, in_database
+from tests.people import People
 from tests.processes import Rehearsal, Web
 
 QUEUED = "Lots of people are talking to me right now. I will come to you in a moment."
@@ -21,9 +21,8 @@ SLOW = {"pace_ms": 20, "words": 2_000}
 @pytest.fixture(autouse=True)
 def one_at_a_time(service: Web) -> Iterator[None]:
     """One may speak; the rest wait."""
-    row = in_database(lambda: Ceiling.objects.create(value=1, by="Ines", reason="a test"))
-    yield
-    in_database(row.delete)
+    with ceiling_of(1):
+        yield
 
 
 @asynccontextmanager

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from companion.models import Ceiling
+from tests.ceilings import ceiling_of
 from tests.chains import lane_text
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, in_database
+from tests.people import People
 from tests.processes import Rehearsal, Web
 
 CHAIN = '[presets.normal]\nchain = ["head", "second"]\n'
@@ -111,15 +111,12 @@ async def test_a_lowered_ceiling_cuts_nobody_off_and_holds_for_whoever_comes_nex
     rehearsal.will({"pace_ms": 25, "words": 60})
     first = [asyncio.create_task(whole_turn(web, people, f"P{n}")) for n in range(3)]
     await until(lambda: rehearsal.gauge()["in_flight"] == 3)
-    row = in_database(lambda: Ceiling.objects.create(value=1, by="Ines", reason="a test"))
-    try:
+    with ceiling_of(1):
         later = [asyncio.create_task(whole_turn(web, people, f"L{n}")) for n in range(3)]
         assert await asyncio.gather(*first) == ["complete"] * 3
         rehearsal.clear()
         assert await asyncio.gather(*later) == ["complete"] * 3
         assert rehearsal.gauge()["max_in_flight"] == 1
-    finally:
-        in_database(row.delete)
 
 
 async def test_one_visit_has_only_so_many_pages_open_and_the_next_is_told_so(

@@ -6,8 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from companion.models import Ceiling
+from ops.desk import audit
 
 LOWEST, HIGHEST = 1, 10_000
 LOOK_BACK = 5
@@ -60,4 +62,6 @@ def _set(value: int, *, by: str, reason: str) -> None:
     if len(by) > 100 or len(reason) > 200:
         raise CommandError("Keep --by within 100 characters and --reason within 200.")
     # No bell: the gate of every process reads the last row whenever it runs, once a second at least.
-    Ceiling.objects.create(value=value, by=by, reason=reason)
+    with transaction.atomic():
+        Ceiling.objects.create(value=value, by=by, reason=reason)
+        audit.record(audit.SET_CEILING, who=by, note=audit.by_command(f"ceiling {value}"))

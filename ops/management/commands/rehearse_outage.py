@@ -21,7 +21,6 @@ from companion.access import card_of, person_named, welcome
 from companion.models import Participant, Site
 from ops.desk import audit
 from ops.desk.stories import stories_of
-from ops.management.commands.transcript import this_account
 from ops.outage.errors import CannotPlay, StoryBroke
 from ops.outage.play import Play, Promise
 from ops.outage.provider import RehearsalProvider, addresses
@@ -53,7 +52,8 @@ class Command(BaseCommand):
         try:
             service = address.rstrip("/") if address else _address_of_up(settings.COMPANION_STATE_DIR)
             person = _participant(site)
-            audit.record(audit.READ_TRANSCRIPT, who=this_account(), about=person.pk, note="rehearse_outage")
+            note = audit.by_command("rehearse_outage")
+            audit.record(audit.READ_TRANSCRIPT, who=audit.this_account(), about=person.pk, note=note)
             promises = asyncio.run(_play(stage, service, person))
         except CannotPlay as refusal:
             raise CommandError(str(refusal), returncode=NOT_PLAYED) from None

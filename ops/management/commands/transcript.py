@@ -1,8 +1,6 @@
 """`manage.py transcript NAME [--json]`: every turn of a participant, half answers whole. Reading is on record."""
 
 import json
-import os
-import pwd
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
@@ -30,17 +28,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--number", type=int, help="the participant's number, where even the site is the same"
         )
-        parser.add_argument(
-            "--by", metavar="WHO", help="who reads it, for the record (default: this account)"
-        )
+        parser.add_argument("--by", metavar="WHO", help="who reads it; the record names this account as well")
 
     def handle(
         self, *args: Any, name: str, site: str | None, number: int | None, by: str | None, **options: Any
     ) -> None:
         person = only(people_named(name, site=site, number=number), name=name)
         stories = stories_of(person.pk)
-        note = f"command, {len(stories)} turns"
-        audit.record(audit.READ_TRANSCRIPT, who=by or this_account(), about=person.pk, note=note)
+        note = audit.by_command(f"{len(stories)} turns")
+        audit.record(audit.READ_TRANSCRIPT, who=by or audit.this_account(), about=person.pk, note=note)
         self.stdout.write(_document(person, stories) if options["json"] else _text(person, stories))
 
 
@@ -54,14 +50,6 @@ def only(people: Sequence[Participant], *, name: str) -> Participant:
             f"There are {len(people)} participants named {name}: {listed}. Say which one with --site or --number."
         )
     return people[0]
-
-
-def this_account() -> str:
-    """The name of the account this runs as, or its number where it has none."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"account {os.getuid()}"
 
 
 def _document(person: Participant, stories: list[Story]) -> str:
