@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -26,6 +27,17 @@ class Kind(StrEnum):
     INVALID_DOCUMENT = "invalid_document"
     PERSONA_CHANGED = "persona_changed"
     RESTORE_UNPROVED = "restore_unproved"
+
+
+DAILY = timedelta(hours=23)
+"""An open alert that comes again after so long goes out again. Less than a day: what is raised daily is sent daily."""
+OFTENER = timedelta(hours=6)
+_OFTENER = frozenset({Kind.MISCONFIGURED, Kind.QUOTA, Kind.ALL_LANES_OPEN})
+
+
+def again_after(kind: Kind) -> timedelta:
+    """How long after it went out an open alert goes out again, if it comes again."""
+    return OFTENER if kind in _OFTENER else DAILY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,8 @@
 """Alerts that leave the house: by e-mail, by webhook. Each goes out once by each way; what fails is tried again.
 
+What comes again long after it went out, and nobody has said that they have seen it, goes out again: see
+`statements.COMES_AGAIN`.
+
 A row is claimed before it is sent, so two workers do not send the same one. A worker that dies in between sends it
 again: twice is better than never.
 """
@@ -10,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import httpx
+from celery.exceptions import SoftTimeLimitExceeded
 from django.core.mail import EmailMessage
 from django.db import connection
 
@@ -22,14 +26,14 @@ log = logging.getLogger(__name__)
 AT_ONCE = 20
 WEBHOOK_WITHIN_S = 5.0
 
-# At first after half a minute, in the end every hour; after a day it is left to the page.
+# At first after half a minute, in the end every hour; what has not come again for a day is left to the page.
 CLAIM = """
 UPDATE ops_alert SET sendings = sendings + 1,
        send_at = clock_timestamp() + least(interval '1 hour', interval '30 seconds' * power(2, least(sendings, 10)))
 WHERE id IN (
     SELECT id FROM ops_alert
     WHERE acknowledged_at IS NULL AND send_at <= clock_timestamp() AND NOT sent_by @> %(ways)s::varchar[]
-      AND first_at > clock_timestamp() - interval '1 day'
+      AND last_at > clock_timestamp() - interval '1 day'
     ORDER BY id LIMIT %(at_once)s FOR UPDATE SKIP LOCKED
 )
 RETURNING id
@@ -69,7 +73,7 @@ class ByEmail:
                 still(alert.says),
                 alert.do,
                 "",
-                f"First at {clock(alert.first_at)}, seen {alert.count} times so far.",
+                f"First at {clock(alert.first_at)}, last at {clock(alert.last_at)}, {alert.count} times so far.",
                 f"Runbook: {alert.runbook}",
                 f"Where to look, and to say that it has been seen: {self._desk}",
             ]
@@ -108,6 +112,7 @@ class ByWebhook:
             "do": alert.do,
             "runbook": alert.runbook,
             "first_at": alert.first_at.isoformat(),
+            "last_at": alert.last_at.isoformat(),
             "count": alert.count,
         }
 
@@ -130,8 +135,13 @@ def send_due(ways: Sequence[Way]) -> int:
 def _went_out(row: Alert, way: Way) -> bool:
     try:
         way.send(told(row))
-    except NotSent as failure:
-        log.warning("alerts.not_sent alert=%d way=%s cause=%s", row.pk, way.name, failure)
+    except SoftTimeLimitExceeded:
+        # The job's own time is up. What it has claimed is tried again.
+        raise
+    except Exception as failure:
+        # Whatever is wrong with one way or one alert, the others go out. The texts of foreign errors hold addresses.
+        cause = failure if isinstance(failure, NotSent) else type(failure).__name__
+        log.warning("alerts.not_sent alert=%d way=%s cause=%s", row.pk, way.name, cause)
         return False
     with connection.cursor() as cursor:
         cursor.execute(SENT, [way.name, row.pk, way.name])

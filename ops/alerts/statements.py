@@ -4,15 +4,25 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import DAILY, Kind, again_after
 from routing.lanes import NORMAL
 from routing.selection import ALERT_AFTER, LATELY
 
-RAISE = """
-INSERT INTO ops_alert AS a (kind, about, count) VALUES (%(kind)s::text, %(about)s::text, %(times)s::int)
+# An open alert that comes again is the same row. It goes out anew if it last went out long ago: `send_at` lies at
+# most an hour after the last sending.
+COMES_AGAIN = """
 ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
-DO UPDATE SET count = a.count + excluded.count, last_at = clock_timestamp()
+DO UPDATE SET count = a.count + excluded.count, last_at = clock_timestamp(),
+    sent_by = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN '{}' ELSE a.sent_by END,
+    sendings = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN 0 ELSE a.sendings END,
+    send_at = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval
+              THEN clock_timestamp() ELSE a.send_at END
 """
+
+RAISE = (
+    "INSERT INTO ops_alert AS a (kind, about, count) VALUES (%(kind)s::text, %(about)s::text, %(times)s::int)"
+    + COMES_AGAIN
+)
 
 # Since the first selection after the last `normal`: extending a pin does not begin its hour anew. Told once.
 PIN_IS_LONG = """
@@ -30,33 +40,39 @@ ON CONFLICT DO NOTHING
 """
 
 # Where there has been none yet, the first processes get an hour's time. Told once a day, as long as it is so.
-DRILL_IS_OVERDUE = """
-INSERT INTO ops_alert (kind, about)
+DRILL_IS_OVERDUE = (
+    """
+INSERT INTO ops_alert AS a (kind, about)
 SELECT %(drill_overdue)s::text, 'the fallback drill'
 WHERE coalesce((SELECT max(at) FROM ops_laneprobe WHERE how = 'drill') + %(lately)s::interval,
                (SELECT min(started_at) FROM companion_process) + %(first_drill)s::interval) < clock_timestamp()
   AND NOT EXISTS (SELECT 1 FROM ops_alert WHERE kind = %(drill_overdue)s::text
                   AND last_at > clock_timestamp() - %(lately)s::interval)
-ON CONFLICT DO NOTHING
 """
+    + COMES_AGAIN
+)
 
-# Against the last turn: whoever answered it had another file. Told once for each step from one to another.
-PERSONA_IS_ANOTHER = """
+# Against the last turn: whoever answered it had another file. Told once for each time that this step is taken, and at
+# most once an hour: while two releases run side by side, each finds the other's turns.
+PERSONA_IS_ANOTHER = (
+    """
 WITH step AS (
-    SELECT persona_version || ' to ' || %(persona)s::text AS about
-    FROM (SELECT persona_version FROM companion_turn ORDER BY id DESC LIMIT 1) last
+    SELECT persona_version || ' to ' || %(persona)s::text AS about, created_at
+    FROM (SELECT persona_version, created_at FROM companion_turn ORDER BY id DESC LIMIT 1) last
     WHERE persona_version <> %(persona)s::text
 )
-INSERT INTO ops_alert (kind, about)
+INSERT INTO ops_alert AS a (kind, about)
 SELECT %(persona_changed)s::text, about FROM step
-WHERE NOT EXISTS (SELECT 1 FROM ops_alert a WHERE a.kind = %(persona_changed)s::text AND a.about = step.about)
-ON CONFLICT DO NOTHING
+WHERE NOT EXISTS (SELECT 1 FROM ops_alert told WHERE told.kind = %(persona_changed)s::text AND told.about = step.about
+                  AND told.last_at > least(step.created_at, clock_timestamp() - interval '1 hour'))
 """
+    + COMES_AGAIN
+)
 
 
-def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, str | int]:
+def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, str | int | timedelta]:
     """What RAISE takes."""
-    return {"kind": kind.value, "about": about[:100], "times": times}
+    return {"kind": kind.value, "about": about[:100], "times": times, "again_after": again_after(kind)}
 
 
 def watching(persona_version: str = "") -> Mapping[str, Any]:
@@ -67,5 +83,6 @@ def watching(persona_version: str = "") -> Mapping[str, Any]:
         "lately": LATELY,
         "first_drill": timedelta(hours=1),
         "persona": persona_version,
+        "again_after": DAILY,
         **{kind.value: kind.value for kind in (Kind.PIN_LONG, Kind.DRILL_OVERDUE, Kind.PERSONA_CHANGED)},
     }

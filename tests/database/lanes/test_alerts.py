@@ -248,6 +248,41 @@ async def test_a_character_that_is_not_the_one_of_the_last_turn_is_told_of_once(
     assert alerts(Kind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)]
 
 
+async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_once_more(
+    pool: Pool, people: People
+) -> None:
+    rosa = people.rosa
+    in_database(lambda: _ended_turn(rosa.conversation, persona="aaaa"))
+    await look(pool, persona="bbbb")
+    long_ago = timezone.now() - timedelta(days=40)
+    (first,) = shown(Kind.PERSONA_CHANGED)
+    in_database(lambda: acknowledge(first.id, by="ines", at=long_ago))
+    in_database(lambda: Alert.objects.filter(id=first.id).update(first_at=long_ago, last_at=long_ago))
+    for persona in ("bbbb", "aaaa"):
+        in_database(lambda persona=persona: _ended_turn(rosa.conversation, persona=persona))  # type: ignore[misc]
+
+    for _ in range(3):
+        await look(pool, persona="bbbb")
+    assert alerts(Kind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)] * 2
+
+
+async def test_an_overdue_drill_is_told_of_again_after_a_day_though_nobody_has_seen_it(
+    pool: Pool, _no_probes: None
+) -> None:
+    in_database(lambda: keep([answer(ok=True, at=timezone.now() - timedelta(hours=50))]))
+    await look(pool)
+    in_database(
+        lambda: Alert.objects.update(
+            last_at=timezone.now() - timedelta(hours=25),
+            sent_by=["email"],
+            send_at=timezone.now() - timedelta(hours=25),
+        )
+    )
+    await look(pool)
+    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 2)]
+    assert in_database(lambda: Alert.objects.get(kind=Kind.DRILL_OVERDUE).sent_by) == []
+
+
 def _ended_turn(conversation: Conversation, *, persona: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(

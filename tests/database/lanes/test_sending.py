@@ -131,11 +131,56 @@ def test_a_mail_server_that_refuses_or_is_away_is_tried_again(letters: Mailbox) 
     assert send(way) == 1
 
 
+@pytest.mark.parametrize("bad", ["ops@example.org; boss@example.org", "ops@", "ops"])
+def test_an_address_that_is_none_stops_neither_the_webhook_nor_the_next_alert(
+    letters: Mailbox, posts: Hook, bad: str
+) -> None:
+    raised()
+    raised(Kind.MISCONFIGURED)
+    letters.answers = b"550 no such person"
+    assert send(ByEmail([bad], desk=DESK), by_webhook(posts)) == 2
+    assert [post["kind"] for post in posts.posts] == ["quota", "misconfigured"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "quiet_h"),
+    [(Kind.MISCONFIGURED, 6), (Kind.QUOTA, 6), (Kind.ALL_LANES_OPEN, 6), (Kind.DRILL_FAILED, 24)],
+)
+def test_what_comes_again_after_a_quiet_time_goes_out_again_though_nobody_has_seen_it(
+    posts: Hook, kind: Kind, quiet_h: int
+) -> None:
+    alert = raised(kind)
+    assert send(by_webhook(posts)) == 1
+
+    sent_ago(alert, timedelta(hours=quiet_h - 2))
+    assert raised(kind) == alert
+    assert send(by_webhook(posts)) == 0, "it has gone out lately"
+
+    sent_ago(alert, timedelta(hours=quiet_h, minutes=1))
+    assert raised(kind) == alert
+    assert send(by_webhook(posts)) == 1
+    assert [post["count"] for post in posts.posts] == [1, 3]
+
+
+def test_what_is_raised_once_a_day_is_sent_once_a_day(posts: Hook) -> None:
+    for day in range(3):
+        alert = raised(Kind.RESTORE_UNPROVED, "no drill has proved it yet")
+        assert send(by_webhook(posts)) == 1, day
+        assert send(by_webhook(posts)) == 0
+        sent_ago(alert, timedelta(days=1) - timedelta(seconds=50))
+
+
+def sent_ago(alert: int, length: timedelta) -> None:
+    """As if it had come and gone out so long ago."""
+    then = timezone.now() - length
+    in_database(lambda: Alert.objects.filter(id=alert).update(first_at=then, last_at=then, send_at=then))
+
+
 def test_what_somebody_has_seen_already_or_is_a_day_old_is_not_sent(posts: Hook) -> None:
     alert = raised()
     in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
     old = raised(Kind.MISCONFIGURED)
-    in_database(lambda: Alert.objects.filter(id=old).update(first_at=timezone.now() - timedelta(days=2)))
+    sent_ago(old, timedelta(days=2))
     assert send(by_webhook(posts)) == 0
     assert posts.posts == []
 
