@@ -15,14 +15,16 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.timezone import now
 
-from ops import pins
+from ops import pins, selecting
 from ops.alerts.kinds import Kind
-from ops.alerts.rows import raise_alert
+from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, watching
 from ops.drill import records
 from ops.management.commands.card import first_origin
 from ops.models import LaneProbe
+from routing import selection
+from routing.lanes import NORMAL
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,15 @@ def ask_for_restore_drill() -> None:
     if reason := records.unproved(settings.COMPANION_STATE_DIR, now()):
         raise_alert(Kind.RESTORE_UNPROVED, reason)
         log.warning("jobs.restore_unproved")
+
+
+@shared_task(name="ops.close_alerts")
+def close_alerts() -> None:
+    """Close alerts whose cause is over: a backup has been proved, another chain is no longer in force."""
+    close(Kind.RESTORE_UNPROVED, but=records.unproved(settings.COMPANION_STATE_DIR, now()) or "")
+    newest = selecting.newest()
+    if selection.effective(newest, now()) == NORMAL:
+        close(Kind.PIN_LONG)
 
 
 @shared_task(name="ops.clear_sessions")

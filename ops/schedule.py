@@ -33,5 +33,10 @@ beat_schedule = {
     # Looks whether a drill is due. It is one every six hours, and the first a few minutes after the first start.
     "ask every lane": {"task": "ops.fallback_drill", "schedule": 300.0, "options": {"expires": 300}},
     "watch the lanes": {"task": "ops.watch_lanes", "schedule": 60.0, "options": {"expires": 60}},
+    "close alerts whose cause is over": {
+        "task": "ops.close_alerts",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
 }

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.db.models.functions import Now
 
 from ops.alerts.kinds import MEANINGS, Kind
 from ops.alerts.statements import RAISE, facts
 from ops.models import Alert
+
+BY_ITSELF = "the service"
+"""Stands where the name of an operator would, for alerts whose cause is over."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +32,19 @@ def raise_alert(kind: Kind, about: str) -> None:
     """Tell operators. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(RAISE, facts(kind, about))
+
+
+def close(kind: Kind, about: str | None = None, *, before: datetime | None = None, but: str = "") -> None:
+    """The cause is over: close what is open of this kind, and about this if it is named.
+
+    `before`: only what last came before that moment. `but`: not what is about this.
+    """
+    gone = Alert.objects.filter(kind=kind, acknowledged_at=None).exclude(about=but[:100])
+    if about is not None:
+        gone = gone.filter(about=about[:100])
+    if before is not None:
+        gone = gone.filter(last_at__lt=before)
+    gone.update(acknowledged_at=Now(), acknowledged_by=BY_ITSELF)
 
 
 def open_alerts() -> list[Told]:

@@ -70,7 +70,7 @@ WHERE NOT EXISTS (SELECT 1 FROM ops_alert told WHERE told.kind = %(persona_chang
 )
 
 
-def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, str | int | timedelta]:
+def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, Any]:
     """What RAISE takes."""
     return {"kind": kind.value, "about": about[:100], "times": times, "again_after": again_after(kind)}
 

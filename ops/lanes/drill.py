@@ -18,6 +18,8 @@ from routing.errors import FailureClass
 from routing.lanes import NORMAL, Routing
 
 QUESTION = "Good day. This is a test, and nobody is waiting. Please say in one short sentence that you can be reached."
+AT_MOST_S = 80.0
+"""For each of its two rounds, however long a turn may take: the worker ends a job after 200 s (`ops/schedule.py`)."""
 TRIES_ON_ONE_LANE = 2
 """As often as a turn would ask it: one lost connection proves nothing about a lane."""
 

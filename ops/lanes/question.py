@@ -1,6 +1,7 @@
 """Asks a question of our own along a way, through the same engine and adapters as a participant's. No database."""
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
 from contextlib import aclosing
@@ -27,12 +28,12 @@ class Manner:
     now: Callable[[], datetime]
 
 
-def manner_of(house: House, *, now: Callable[[], datetime]) -> Manner:
-    """As this house asks."""
+def manner_of(house: House, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
+    """As this house asks, in no more than `at_most_s` seconds."""
     return Manner(
         system_prompt=house.system_prompt,
         instruction_held=house.lines.instruction_held,
-        seconds=house.turn_budget_s,
+        seconds=min(house.turn_budget_s, at_most_s),
         attempts=house.attempts,
         now=now,
     )

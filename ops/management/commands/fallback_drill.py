@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from companion.house import House
-from ops.lanes.drill import Drilled, drill
+from ops.lanes.drill import AT_MOST_S, Drilled, drill
 from ops.lanes.kept import keep
 from ops.lanes.printed import drill_document, drill_text
 from ops.lanes.question import manner_of
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             known = ", ".join(routing.presets)
             raise CommandError(f"There is no preset {preset!r}. Name one of: {known}.", returncode=CANNOT)
         found = asyncio.run(_held(house, routing, preset))
-        keep(found.answers)
+        keep(found.answers, preset=preset)
         self.stdout.write(json.dumps(drill_document(found)) if options["json"] else drill_text(found))
         if not found.passed:
             raise CommandError("A lane did not answer as it must. Do not select a chain that it heads.")
@@ -63,6 +63,6 @@ async def _held(house: House, routing: Routing, preset: str) -> Drilled:
             routing,
             Caller(build_adapters(client)),
             over=lambda unplugged: Caller(build_adapters(unplugged)),
-            manner=manner_of(house, now=lambda: datetime.now(UTC)),
+            manner=manner_of(house, now=lambda: datetime.now(UTC), at_most_s=AT_MOST_S),
             preset=preset,
         )

@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import open_alerts
-from ops.jobs import ask_for_restore_drill
+from ops.jobs import ask_for_restore_drill, close_alerts
 from ops.models import Alert
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import in_database
@@ -35,7 +35,8 @@ def test_operators_are_asked_while_no_drill_has_proved_anything(state: Path) -> 
     assert len(asked(state)) == 1
 
 
-def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
+def proof_arrives(state: Path) -> None:
+    """A drill proves a backup."""
     facts = {
         "run": "r",
         "ended_at": datetime.now(UTC).isoformat(),
@@ -51,4 +52,21 @@ def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
     (state / "drills").mkdir()
     (state / "drills" / "r.json").write_text(json.dumps(facts))
 
+
+def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
+    proof_arrives(state)
     assert asked(state) == []
+
+
+def test_an_alert_goes_once_a_proof_arrives_and_not_before(state: Path) -> None:
+    assert len(asked(state)) == 1
+    assert after_a_minute(state) == 1
+    proof_arrives(state)
+    assert after_a_minute(state) == 0
+
+
+def after_a_minute(state: Path) -> int:
+    """How many stand open once the job of every minute has run."""
+    with override_settings(COMPANION_STATE_DIR=state):
+        in_database(close_alerts)
+    return len([told for told in in_database(open_alerts) if told.kind == Kind.RESTORE_UNPROVED])

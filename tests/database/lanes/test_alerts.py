@@ -14,11 +14,11 @@ from psycopg_pool import AsyncConnectionPool
 from companion.models import Conversation, Process
 from ops.alerts.book import AlertBook
 from ops.alerts.kinds import Kind
-from ops.alerts.rows import Told, acknowledge, open_alerts, raise_alert
+from ops.alerts.rows import BY_ITSELF, Told, acknowledge, open_alerts, raise_alert
 from ops.alerts.watch import Watch
-from ops.jobs import fallback_drill, revert_ended_pins, watch_lanes
+from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, watch_lanes
 from ops.lanes.answers import LaneAnswer
-from ops.lanes.kept import CHAIN, keep
+from ops.lanes.kept import keep
 from ops.models import Alert, LaneProbe
 from ops.pins import THE_SERVICE
 from ops.project import wiring
@@ -201,8 +201,52 @@ def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> N
     assert in_database(LaneProbe.objects.count) == 4
     assert alerts(Kind.DRILL_FAILED) == [
         ("drill_failed", "Lane rehearsal_second", 1),
-        ("drill_failed", CHAIN, 1),
+        ("drill_failed", "The fallback of preset normal", 1),
     ]
+
+
+@pytest.mark.usefixtures("_no_probes")
+def test_a_fallback_that_failed_is_called_by_the_preset_whose_chain_was_asked() -> None:
+    in_database(lambda: keep([answer(ok=False, how="chain")], preset="drop_first"))
+    assert alerts(Kind.DRILL_FAILED) == [("drill_failed", "The fallback of preset drop_first", 1)]
+
+
+@pytest.mark.usefixtures("_no_probes")
+def test_a_drill_that_passes_closes_what_it_proves_wrong_and_nothing_else() -> None:
+    in_database(lambda: keep([answer(ok=False), answer(ok=False, how="chain")]))
+    in_database(lambda: keep([answer(ok=False, how="chain")], preset="drop_first"))
+    for kind in (Kind.MISCONFIGURED, Kind.QUOTA, Kind.BAD_REQUEST):
+        in_database(lambda kind=kind: raise_alert(kind, "rehearsal"))  # type: ignore[misc]
+    in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal_second"))
+    in_database(lambda: raise_alert(Kind.DRILL_OVERDUE, "the fallback drill"))
+
+    in_database(lambda: keep([answer(ok=True), answer(ok=True, how="chain")]))
+    assert shown(Kind.MISCONFIGURED) == shown(Kind.DRILL_OVERDUE) == []
+    assert len(shown(Kind.BAD_REQUEST)) == 1
+    assert [one.says for one in shown(Kind.DRILL_FAILED)] == [
+        "The fallback of preset drop_first failed its drill and is not trusted."
+    ]
+    assert ["rehearsal_second" in one.says for one in shown(Kind.QUOTA)] == [True]
+    closed = in_database(lambda: Alert.objects.filter(kind=Kind.MISCONFIGURED).get())
+    assert closed.acknowledged_by == BY_ITSELF
+
+
+@pytest.mark.usefixtures("_no_probes")
+def test_what_came_while_the_lane_was_being_asked_stays_open() -> None:
+    asked_at = timezone.now() - timedelta(seconds=5)
+    in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal"))
+    in_database(lambda: keep([answer(ok=True, at=asked_at)]))
+    assert len(shown(Kind.QUOTA)) == 1
+
+
+async def test_a_chain_that_is_no_longer_in_force_is_no_longer_told_of(pool: Pool) -> None:
+    insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
+    await look(pool)
+    in_database(close_alerts)
+    assert len(shown(Kind.PIN_LONG)) == 1
+    select(NORMAL)
+    in_database(close_alerts)
+    assert shown(Kind.PIN_LONG) == []
 
 
 @pytest.mark.usefixtures("_no_probes")

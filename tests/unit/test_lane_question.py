@@ -1,0 +1,24 @@
+"""How our own questions to lanes are asked: as the house asks, within the time that their job has."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ops import schedule
+from ops.lanes.drill import AT_MOST_S
+from ops.lanes.question import manner_of
+from ops.project.wiring import build_house
+
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+
+def test_a_drill_ends_before_its_job_is_ended_however_long_a_turn_may_take() -> None:
+    patient = replace(build_house(), turn_budget_s=600)
+    seconds = manner_of(patient, now=lambda: NOON, at_most_s=AT_MOST_S).seconds
+    # Every lane alone, all at once; then the chain.
+    assert 2 * seconds <= schedule.task_soft_time_limit - 30
+
+
+def test_a_drill_is_no_more_patient_than_the_house() -> None:
+    house = replace(build_house(), turn_budget_s=20)
+    assert manner_of(house, now=lambda: NOON, at_most_s=AT_MOST_S).seconds == 20
+    assert manner_of(house, now=lambda: NOON).seconds == 20
