@@ -11,8 +11,10 @@ from tests.people import People, Person
 
 HASHED = re.compile(r"/static/(companion|ops)/[a-z]+\.[0-9a-f]{12}\.(js|css|svg)$")
 ASK_THE_STAFF = "Please ask the staff to help."
-# A clock of the test's own would also take the page's word for whether it was loaded again.
-HURRY = "const later = setTimeout; window.setTimeout = (call, ms) => later(call, ms / 50);"
+# A clock of the test's own would also take the page's word for whether it was loaded again. And only a page that is
+# not up is in a hurry: the line to the service has waits of its own, which a busy machine needs.
+HURRY = """const later = setTimeout;
+window.setTimeout = (call, ms) => later(call, document.querySelector("[data-no-script]") ? ms / 50 : ms);"""
 PAST_THE_LONGEST_WAIT = "new Promise((passed) => setTimeout(passed, 15_000))"
 
 
@@ -47,7 +49,7 @@ async def test_a_page_of_another_release_comes_up_with_the_files_of_this_one(
 
 
 async def a_room_in_a_hurry(open_room: OpenRoom) -> Room:
-    """A tab in which a second of waiting is over in a fiftieth of one."""
+    """A tab in which, until the page is up, a second of waiting is over in a fiftieth of one."""
     room = await open_room()
     await room.page.add_init_script(HURRY)
     return room
@@ -106,9 +108,11 @@ async def test_words_written_into_a_page_that_did_not_come_up_are_not_taken_away
 
 
 async def test_a_page_that_is_up_is_never_taken_away(open_room: OpenRoom, people: People) -> None:
-    room = await (await a_room_in_a_hurry(open_room)).enter(people.rosa)
+    room = await open_room()
+    await room.page.clock.install()
+    await room.enter(people.rosa)
     await room.page.evaluate("window.untouched = true")
 
-    await room.page.evaluate(PAST_THE_LONGEST_WAIT)
+    await room.page.clock.fast_forward(15_000)
 
     assert await room.page.evaluate("window.untouched")
