@@ -167,6 +167,8 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django.security": {"level": "ERROR"},
         "daphne": {"level": "WARNING"},
+        # It would tell of every job that goes well, many times a minute and for ever.
+        "celery": {"level": "WARNING"},
         "psycopg.pool": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},

@@ -20,6 +20,7 @@ from ops.stack.postgres import EmbeddedPostgres
 from ops.stack.roster import Roster
 from ops.stack.state import StateFolder
 from ops.stack.supervise import SERVER_STAGE, ConfigurationRefused, Hosted, Program, Supervisor
+from ops.stack.surroundings import Signature, is_named, listed_with, published, signature
 from ops.stack.valkey import EmbeddedValkey
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,10 +42,13 @@ class Launch:
     doors: Sequence[Door]
     roster: Roster
     say: Callable[[str], None]
+    wants_demo: bool = False
+    """Whether demo people are to be made in whatever database there is."""
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     supervisor: Supervisor = field(init=False)
 
     def __post_init__(self) -> None:
+        self._has_own_database = not is_named(self.environment, "DATABASE_URL")
         self.supervisor = Supervisor(
             state=self.state, say=self.say, environment=self.environment, roster=self.roster
         )
@@ -64,26 +68,29 @@ class Launch:
     def serve(self) -> None:
         """Serve until StopRequested. While the configuration is refused, the unavailable page stands instead."""
         while True:
+            # Taken first: what is mended while a program still reads the old file is a change all the same.
+            tried = signature(self.environment, root=ROOT)
             try:
                 self._start_programs()
                 self._await_web()
                 self.say(f"ready: {self.doors[0].address}")
                 self.supervisor.watch()
             except ConfigurationRefused as refusal:
-                self._stand_in(str(refusal))
+                self._stand_in(str(refusal), tried)
 
     def _settle_environment(self) -> None:
         own = self.environment
         own["COMPANION_STATE_DIR"] = str(self.state.path)
         own["PYTHONUNBUFFERED"] = "1"
-        if not _named(own, "SECRET_KEY"):
+        if not is_named(own, "SECRET_KEY"):
             own["SECRET_KEY_FILE"] = str(self.state.secret_key_file())
         addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
-        own.setdefault("TRUSTED_ORIGINS", ",".join(addresses))
-        own.setdefault("ALLOWED_HOSTS", f"{HOST},localhost")
+        # Whatever public name it has: proxies, probes and commands of this machine call it by these.
+        own["TRUSTED_ORIGINS"] = listed_with(own.get("TRUSTED_ORIGINS", ""), addresses)
+        own["ALLOWED_HOSTS"] = listed_with(own.get("ALLOWED_HOSTS", ""), (HOST, "localhost"))
 
     def _database(self) -> None:
-        if _named(self.environment, "DATABASE_URL"):
+        if not self._has_own_database:
             self.say("Database: the one DATABASE_URL names.")
             return
         folder = self.state.path / "postgres"
@@ -94,7 +101,7 @@ class Launch:
         self.say(f"Database: PostgreSQL runs{', newly made,' if is_new else ''} in {folder}.")
 
     def _queue(self) -> None:
-        if _named(self.environment, "VALKEY_URL"):
+        if is_named(self.environment, "VALKEY_URL"):
             self.say("Queue: the one VALKEY_URL names.")
             return
         server = EmbeddedValkey(self.state.path / "valkey", log=self.state.log("valkey"))
@@ -128,28 +135,28 @@ class Launch:
         self.say("Provider: the rehearsal provider runs; no key is needed.")
 
     def _publish(self) -> None:
-        # Commands must read the same character and the same lanes as the processes that serve.
-        addresses = ("DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "SECRET_KEY_FILE", "TRUSTED_ORIGINS")
-        own = sorted(name for name in self.environment if name.startswith("COMPANION_"))
-        names = (*addresses, *(name for name in own if name != "COMPANION_STATE_DIR"))
-        facts: dict[str, object] = {
-            name: self.environment[name] for name in names if name in self.environment
-        }
+        facts: dict[str, object] = dict(published(self.environment, root=ROOT))
         self.state.publish(facts | {"pid": os.getpid(), "ports": [door.port for door in self.doors]})
 
     def _prepare(self) -> Mapping[str, Any]:
-        printed = self.supervisor.run_once("prepare", [*MANAGE, "demo_site", "--migrate", "--json"])
+        # A database that somebody else looks after gets no accounts and cards that nobody asked for.
+        unasked = "--if-new" if self._has_own_database else "--show"
+        command = [*MANAGE, "demo_site", "--migrate", "--json", *([] if self.wants_demo else [unasked])]
+        printed = self.supervisor.run_once("prepare", command)
         facts: Mapping[str, Any] = json.loads(printed.splitlines()[-1])
         self.say("Tables: in step with this release.")
         return facts
 
     def _introduce(self, facts: Mapping[str, Any]) -> None:
-        self.say(f"\nStaff of {facts['site']} sign in at {facts['sign_in']}")
+        self.say(f"\nStaff{' of ' + facts['site'] if facts['site'] else ''} sign in at {facts['sign_in']}")
         for member in facts["staff"]:
             self.say(f"  {member['name']}, {member['role']}: {member['username']}  {member['password']}")
-        self.say("Participants open their card:")
+        if facts["participants"]:
+            self.say("Participants open their card:")
         for person in facts["participants"]:
             self.say(f"  {person['name']}: {person['card']}")
+        if not facts["site"]:
+            self.say("There is no demo site here; scripts/up --demo makes one.")
         if len(self.doors) > 1:
             self.say(f"Web processes: {', '.join(door.address for door in self.doors)}")
         self.say("")
@@ -170,7 +177,7 @@ class Launch:
                         f"The web process on port {door.port} does not start. Its log:\n{tail(log)}"
                     )
 
-    def _stand_in(self, refusal: str) -> None:
+    def _stand_in(self, refusal: str, tried: Signature) -> None:
         """Answer with the unavailable page until the configuration has been mended."""
         self.supervisor.end([f"web-{door.port}" for door in self.doors] + ["worker"])
         for door in self.doors:
@@ -179,24 +186,20 @@ class Launch:
             f"\n{refusal}\n\nUntil it is mended, {self.doors[0].address} says that the chat is not working."
         )
         while True:
-            self._await_change()
+            tried = self._await_change(tried)
             try:
-                self.supervisor.run_once("check", [*MANAGE, "check_persona"])
+                self.supervisor.run_once("check", [*MANAGE, "serve", "--check"])
             except (CannotStart, ConfigurationRefused) as still:
                 self.say(f"\nNot yet. {still}")
             else:
                 self.say("It has been mended. Starting.")
                 return
 
-    def _await_change(self) -> None:
-        before = _signature(self.environment)
-        while _signature(self.environment) == before:
+    def _await_change(self, tried: Signature) -> Signature:
+        while (now := signature(self.environment, root=ROOT)) == tried:
             self.supervisor.look()
             select.select([], [], [], LOOK_AT_FILES_EVERY_S)
-
-
-def _named(environment: Mapping[str, str], name: str) -> bool:
-    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
+        return now
 
 
 def _web(door: Door) -> Program:
@@ -206,7 +209,7 @@ def _web(door: Door) -> Program:
 
 def _worker(state: StateFolder) -> Program:
     celery = (sys.executable, "-m", "celery", "--app", "ops.project.celery", "worker", "--beat")
-    schedule = ("--schedule", str(state.run / "beat"), "--concurrency", "2", "--loglevel", "INFO")
+    schedule = ("--schedule", str(state.run / "beat"), "--concurrency", "2", "--loglevel", "WARNING")
     # One worker talks to nobody: looking for others would only make it slow to start.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     return Program(
@@ -229,20 +232,3 @@ def _answers(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def _signature(environment: Mapping[str, str]) -> frozenset[tuple[str, int, int]]:
-    """What the configuration files look like from outside: name, time of change, size."""
-    files = [
-        Path(environment[name])
-        for name in ("COMPANION_PERSONA", "COMPANION_ROUTING")
-        if environment.get(name)
-    ]
-    found = set()
-    for path in [*files, *(ROOT / "personas" / "files").glob("*.toml")]:
-        try:
-            facts = path.stat()
-        except OSError:
-            continue
-        found.add((str(path), facts.st_mtime_ns, facts.st_size))
-    return frozenset(found)

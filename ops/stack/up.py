@@ -91,6 +91,11 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="where data, logs and keys live (default var/)",
     )
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="make the demo site and its people, also where DATABASE_URL is set",
+    )
     options = parser.parse_args(arguments)
     if options.port + options.processes - 1 > 65535:
         parser.error(
@@ -114,7 +119,8 @@ def _everything(options: argparse.Namespace) -> Iterator[Launch]:
         assert watching.stdin is not None
         stack.callback(watching.stdin.close)
         try:
-            yield Launch(state=state, doors=doors, roster=Roster(path=state.children), say=say)
+            roster = Roster(path=state.children)
+            yield Launch(state=state, doors=doors, roster=roster, say=say, wants_demo=options.demo)
         finally:
             state.withdraw()
 

@@ -26,6 +26,8 @@ def run(name: str, *arguments: str, **options: Any) -> str:
 @pytest.fixture
 def nobody_yet(people: People) -> None:
     in_database(lambda: User.objects.filter(username__in=["sam", "ines"]).delete())
+    # Whoever talked there before stays, under another name.
+    in_database(lambda: Site.objects.filter(slug="willow-house").update(slug=f"old-{people.site.slug}"[:50]))
 
 
 @pytest.mark.usefixtures("nobody_yet")
@@ -54,6 +56,55 @@ def test_the_printed_passwords_open_and_a_password_changed_since_is_not_touched(
     assert in_database(lambda: authenticate(username="ines", password="a password of her own"))
     assert "changepassword ines" in again["ines"]["password"]
     assert again["sam"] == staff["sam"]
+
+
+@pytest.mark.usefixtures("nobody_yet")
+def test_whoever_was_removed_or_withdrawn_is_not_made_again_and_not_printed(tmp_path: Path) -> None:
+    passwords = tmp_path / "staff.json"
+    in_database(lambda: demo(passwords))
+    in_database(lambda: User.objects.filter(username="ines").delete())
+    in_database(
+        lambda: Participant.objects.filter(name="Rosa", site__slug="willow-house").update(is_active=False)
+    )
+
+    again = in_database(lambda: demo(passwords))
+
+    assert [member["username"] for member in again["staff"]] == ["sam"]
+    assert [person["name"] for person in again["participants"]] == ["Tomas", "Ada"]
+    assert not in_database(User.objects.filter(username="ines").exists)
+
+
+@pytest.mark.usefixtures("nobody_yet")
+def test_a_right_that_was_taken_away_is_not_given_back(tmp_path: Path) -> None:
+    passwords = tmp_path / "staff.json"
+    in_database(lambda: demo(passwords))
+    sam = in_database(lambda: User.objects.get(username="sam"))
+    in_database(sam.groups.clear)
+
+    again = in_database(lambda: demo(passwords))
+
+    assert [member["username"] for member in again["staff"]] == ["ines"]
+    assert in_database(sam.groups.count) == 0
+
+
+@pytest.mark.usefixtures("nobody_yet")
+def test_somebody_real_who_is_called_like_a_demo_person_gets_no_right_by_it(tmp_path: Path) -> None:
+    real = in_database(lambda: User.objects.create_user("ines", password="her own, and long"))
+
+    facts = in_database(lambda: demo(tmp_path / "staff.json"))
+
+    real = in_database(lambda: User.objects.get(pk=real.pk))
+    assert not real.is_staff and not real.is_superuser and in_database(real.groups.count) == 0
+    assert [member["username"] for member in facts["staff"]] == ["sam"]
+
+
+@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.parametrize("option", ["--if-new", "--show"])
+def test_a_database_that_is_used_gets_no_demo_people_unasked(option: str) -> None:
+    facts = json.loads(run("demo_site", "--json", option).splitlines()[-1])
+
+    assert facts["site"] == "" and facts["staff"] == facts["participants"] == []
+    assert not in_database(User.objects.filter(username__in=["sam", "ines"]).exists)
 
 
 @pytest.mark.usefixtures("nobody_yet")

@@ -1,4 +1,7 @@
-"""`manage.py demo_site`: a site, its staff and three participants, to look round with. Again and again the same."""
+"""`manage.py demo_site`: a site, its staff and three participants, to look round with. Made once, and never again.
+
+Whoever has been removed or withdrawn since stays so: these are accounts and cards that open a door.
+"""
 
 import json
 import secrets
@@ -26,21 +29,34 @@ STAFF = {"sam": ("Sam", "supervisor"), "ines": ("Ines", "operator")}
 
 
 class Command(BaseCommand):
-    help = "Makes the demo site with its staff and participants, or finds what is there, and prints how to sign in."
+    help = (
+        "Makes the demo site with its staff and participants where there is no such site, and prints how those of "
+        "them sign in who are there. Nobody who was removed is made again."
+    )
     # People must be there even while the persona file is being mended.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--migrate", action="store_true", help="bring the database into step first")
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
+        made = parser.add_mutually_exclusive_group()
+        made.add_argument(
+            "--if-new",
+            action="store_true",
+            help="make it only in a database that has no site and no staff at all",
+        )
+        made.add_argument("--show", action="store_true", help="make nothing, only print")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["migrate"]:
             call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
-        facts = demo(settings.COMPANION_STATE_DIR / "staff.json")
+        makes = not options["show"] and (not options["if_new"] or _is_new())
+        facts = demo(settings.COMPANION_STATE_DIR / "staff.json", makes=makes)
         if options["json"]:
             self.stdout.write(json.dumps(facts))
             return
+        if not facts["site"]:
+            self.stdout.write("There is no demo site here.")
         for member in facts["staff"]:
             self.stdout.write(
                 f"{member['name']} ({member['role']}): {member['username']} / {member['password']}"
@@ -49,39 +65,62 @@ class Command(BaseCommand):
             self.stdout.write(f"{person['name']}: {person['card']}")
 
 
+def _is_new() -> bool:
+    return not Site.objects.exists() and not User.objects.exists()
+
+
 @transaction.atomic
-def demo(passwords: Path) -> dict[str, Any]:
-    """The demo site's people and how they sign in. Generated passwords are kept in the file `passwords`."""
-    site, _ = Site.objects.get_or_create(slug=SITE[0], defaults={"name": SITE[1]})
-    people = [person_named(name, site=site.slug) or welcome(name, site=site) for name in PARTICIPANTS]
+def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
+    """The demo site's people who are there, and how they sign in. With `makes`, all are made if it is not there.
+
+    Generated passwords are kept in the file `passwords`.
+    """
+    site = Site.objects.filter(slug=SITE[0]).first()
+    if site is None and makes:
+        site = _make(passwords)
+    people = [person_named(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
     return {
-        "site": site.name,
+        "site": site.name if site else "",
         "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
-        "staff": _staff(passwords, site),
+        "staff": _staff(passwords) if site else [],
         "participants": [
-            {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"} for person in people
+            {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"}
+            for person in people
+            if person is not None
         ],
     }
 
 
-def _staff(passwords: Path, site: Site) -> list[dict[str, str]]:
-    kept: dict[str, dict[str, str]] = json.loads(passwords.read_text()) if passwords.exists() else {}
-    members = []
+def _make(passwords: Path) -> Site:
+    site = Site.objects.create(slug=SITE[0], name=SITE[1])
+    for name in PARTICIPANTS:
+        welcome(name, site=site)
+    kept = _kept(passwords)
     for username, (name, role) in STAFF.items():
-        user, is_new = User.objects.get_or_create(
-            username=username,
-            defaults={"first_name": name, "is_staff": True, "is_superuser": role == "operator"},
+        if User.objects.filter(username=username).exists():
+            # Somebody real may be called so: they are given no right by a demonstration.
+            continue
+        password = "-".join("".join(secrets.choice(ALPHABET) for _ in range(5)) for _ in range(3))
+        user = User.objects.create_user(
+            username, password=password, first_name=name, is_staff=True, is_superuser=role == "operator"
         )
-        if is_new:
-            password = "-".join("".join(secrets.choice(ALPHABET) for _ in range(5)) for _ in range(3))
-            user.set_password(password)
-            user.save()
-            kept[username] = {"password": password, "stored": user.password}
-            write_private(passwords, json.dumps(kept, indent=1))
         # Groups are named after all their members: supervisors, operators.
         user.groups.add(Group.objects.get_or_create(name=f"{role}s")[0])
         if role == "supervisor":
-            Supervision.objects.get_or_create(user=user, site=site)
+            Supervision.objects.create(user=user, site=site)
+        kept[username] = {"password": password, "stored": user.password}
+    write_private(passwords, json.dumps(kept, indent=1))
+    return site
+
+
+def _staff(passwords: Path) -> list[dict[str, str]]:
+    kept, members = _kept(passwords), []
+    for username, (name, role) in STAFF.items():
+        user = User.objects.filter(
+            username=username, is_active=True, is_staff=True, groups__name=f"{role}s"
+        ).first()
+        if user is None:
+            continue
         # The stored form is compared, not the password itself, because hashing one costs half a second.
         unchanged = kept.get(username, {}).get("stored") == user.password
         shown = (
@@ -89,3 +128,8 @@ def _staff(passwords: Path, site: Site) -> list[dict[str, str]]:
         )
         members.append({"name": name, "role": role, "username": username, "password": shown})
     return members
+
+
+def _kept(passwords: Path) -> dict[str, dict[str, str]]:
+    kept: dict[str, dict[str, str]] = json.loads(passwords.read_text()) if passwords.exists() else {}
+    return kept

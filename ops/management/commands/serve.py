@@ -15,14 +15,19 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--fd", type=int, help="a socket that listens on that port already")
+        parser.add_argument("--check", action="store_true", help="only say whether it could serve")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Daphne must be imported before anything else touches Twisted's reactor.
-        from ops.project import web
+        from ops.project import web, wiring
         from personas.errors import PersonaInvalid
         from routing.errors import RoutingFileInvalid
 
         try:
+            if options["check"]:
+                wiring.build_house()
+                wiring.build_routing()
+                return
             code = web.serve(host=options["host"], port=options["port"], descriptor=options["fd"])
         except (PersonaInvalid, RoutingFileInvalid) as refusal:
             self.stderr.write(f"The service does not start. {refusal}")

@@ -1,0 +1,52 @@
+"""The environment of what `up` starts, and the part of it by which management commands find what runs."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+BY_FILE = ("SECRET_KEY", "DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL")
+"""What commands need and what may stand in a file of its own."""
+PLAIN = ("DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
+Signature = frozenset[tuple[str, int, int]]
+CONFIGURATION = ("COMPANION_PERSONA", "COMPANION_ROUTING")
+
+
+def is_named(environment: Mapping[str, str], name: str) -> bool:
+    """Whether a setting is given, itself or by a file."""
+    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
+
+
+def listed_with(named: str, own: Sequence[str]) -> str:
+    """A comma-separated list as somebody set it, and what has to be in it all the same, once each."""
+    entries = [entry.strip() for entry in named.split(",") if entry.strip()]
+    return ",".join(dict.fromkeys([*entries, *own]))
+
+
+def published(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
+    """What commands of another shell must know to act on the same data. No secret that stands in no file yet.
+
+    `root` is where the processes run: from there a relative path leads.
+    """
+    # Commands must read the same character and the same lanes as the processes that serve.
+    own = sorted(name for name in environment if name.startswith("COMPANION_"))
+    facts = {
+        name: environment[name]
+        for name in (*PLAIN, *own)
+        if environment.get(name) and name != "COMPANION_STATE_DIR"
+    }
+    # A value goes before its file, here as in every process.
+    files = [f"{name}_FILE" for name in BY_FILE if not environment.get(name)]
+    paths = [name for name in (*files, *CONFIGURATION) if environment.get(name)]
+    return facts | {name: str(root / environment[name]) for name in paths}
+
+
+def signature(environment: Mapping[str, str], *, root: Path) -> Signature:
+    """What the configuration files look like from outside: name, time of change, size."""
+    files = [root / environment[name] for name in CONFIGURATION if environment.get(name)]
+    found = set()
+    for path in [*files, *(root / "personas" / "files").glob("*.toml")]:
+        try:
+            facts = path.stat()
+        except OSError:
+            continue
+        found.add((str(path), facts.st_mtime_ns, facts.st_size))
+    return frozenset(found)

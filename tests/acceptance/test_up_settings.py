@@ -1,0 +1,92 @@
+"""`scripts/up` with settings of a real installation: a public name, a key of its own, a database of somebody else."""
+
+import http.client
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ops.stack.postgres import EmbeddedPostgres
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
+
+pytestmark = pytest.mark.timeout(600)
+
+PUBLIC = {
+    "ALLOWED_HOSTS": "talk.example.org",
+    "TRUSTED_ORIGINS": "https://talk.example.org",
+    "SECRET_KEY": "a key that stands in no file at all, and is long enough to be one",
+}
+
+
+def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    own = surroundings({"COMPANION_STATE_DIR": str(run.state), **settings})
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def status(run: Up, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", run.port, timeout=LIMIT_S)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_with_a_public_name_alone_it_answers_this_machine_and_its_commands(tmp_path: Path) -> None:
+    with up(tmp_path, environment=PUBLIC) as run:
+        assert "https://talk.example.org/staff/sign-in/" in run.ready().text
+        assert status(run, "/readyz") == 200
+
+        keyless = manage(run, "card", "Rosa")
+        assert keyless.returncode == 78
+        assert "SECRET_KEY came from its environment" in " ".join(keyless.stderr.split())
+        key = {"SECRET_KEY": PUBLIC["SECRET_KEY"]}
+        card = manage(run, "card", "Rosa", **key).stdout.splitlines()[-1]
+        assert card.startswith("https://talk.example.org/card/") and card in run.text
+        played = manage(run, "rehearse_outage", **key)
+        assert played.returncode == 0, played.stderr
+        reason = ("--by", "Ines", "--reason", "To know", "--yes")
+        measured = manage(run, "route", "measure", "pin_second", *reason, **key)
+        assert "Traceback" not in measured.stderr and "There: first request" in measured.stdout
+
+
+def test_a_database_of_somebody_else_gets_no_demo_people_unless_they_are_asked_for(
+    tmp_path: Path, database: EmbeddedPostgres
+) -> None:
+    name = f"elsewhere_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    settings = {"DATABASE_URL": database.url.replace("/companion?", f"/{name}?")}
+    assert name in settings["DATABASE_URL"]
+
+    with up(tmp_path, environment=settings) as run:
+        run.ready()
+        assert "There is no demo site here" in run.text
+        assert "/card/" not in run.text and "Ines" not in run.text
+        assert not (tmp_path / "staff.json").exists()
+        run.stop()
+
+    with up(tmp_path, "--demo", environment=settings) as run:
+        run.ready()
+        assert "/card/" in run.text and "Ines, operator" in run.text
+        run.stop()
+
+
+def test_a_broken_routing_file_is_not_said_to_be_mended_before_it_is(tmp_path: Path) -> None:
+    example = (ROOT / "ops" / "deploy" / "routing.example.toml").read_text()
+    routing = tmp_path / "routing.toml"
+    routing.write_text(example.replace("[lanes.", "[lane.", 1))
+    with up(tmp_path / "state", environment={"COMPANION_ROUTING": str(routing)}) as run:
+        run.until("says that the chat is not working")
+
+        routing.write_text(example.replace("[lanes.", "[lane.", 1) + "\n# touched\n")
+        assert str(routing) in run.until("Not yet.")
+
+        routing.write_text(example)
+        run.until("It has been mended. Starting.")
+        run.ready()
+    assert run.text.count("It has been mended.") == 1

@@ -1,0 +1,51 @@
+"""What commands are told of a running `up`, and the names by which this machine may always call it."""
+
+from pathlib import Path
+
+from ops.stack.surroundings import listed_with, published
+
+ROOT = Path("/checkout")
+
+
+def test_a_public_name_stays_first_and_the_machines_own_names_are_added_once() -> None:
+    own = ("127.0.0.1", "localhost")
+
+    assert listed_with("talk.example.org, localhost", own) == "talk.example.org,localhost,127.0.0.1"
+    assert listed_with("", own) == "127.0.0.1,localhost"
+
+
+def test_files_are_published_by_name_and_a_secret_from_the_environment_is_not() -> None:
+    told = published(
+        {
+            "SECRET_KEY_FILE": "/run/secrets/key",
+            "DATABASE_URL_FILE": "secrets/url",
+            "DIRECT_DATABASE_URL": "postgresql://u@/direct",
+            "VALKEY_URL_FILE": "/run/secrets/queue",
+            "OPS_TOKEN": "a token",
+            "OPENAI_API_KEY": "a key",
+        },
+        root=ROOT,
+    )
+
+    assert told == {
+        "SECRET_KEY_FILE": "/run/secrets/key",
+        "DATABASE_URL_FILE": "/checkout/secrets/url",
+        "DIRECT_DATABASE_URL": "postgresql://u@/direct",
+        "VALKEY_URL_FILE": "/run/secrets/queue",
+    }
+    assert published({"SECRET_KEY": "a key", "OPS_TOKEN": "a token"}, root=ROOT) == {}
+
+
+def test_a_file_that_is_not_read_is_not_published() -> None:
+    told = published({"SECRET_KEY": "a key", "SECRET_KEY_FILE": "/run/secrets/another"}, root=ROOT)
+
+    assert told == {}
+
+
+def test_commands_find_the_same_character_and_lanes_from_any_folder() -> None:
+    told = published(
+        {"COMPANION_ROUTING": "routing.toml", "COMPANION_CEILING": "8", "COMPANION_STATE_DIR": "/s"},
+        root=ROOT,
+    )
+
+    assert told == {"COMPANION_ROUTING": "/checkout/routing.toml", "COMPANION_CEILING": "8"}
