@@ -1,6 +1,7 @@
 """A message sent twice is one turn and one call; one person's turns come one after the other (T13)."""
 
 import asyncio
+from collections.abc import Callable
 
 from tests.page_socket import Page
 from tests.people import People
@@ -54,3 +55,14 @@ async def test_messages_sent_while_he_speaks_are_answered_in_order_one_at_a_time
     assert "waiting" not in page.kinds()
     roles = [message["role"] for message in rehearsal.asked()[-1]["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+
+
+async def test_a_message_behind_ones_own_earlier_one_is_not_refused_however_long_that_takes(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    web = another_web(COMPANION_WAIT_CEILING_S="1")
+    rehearsal.will({"pace_ms": 50, "words": 50}, times=1)
+    async with Page(web.socket_url, people.rosa.sign_in(web.url)) as page:
+        await page.say("A long one.")
+        await page.say("And another.")
+        assert [(await page.ending())["type"] for _ in range(2)] == ["complete", "complete"]
