@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +32,12 @@ AT_EACH_PROCESS = 4
 OFTEN_S, OFTEN_FOR_S, SELDOM_S = 0.025, 2.0, 0.25
 """How often questions are asked: at first often, to see the very moment; then within what one person may ask."""
 LOOK_EVERY_S = 0.1
+# A frame that is no text is a TypeError of aiohttp's: the other side closed instead of saying hello.
+AWAY = (aiohttp.ClientError, TimeoutError, TypeError)
+
+
+class Interrupted(Exception):
+    """The service or its provider stopped answering after the first change. What was selected may still be in force."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +74,7 @@ class Measured:
 
 
 def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: Path) -> Measured:
-    """Select, time it, go back, time it. Raises SelectionRefused where it cannot be measured."""
+    """Select, time it, go back, time it. Raises SelectionRefused before the first change, Interrupted after."""
     selector.check(choice)
     try:
         providers = addresses(routing)
@@ -96,22 +103,40 @@ async def _measure(
     ports: Sequence[int],
     cookies: Sequence[str],
 ) -> Measured:
-    async with aiohttp.ClientSession() as operator, askers(ports, cookies) as pages:
+    async with AsyncExitStack() as stack:
+        operator = await stack.enter_async_context(aiohttp.ClientSession())
         doors = [RehearsalProvider(operator, provider) for provider in providers]
-        for door in doors:
-            await door.prove()
+        try:
+            for door in doors:
+                await door.prove()
+            pages = await stack.enter_async_context(askers(ports, cookies))
+        except CannotPlay as refusal:
+            raise SelectionRefused(str(refusal)) from None
+        except AWAY:
+            raise SelectionRefused(
+                "A web process does not let people in. See what scripts/up says, and measure again."
+            ) from None
         stopwatch = _Stopwatch(routing, pages, doors)
         goes_there = sync_to_async(selector.select)
         goes_back = sync_to_async(selector.revert)
         try:
             there = await stopwatch.time(choice.preset, lambda: goes_there(choice))
+        except AWAY:
+            raise Interrupted from None
         finally:
             # However it ended: nobody is left with a preset that was selected to be measured.
-            back = await stopwatch.time(
-                NORMAL, lambda: goes_back(by=choice.by, reason=f"Measured {choice.preset}.")
+            back = await _even_if_away(
+                stopwatch.time(NORMAL, lambda: goes_back(by=choice.by, reason=f"Measured {choice.preset}."))
             )
             await _ended(pages)
         return Measured(there=there, back=back)
+
+
+async def _even_if_away(timing: Awaitable[Way]) -> Way:
+    try:
+        return await timing
+    except AWAY:
+        raise Interrupted from None
 
 
 async def _ended(pages: Sequence[Asker]) -> None:

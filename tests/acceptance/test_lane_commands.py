@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from ops.models import LaneProbe
 from tests.lanes import Lanes
 from tests.people import in_database
-from tests.processes import ROOT
+from tests.processes import ROOT, Rehearsal, Web
 
 
 @pytest.fixture
@@ -20,10 +22,16 @@ def manage(lanes: Lanes) -> Any:
 
     environment = {**os.environ, **lanes.settings()}
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
         return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=90, check=False
+            command,
+            cwd=ROOT,
+            env=environment | changed,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
         )
 
     return run
@@ -75,3 +83,34 @@ def test_a_check_prints_the_lanes_side_by_side_and_ends_with_one_on_a_difference
     assert lanes.head in done.stdout and lanes.second in done.stdout
     assert f"MATTERS  {lanes.second}: replies hold Markdown, HTML or emoji" in done.stdout
     assert {how for _, how, _ in kept(lanes.head, lanes.second)} == {"check"}
+
+
+def test_a_key_that_is_not_set_in_this_shell_says_nothing_about_the_lane(lanes: Lanes, manage: Any) -> None:
+    routing = Path(lanes.settings()["COMPANION_ROUTING"])
+    lane = f"[lanes.{lanes.second}]\n"
+    assert lane in routing.read_text()
+    routing.write_text(routing.read_text().replace(lane, f'{lane}api_key_env = "KEY_OF_NO_SHELL"\n'))
+    for command in ("fallback_drill", "check_lanes"):
+        done = manage(command, COMPANION_ROUTING=str(routing))
+        assert done.returncode == 2
+        assert f"KEY_OF_NO_SHELL ({lanes.second})" in done.stderr
+    assert lanes.primary.asked() == lanes.backup.asked() == []
+    assert kept(lanes.head, lanes.second) == []
+
+
+def test_a_change_that_cannot_be_measured_is_said_and_nothing_is_changed(
+    manage: Any, rehearsal: Rehearsal, another_web: Callable[..., Web], tmp_path: Path
+) -> None:
+    web = another_web(ALLOWED_HOSTS="talk.example.org")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "environment.json").write_text(json.dumps({"ports": [web.port]}))
+    asked = ("route", "measure", "pin_second", "--by", "Ines", "--reason", "To know", "--yes")
+    own = {"COMPANION_STATE_DIR": str(tmp_path), "COMPANION_ROUTING": ""}
+
+    shut = manage(*asked, **own, REHEARSAL_URL=rehearsal.url)
+    gone = manage(*asked, **own, REHEARSAL_URL="http://127.0.0.1:9/v1")
+
+    for done, why in ((shut, "A web process does not let people in"), (gone, "not the rehearsal provider")):
+        assert done.returncode == 1
+        assert "Nothing was changed." in done.stderr and why in done.stderr
+        assert "Traceback" not in done.stderr

@@ -13,7 +13,7 @@ from ops.lanes.contract import Compared, check
 from ops.lanes.kept import keep
 from ops.lanes.printed import check_document, check_text
 from ops.lanes.question import manner_of
-from ops.management.commands.fallback_drill import CANNOT, built
+from ops.management.commands.fallback_drill import CANNOT, built, need_keys
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
 from routing.chain import Caller
@@ -39,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         house, routing = built()
         lanes = _lanes(routing, None if options["all"] else options["preset"])
+        need_keys(lanes)
         found = asyncio.run(_compared(house, lanes))
         keep(found.answers)
         self.stdout.write(json.dumps(check_document(found)) if options["json"] else check_text(found))

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +19,7 @@ from personas.errors import PersonaInvalid
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
 from routing.chain import Caller
+from routing.contracts import Lane
 from routing.errors import RoutingFileInvalid
 from routing.lanes import NORMAL, Routing
 
@@ -40,6 +43,7 @@ class Command(BaseCommand):
         if preset not in routing.presets:
             known = ", ".join(routing.presets)
             raise CommandError(f"There is no preset {preset!r}. Name one of: {known}.", returncode=CANNOT)
+        need_keys(routing.lanes.values())
         found = asyncio.run(_held(house, routing, preset))
         keep(found.answers, preset=preset)
         self.stdout.write(json.dumps(drill_document(found)) if options["json"] else drill_text(found))
@@ -55,6 +59,24 @@ def built() -> tuple[House, Routing]:
         return build_house(), build_routing()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:
         raise CommandError(str(refusal), returncode=CANNOT) from None
+
+
+def need_keys(lanes: Iterable[Lane]) -> None:
+    """Raise CommandError where a lane's key is not set in this shell: that says nothing about the lane."""
+    missing = {
+        lane.name: lane.api_key_env for lane in lanes if lane.api_key_env and not _is_set(lane.api_key_env)
+    }
+    if missing:
+        listed = ", ".join(f"{variable} ({name})" for name, variable in missing.items())
+        raise CommandError(
+            f"Not set in this shell: {listed}. Nothing was asked, and nothing was kept: the lanes may be well. "
+            "Give this shell the keys that the service was started with, and run it again.",
+            returncode=CANNOT,
+        )
+
+
+def _is_set(variable: str) -> bool:
+    return bool(os.environ.get(variable, "").strip())
 
 
 async def _held(house: House, routing: Routing, preset: str) -> Drilled:

@@ -132,9 +132,10 @@ class Command(BaseCommand):
         )
         try:
             measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
-        except OperationalError:
+        except (OperationalError, measure.Interrupted) as gone:
+            who = "The service" if isinstance(gone, measure.Interrupted) else "The database"
             raise CommandError(
-                "The database stopped answering meanwhile. Look with `manage.py route show`; "
+                f"{who} stopped answering meanwhile. Look with `manage.py route show`; "
                 "what was selected to be measured ends by itself within five minutes."
             ) from None
         self._say(measured.document() if options["json"] else measured.text())
