@@ -50,10 +50,11 @@ class Drill:
 
     def _steps(self, stack: ExitStack) -> None:
         with self._watch.phase("preflight"):
-            preflight.check_reports(self._order.reports)
             source = self._look(stack)
             marker = Marker(run=self._name, source=self._wanted.name, scratch=scratch_name(self._name))
             where = self._check_where(stack, marker)
+            # The last check, because it is the first that makes something: the folder of the reports.
+            preflight.check_reports(self._order.reports)
             folder = RunFolder.make(self._order.work_folder, marker)
             stack.callback(self._remove, folder)
         if where is None:
