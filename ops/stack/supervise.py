@@ -14,7 +14,7 @@ from typing import IO, Protocol
 from ops.stack import roster
 from ops.stack.doors import Door
 from ops.stack.errors import CannotStart
-from ops.stack.logs import open_log, tail
+from ops.stack.logs import keep_small, open_log, tail
 from ops.stack.process import Running, group, kill
 from ops.stack.signals import held_back, woken_by_children
 from ops.stack.state import StateFolder
@@ -141,7 +141,8 @@ class Supervisor:
                     os.read(woken, 512)
 
     def look(self) -> None:
-        """One round: start again what has ended and whose pause is over."""
+        """One round: start again what has ended and whose pause is over, and keep the logs small."""
+        keep_small(self.state.path / "log")
         for hosted in self.servers:
             if hosted.server.running is None and time.monotonic() >= self.not_before.get(hosted.name, 0.0):
                 self._start_again(hosted)

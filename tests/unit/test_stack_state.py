@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ops.stack import errors
-from ops.stack.logs import LARGEST_BYTES, open_log, tail
+from ops.stack.logs import LARGEST_BYTES, keep_small, open_log, tail
 from ops.stack.state import StateFolder, write_private
 from ops.stack.up import read_arguments
 
@@ -94,6 +94,22 @@ def test_a_large_log_is_put_aside_at_the_next_start(tmp_path: Path) -> None:
     assert path.read_text() == "new\n"
     assert (tmp_path / "web.log.1").stat().st_size == LARGEST_BYTES + 1
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_log_that_grows_large_is_put_aside_while_its_writer_writes_on(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    (tmp_path / "web.log").write_text("small\n")
+    with open_log(path) as log:
+        log.write(b"x" * LARGEST_BYTES + b" the last before\n")
+        log.flush()
+        keep_small(tmp_path)
+        log.write(b"the first after\n")
+
+    assert path.read_text() == "the first after\n"
+    assert (tmp_path / "worker.log.1").read_text().endswith(" the last before\n")
+    assert stat.S_IMODE((tmp_path / "worker.log.1").stat().st_mode) == 0o600
+    assert (tmp_path / "web.log").read_text() == "small\n"
+    assert tail(path, since=LARGEST_BYTES) == "the first after\n"
 
 
 def test_the_end_of_a_log_begins_where_this_start_began(tmp_path: Path) -> None:
