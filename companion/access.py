@@ -40,6 +40,14 @@ JOIN companion_conversation c ON c.participant_id = p.id
 WHERE v.id = ANY(%s) AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
 """
 
+END_VISITS = """
+UPDATE companion_visit SET ended_at = clock_timestamp()
+WHERE participant_id = ANY(%s) AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING id
+"""
+
+A_RING_HOLDS = 100
+"""Visits in one notification, which the server limits to 8,000 bytes."""
+
 OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
 
 
@@ -63,15 +71,18 @@ def open_visit_by_card(request: HttpRequest, typed: str) -> Visit | None:
     handle = cards.handle_of(typed)
     if handle is None:
         return None
-    person = Participant.objects.select_related("site").filter(card_handle=handle, is_active=True).first()
-    if person is None or not cards.opens(typed, person.card_handle, person.card_issue):
-        return None
-    if not person.site.is_open:
-        raise SiteClosed
-    end_visit(request)
-    expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
-    visit = Visit.objects.create(participant=person, expires_at=expires_at)
-    request.session[VISIT_KEY] = str(visit.id)
+    with transaction.atomic():
+        # Held until the visit stands: a card that is withdrawn at this moment either does not open it, or ends it.
+        people = Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
+        person = people.filter(card_handle=handle, is_active=True).first()
+        if person is None or not cards.opens(typed, person.card_handle, person.card_issue):
+            return None
+        if not person.site.is_open:
+            raise SiteClosed
+        end_visit(request)
+        expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
+        visit = Visit.objects.create(participant=person, expires_at=expires_at)
+        request.session[VISIT_KEY] = str(visit.id)
     log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
     return visit
 
@@ -94,14 +105,27 @@ def visit_of(request: HttpRequest) -> VisitFacts | None:
 def end_visit(request: HttpRequest) -> None:
     """End this browser's visit everywhere, and forget everything its session knew."""
     visit = _uuid(request.session.get(VISIT_KEY))
-    request.session.flush()
-    if visit is None:
-        return
+    # Together or not at all: a session that was forgotten first could not end its visit any more.
     with transaction.atomic(), connection.cursor() as cursor:
+        request.session.flush()
+        if visit is None:
+            return
         Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
         # Sockets do not see a session end; the bell closes them.
         cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps({"visits": [str(visit)]})])
     log.info("visit.ended visit=%s", visit)
+
+
+def end_visits_of(people: Iterable[int]) -> int:
+    """End every visit of these participants, close its pages, and say how many there were."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(END_VISITS, [list(people)])
+        ended = [str(row[0]) for row in cursor.fetchall()]
+        for start in range(0, len(ended), A_RING_HOLDS):
+            part = {"visits": ended[start : start + A_RING_HOLDS]}
+            cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps(part)])
+    log.info("visit.ended_together visits=%d", len(ended))
+    return len(ended)
 
 
 def person_named(name: str, *, site: str | None = None) -> Participant | None:
@@ -135,7 +159,9 @@ class Doorkeeper:
 
     async def visit_of(self, session_key: str | None) -> VisitFacts | None:
         """The live visit of a session cookie. A whole house that comes at once is looked up together."""
-        return await self._asked.submit(session_key) if session_key else None
+        # Whatever is no key of ours would be asked about together with those of others.
+        is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
+        return await self._asked.submit(session_key) if session_key and is_key else None
 
     async def _visits_of(self, session_keys: Sequence[str]) -> list[VisitFacts | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:

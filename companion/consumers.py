@@ -198,6 +198,10 @@ class ChatConsumer(AsyncConsumer):
                 await self._catch_up(frame, visit, outbox)
 
     async def _say(self, frame: frames.Say, visit: VisitFacts) -> None:
+        if self._service.is_draining:
+            # Nothing is admitted here any more: the page sends it again under the same key, to a process that stays.
+            await self.close(COME_BACK)
+            return
         asked = Asked(visit=visit.visit, key=frame.key, question=frame.text)
         opened = await self._service.runner.say(asked)
         if opened is NotOpened.SIGNED_OUT:

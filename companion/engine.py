@@ -14,10 +14,10 @@ Which lane is called is decided by the turn's `Way`, which passes over those who
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from companion.prompt import Draft, write_prompt
+from companion.prompt import Draft, held_that_fit, write_prompt
 from routing import retry
 from routing.chain import PassedOver, Way
 from routing.contracts import Ask, AttemptReport, Clocks, Finished, Lane, Words
@@ -44,6 +44,8 @@ class Answered:
     truncated: bool
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
+    held: int = 0
+    """Held questions that were asked along, the newest of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +56,8 @@ class Broken:
     lane: Lane
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
+    held: int = 0
+    """Held questions that were asked along, the newest of them."""
 
 
 class Caller(Protocol):
@@ -95,6 +99,8 @@ class Course:
     limits: Limits
     began: float = field(init=False)
     waited: float = 0.0
+    held: int = 0
+    """Held questions in the prompt of the last call."""
     reports: list[AttemptReport] = field(default_factory=list)
     _call: _Call | None = field(default=None, init=False)
 
@@ -162,6 +168,7 @@ class Course:
             truncated=end.truncated,
             attempts=tuple(self.reports),
             passed_over=self.way.passed_over,
+            held=self.held,
         )
 
     def broken(self, failure: FailureClass) -> Broken:
@@ -171,6 +178,7 @@ class Course:
             lane=self.way.lane,
             attempts=tuple(self.reports),
             passed_over=self.way.passed_over,
+            held=self.held,
         )
 
 
@@ -182,6 +190,7 @@ async def run_turn(
         while True:
             lane = await course.way.enter()
             # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
+            course.held = held_that_fit(draft, context_tokens=lane.context_tokens)
             ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=lane.context_tokens))
             call = course.calls()
             try:
@@ -203,12 +212,21 @@ async def run_turn(
             # Step 1: the call fails.
             course.report(failure)
             # Step 3: stop once words have landed. Step 2: wait with jitter.
+            if _is_worth_shortening(draft, course, failure):
+                draft = replace(draft, dialogue=())
+                continue
             if call.words or not await _may_ask_again(course, failure):
                 # Steps 4 and 5: pause, don't fail; with the whole story.
                 yield course.broken(failure.failure)
                 return
     finally:
         course.leave()
+
+
+def _is_worth_shortening(draft: Draft, course: Course, failure: CallFailed) -> bool:
+    """Whether it was too long for the largest window, and could be asked without what was said before."""
+    too_long = failure.failure is FailureClass.TOO_LONG and not course.way.leads_to_a_larger_window
+    return too_long and bool(draft.dialogue) and course.left > retry.SHORTEST_CALL_S
 
 
 async def _may_ask_again(course: Course, failure: CallFailed) -> bool:

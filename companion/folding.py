@@ -22,7 +22,11 @@ FROM companion_turn t
 JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_in_line)s::bool[])
      AS c(id, owner, fence, only_in_line) ON c.id = t.id
 WHERE (NOT c.only_in_line AND t.state IN ('waiting', 'speaking')
-       OR c.only_in_line AND t.state = 'waiting' AND NOT EXISTS (
+       OR c.only_in_line AND t.state = 'waiting' AND clock_timestamp() >= t.wait_until + (
+           SELECT coalesce(greatest(max(before.closed_at) - t.created_at, interval '0'), interval '0')
+           FROM (SELECT closed_at FROM companion_turn
+                 WHERE conversation_id = t.conversation_id AND id < t.id ORDER BY id DESC LIMIT 8) before)
+       AND NOT EXISTS (
            SELECT 1 FROM companion_turn earlier
            WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
              AND earlier.state IN ('waiting', 'speaking')))
@@ -76,8 +80,8 @@ class Ending:
     """Only if this process still owns the turn; None: whoever owns it."""
     fence: int | None = None
     only_in_line: bool = False
-    """Only while it stands in the waiting room: not admitted meanwhile, and not behind an earlier turn of its own
-    person, which is no crowd."""
+    """Only while it stands in the waiting room, and has stood there for the whole wait: not admitted meanwhile, and the
+    time behind an earlier turn of its own person, which is no crowd, does not count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

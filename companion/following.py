@@ -37,6 +37,7 @@ class LaneFollower:
         self._waiting = waiting
         self._moved = asyncio.Event()
         self._waits_for: Route | None = None
+        self._once_more = False
 
     def moved(self) -> None:
         """Something may have changed: what is selected, or what is known of a lane."""
@@ -50,8 +51,10 @@ class LaneFollower:
             try:
                 await self._breakers.refresh()
                 heading = self._heading()
-                if heading != self._waits_for and self._waiting():
+                if heading != self._waits_for or (self._once_more and self._waiting()):
                     await self._ledger.reroute()
+                # A turn that was being opened meanwhile waits for what was known before; the next look finds it.
+                self._once_more = heading != self._waits_for
                 self._waits_for = heading
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("following.not_followed cause=%s", type(failure).__name__)

@@ -54,6 +54,11 @@ class Heartbeat:
         """Whether the lease is safely held: the last good beat is younger than three quarters of it."""
         return time.monotonic() - self._beaten_at < 0.75 * self._house.lease_s
 
+    @property
+    def has_lapsed(self) -> bool:
+        """Whether everybody else takes this process for dead."""
+        return time.monotonic() - self._beaten_at > self._house.lease_s
+
     async def beat(self) -> None:
         """Write the row once. Raises psycopg.Error."""
         began = time.monotonic()

@@ -23,7 +23,13 @@ DIALOGUE_PAIRS = 60
 """Answered questions a prompt may look back on."""
 
 
-def _visible(*, question: str, reply: str, cuts: str, said: str) -> str:
+# A turn whose owner is silent reads as paused: whoever opens a page is not to wait for a dead process.
+DERIVED = """CASE WHEN t.state IN ('waiting', 'speaking')
+                 AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
+                THEN 'paused' ELSE t.state END"""
+
+
+def _visible(*, question: str, reply: str, cuts: str, said: str, state: str) -> str:
     """The visibility query: what may be seen of turns, with as much of their texts as these expressions give."""
     return f"""
 SELECT t.id, t.key, t.conversation_id, {question},
@@ -44,9 +50,7 @@ SELECT t.id, t.key, t.conversation_id, {question},
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN t.state IN ('waiting', 'speaking')
-                 AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
-                THEN 'paused' ELSE t.state END AS state
+    SELECT {state} AS state
 ) seen
 LEFT JOIN LATERAL (
     SELECT {said} AS said, max(s.seq) AS seq
@@ -56,10 +60,15 @@ LEFT JOIN LATERAL (
 
 
 VISIBLE = _visible(
-    question="t.question", reply="t.reply", cuts="t.cuts", said="string_agg(s.text, '' ORDER BY s.seq)"
+    question="t.question",
+    reply="t.reply",
+    cuts="t.cuts",
+    said="string_agg(s.text, '' ORDER BY s.seq)",
+    state=DERIVED,
 )
-# The same without a text: who only watches how turns stand, many of them and often, would read all of them again.
-STANDING = _visible(question="''", reply="''", cuts="'{}'::int[]", said="''::text")
+# The same without a text: who only watches how turns stand, many of them and often, would read all of them again. An
+# open page believes no end before it is stored: an owner that was only late goes on.
+STANDING = _visible(question="''", reply="''", cuts="'{}'::int[]", said="''::text", state="t.state")
 STAND = f"{STANDING} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
 LATEST = f"""

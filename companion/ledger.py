@@ -4,11 +4,13 @@ Opening and ending turns run the gate in the same transaction, so a freed slot i
 that frees it. Both gather: all openings of a moment are one transaction, and so are all endings.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
@@ -19,12 +21,15 @@ from companion.heads import REROUTE, where
 from companion.house import House
 from companion.opening import Asked, NotOpened, Opened, Opening
 from companion.record import Story, record
+from companion.states import State
 from companion.sweep import pause_away, pause_orphans
 from companion.waiting_room import (
     ENTER_LANE,
+    LOCK_MOVING,
     Admitted,
     GateResult,
     admitted_from,
+    entering,
     lock_gate,
     run_gate,
 )
@@ -37,9 +42,9 @@ WHERE c.id = ANY(%(conversations)s)
   AND EXISTS (SELECT 1 FROM companion_turn t WHERE t.conversation_id = c.id AND t.state = 'waiting')
 """
 
-MINE_ADMITTED = """
-SELECT t.id, t.conversation_id, t.owner, t.fence, t.lane FROM companion_turn t
-WHERE t.owner = %(owner)s AND t.state = 'speaking' AND t.id = ANY(%(ids)s)
+MINE = """
+SELECT t.state, t.id, t.conversation_id, t.owner, t.fence, t.lane FROM companion_turn t
+WHERE t.owner = %(owner)s AND t.state IN ('waiting', 'speaking') AND t.id = ANY(%(ids)s)
 """
 
 
@@ -62,6 +67,7 @@ class Ledger:
         self._route = route
         self._openings: Batch[Asked, Opened | NotOpened] = Batch(self._open_all)
         self._endings: Batch[Story, EndedTurn | None] = Batch(self._close_all)
+        self._moves: Batch[tuple[Admitted, Lane], bool] = Batch(self._enter_all)
 
     async def open(self, asked: Asked) -> Opened | NotOpened:
         """Store the question, waiting or admitted."""
@@ -82,17 +88,7 @@ class Ledger:
 
     async def enter_lane(self, admitted: Admitted, lane: Lane) -> bool:
         """Move a turn on to a lane further down its chain. False: that lane takes no more, or the turn is lost."""
-        facts = {
-            "turn": admitted.turn,
-            "owner": admitted.owner,
-            "fence": admitted.fence,
-            "lane": lane.name,
-            "takes": lane.max_in_flight,
-        }
-        async with self._transaction() as cursor:
-            await lock_gate(cursor)
-            await cursor.execute(ENTER_LANE, facts)
-            return await cursor.fetchone() is not None
+        return await self._moves.submit((admitted, lane))
 
     async def reroute(self) -> None:
         """Let the waiting turns of this process wait for the head of the chain that is in force now."""
@@ -117,23 +113,30 @@ class Ledger:
             await ring(cursor, by=self._process, result=result)
         self._told(result, [])
 
-    async def admitted_among(self, turns: list[int]) -> list[Admitted]:
-        """Which of this process's waiting turns have been admitted, in case the bell was lost."""
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
-            await cursor.execute(MINE_ADMITTED, {"owner": self._process, "ids": turns})
-            return [admitted_from(row) for row in await cursor.fetchall()]
+    async def standing(self, turns: list[int]) -> tuple[list[Admitted], list[int]]:
+        """Which of this process's turns may speak, and which are its own no more, in case a bell was lost."""
+        async with self._transaction() as cursor:
+            await cursor.execute(MINE, {"owner": self._process, "ids": turns})
+            live = await cursor.fetchall()
+        speaking = [admitted_from(facts) for state, *facts in live if state == State.SPEAKING]
+        return speaking, sorted(set(turns) - {turn for _, turn, *_ in live})
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
         # The pool's connections commit each statement by itself; what belongs together says so. In a pipeline
         # statements travel together until somebody asks for a result.
-        async with (
-            self._pool.connection() as connection,
-            connection.pipeline(),
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            yield cursor
+        try:
+            async with (
+                asyncio.timeout(self._house.lease_s),
+                self._pool.connection() as connection,
+                connection.pipeline(),
+                connection.transaction(),
+                connection.cursor() as cursor,
+            ):
+                yield cursor
+        except TimeoutError:
+            # By then the turns are somebody else's to end.
+            raise psycopg.OperationalError("the database did not answer within the lease") from None
 
     async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
         terms = {
@@ -156,6 +159,17 @@ class Ledger:
         answers = await opening.answers()
         self._told(result, [])
         return answers
+
+    async def _enter_all(self, moves: Sequence[tuple[Admitted, Lane]]) -> list[bool]:
+        async with self._transaction() as cursor:
+            await cursor.execute(LOCK_MOVING, {"ids": [admitted.turn for admitted, _ in moves]})
+            await lock_gate(cursor)
+            # One after the other, so that each counts those before it.
+            entered = [
+                await cursor.connection.execute(ENTER_LANE, entering(admitted, lane))
+                for admitted, lane in moves
+            ]
+            return [await one.fetchone() is not None for one in entered]
 
     async def _close_all(self, stories: Sequence[Story]) -> list[EndedTurn | None]:
         async with self._transaction() as cursor:

@@ -17,27 +17,34 @@ from companion.heads import HEAD
 from companion.history import Material, ask_materials, materials
 from companion.waiting_room import Admitted
 
-# Only a live visit of an active person at an open site may open a turn; the same key again opens nothing.
+# Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside` are
+# those of the same person that are asked in the same moment. Of a long history only the newest turns are looked at.
 INSERT = f"""
+WITH asking AS (
+    SELECT asked.key, asked.question, asked.place, c.id AS conversation, head.lane, head.takes,
+           row_number() OVER (PARTITION BY c.id ORDER BY asked.place) - 1 AS beside
+    FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
+         WITH ORDINALITY AS asked(visit, key, question, place)
+    JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+    JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
+    JOIN companion_site s ON s.id = p.site_id AND s.is_open
+    JOIN companion_conversation c ON c.participant_id = p.id
+    LEFT JOIN LATERAL ({HEAD}) head ON true
+)
 INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
                             lane, lane_takes, preset_ceiling, house_ceiling, preset, routing_version)
-SELECT c.id, asked.key, asked.question, 'waiting', %(owner)s, %(persona)s,
+SELECT a.conversation, a.key, a.question, 'waiting', %(owner)s, %(persona)s,
        clock_timestamp() + make_interval(secs => %(wait_s)s),
-       coalesce(head.lane, ''), coalesce(head.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
+       coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
        %(version)s
-FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
-     WITH ORDINALITY AS asked(visit, key, question, place)
-JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
-LEFT JOIN LATERAL ({HEAD}) head ON true
-WHERE %(most_waiting)s > (SELECT count(*) FROM companion_turn t
-                          WHERE t.conversation_id = c.id AND t.state IN ('waiting', 'speaking'))
-  AND %(most_a_minute)s > (SELECT count(*) FROM companion_turn t
-                           WHERE t.conversation_id = c.id
-                             AND t.created_at > clock_timestamp() - interval '1 minute')
-ORDER BY asked.place
+FROM asking a
+WHERE %(most_waiting)s - a.beside > (SELECT count(*) FROM companion_turn t
+                                     WHERE t.conversation_id = a.conversation AND t.state IN ('waiting', 'speaking'))
+  AND %(most_a_minute)s > a.beside
+  AND coalesce((SELECT t.created_at FROM companion_turn t WHERE t.conversation_id = a.conversation
+                ORDER BY t.id DESC OFFSET greatest(%(most_a_minute)s - a.beside - 1, 0) LIMIT 1), '-infinity')
+      <= clock_timestamp() - interval '1 minute'
+ORDER BY a.place
 ON CONFLICT (conversation_id, key) DO NOTHING
 RETURNING id
 """

@@ -47,7 +47,7 @@ def story_of(outcome: Outcome, house: House) -> Story:
         marked=route is not None and route.marking == "reduced",
         passed_over=result.passed_over if result else (),
         attempts=result.attempts if result else (),
-        answers=tuple(turn for turn, _ in outcome.material.held) if outcome.material else (),
+        answers=_asked_along(outcome),
     )
 
 
@@ -100,6 +100,14 @@ def _ending(outcome: Outcome, house: House) -> Ending:
         owner=owner,
         fence=fence,
     )
+
+
+def _asked_along(outcome: Outcome) -> tuple[int, ...]:
+    """The held turns whose questions stood in the prompt, which holds the newest that fit."""
+    if outcome.material is None or outcome.result is None:
+        return ()
+    held = outcome.material.held
+    return tuple(turn for turn, _ in held[len(held) - outcome.result.held :])
 
 
 def _model_of(result: Answered | Broken | None) -> str:

@@ -142,6 +142,7 @@ class Process:
             self.journal.run,
             self.watchers.run,
             self._tick,
+            self._mind_the_lease,
             self._lanes.run,
             *self._alongside,
         )
@@ -155,6 +156,7 @@ class Process:
             await self.heartbeat.beat()
         except psycopg.Error:
             log.warning("process.drains_without_database process=%s", self.id)
+        self.runner.pause_waiting()
         try:
             async with asyncio.timeout(self.house.grace_s):
                 await self.runner.idle()
@@ -253,9 +255,22 @@ class Process:
         """What a lost bell would have told: who may speak now, what has ended, which lanes are called."""
         self._lanes.moved()
         await self.ledger.gate()
-        if waiting := self.runner.waiting:
-            for admitted in await self.ledger.admitted_among(waiting):
-                self.runner.admitted(admitted)
+        if driven := self.runner.driven:
+            speaking, gone = await self.ledger.standing(driven)
+            waiting = set(self.runner.waiting)
+            for admitted in speaking:
+                if admitted.turn in waiting:
+                    self.runner.admitted(admitted)
+            for turn in gone:
+                self.runner.ended(turn)
+
+    async def _mind_the_lease(self) -> None:
+        """Break off every call once the lease is over: another process has given its slot to somebody else."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            if self.heartbeat.has_lapsed:
+                for turn in self.runner.driven:
+                    self.runner.ended(turn)
 
     def rerouted(self) -> None:
         """The chain for turns that start now has changed: those that wait are to wait for its head."""

@@ -24,9 +24,10 @@ class Draft:
 
 
 def write_prompt(draft: Draft, *, context_tokens: int) -> tuple[Message, ...]:
-    """The messages for one lane: the latest pairs of the dialogue that fit its context window, in order."""
+    """The messages for one lane: the held questions that fit its context window, then the latest pairs that do."""
     system = Message(role="system", text=draft.system)
-    asked = Message(role="user", text=_ask(draft))
+    held = draft.held[len(draft.held) - held_that_fit(draft, context_tokens=context_tokens) :]
+    asked = Message(role="user", text=_ask(draft, held))
     left = context_tokens - ROOM_FOR_REPLY - tokens(system.text) - tokens(asked.text)
     kept: list[Message] = []
     for question, reply in reversed(draft.dialogue):
@@ -42,9 +43,24 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // 3 + 4
 
 
-def _ask(draft: Draft) -> str:
-    if not draft.held:
+def held_that_fit(draft: Draft, *, context_tokens: int) -> int:
+    """How many of the held questions can be asked along, the newest: the others stay held, for the next turn."""
+    left = (
+        context_tokens
+        - ROOM_FOR_REPLY
+        - sum(tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
+    )
+    fitting = 0
+    for question in reversed(draft.held):
+        left -= tokens(question)
+        if left < 0:
+            break
+        fitting += 1
+    return fitting
+
+
+def _ask(draft: Draft, held: Sequence[str]) -> str:
+    if not held:
         return draft.question
     # Held questions and the new message are one user message, because roles must alternate.
-    held = "\n\n".join(draft.held)
-    return f"{draft.instruction_held}\n\n{held}\n\n{draft.question}"
+    return "\n\n".join((draft.instruction_held, *held, draft.question))

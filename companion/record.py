@@ -11,6 +11,7 @@ from companion.folding import EndedTurn, Ending, Row
 from companion.states import State
 from routing.chain import PassedOver
 from routing.contracts import AttemptReport
+from routing.errors import FailureClass
 
 SERVED_BY = """
 UPDATE companion_turn t
@@ -28,10 +29,20 @@ FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
 WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
 """
 
+# Asked again they would be refused again, and everything the person writes meanwhile with them.
+LET_GO = """
+UPDATE companion_turn SET held_until = clock_timestamp()
+WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
+"""
+
+# A turn may have been erased while its call ran.
 ATTEMPT = """
 INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
                                took_s, bytes_received, words)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+SELECT a.* FROM (
+    VALUES (%s::bigint, %s::smallint, %s, %s, %s, %s::smallint, %s, %s::float8, %s::float8, %s::float8, %s::bigint,
+            %s::int)
+) AS a(turn_id) WHERE EXISTS (SELECT 1 FROM companion_turn t WHERE t.id = a.turn_id)
 ON CONFLICT (turn_id, number) DO NOTHING
 """
 
@@ -50,14 +61,17 @@ class Story:
     passed_over: tuple[PassedOver, ...] = ()
     attempts: tuple[AttemptReport, ...] = ()
     answers: tuple[int, ...] = ()
-    """Held turns whose questions this reply answered; they are let go only if it is complete."""
+    """Held turns whose questions were asked along: answered if the reply is complete, let go if it was refused."""
 
 
 async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, EndedTurn]) -> None:
     """Store stories. `ended` are the turns that this transaction has ended; the others had ended before."""
     await _who_served(cursor, [story for story in stories if story.preset])
-    complete = {turn for turn, one in ended.items() if one.state == State.COMPLETE}
-    await _what_was_answered(cursor, [story for story in stories if story.ending.turn in complete])
+    here = [story for story in stories if story.ending.turn in ended]
+    await _what_was_answered(cursor, [story for story in here if story.ending.state is State.COMPLETE])
+    refused = [story for story in here if story.ending.reason is FailureClass.REFUSED]
+    if held := [turn for story in refused for turn in story.answers]:
+        await cursor.execute(LET_GO, {"held": held})
     attempts = [
         _attempt_row(story.ending.turn, number, report)
         for story in stories

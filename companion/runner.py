@@ -37,6 +37,10 @@ from routing.errors import FailureClass
 log = logging.getLogger(__name__)
 
 
+LOOKS_AGAIN_S = 1.0
+"""How often a turn that may not be refused yet looks whether it may."""
+
+
 @dataclass(slots=True, eq=False)
 class _Drive:
     """One turn's task and what it is told from outside."""
@@ -46,6 +50,8 @@ class _Drive:
     visit: UUID
     admission: asyncio.Future[Admitted]
     line: Line | None = None
+    closing: bool = False
+    """Its end is being stored, by its own task: nobody needs to tell it."""
     told: Reason | None = None
     """Why it was told to end; None while it runs freely."""
     task: asyncio.Task[None] | None = None
@@ -127,7 +133,7 @@ class Runner:
     def ended(self, turn: int) -> None:
         """A turn was ended by someone else, or can no longer be stored: close the upstream, show nothing more."""
         drive = self._drives.get(turn)
-        if drive is not None and drive.result is None:
+        if drive is not None and drive.result is None and not drive.closing:
             self._interrupt(drive, Reason.LOST)
 
     def signed_out(self, visits: set[UUID]) -> None:
@@ -138,11 +144,17 @@ class Runner:
                 self._stopping.add(task)
                 task.add_done_callback(self._stopping.discard)
 
+    def pause_waiting(self) -> None:
+        """The process is leaving, and lets nobody in any more: pause what has not been admitted."""
+        for drive in list(self._drives.values()):
+            if not drive.admission.done() and not drive.closing:
+                self._interrupt(drive, Reason.DRAINED)
+
     async def pause_all(self) -> None:
         """The process is leaving: pause what still runs, and wait until that is stored."""
         drives = [drive for drive in self._drives.values() if drive.task is not None]
         for drive in drives:
-            if drive.result is None:
+            if drive.result is None and not drive.closing:
                 self._interrupt(drive, Reason.DRAINED)
         await asyncio.gather(*(drive.task for drive in drives if drive.task), return_exceptions=True)
 
@@ -204,13 +216,15 @@ class Runner:
             # The class alone: the text of an exception may hold what somebody wrote.
             log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
         story = await self._story(drive)
+        drive.closing = True
         log_story(story, ended_here=await self._close(story) is not None)
 
     async def _wait(self, drive: _Drive) -> bool:
         """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
+        patience_s = self._house.wait_ceiling_s
         while True:
             try:
-                async with asyncio.timeout(self._house.wait_ceiling_s):
+                async with asyncio.timeout(patience_s):
                     await asyncio.shield(drive.admission)
                 return True
             except TimeoutError:
@@ -225,9 +239,12 @@ class Runner:
                 # Not ended: it was admitted in this very moment and the bell is on its way, or it stands behind
                 # an earlier turn of the same person and its own wait has not begun.
                 story = Story(ending=refusal)
+                drive.closing = True
                 if await self._close(story):
                     log_story(story, ended_here=True)
                     return False
+                drive.closing = False
+                patience_s = LOOKS_AGAIN_S
 
     async def _speak(self, drive: _Drive) -> None:
         admitted = drive.admission.result()
@@ -296,7 +313,7 @@ class Runner:
     async def _close(self, story: Story) -> EndedTurn | None:
         """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it.
 
-        None: somebody else ended it, and only its story has been added.
+        None: somebody else ended it, and only its story has been added; or it is left to the sweep.
         """
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self._house.lease_s

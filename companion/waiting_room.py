@@ -4,7 +4,9 @@ The gate is the only code that admits. It runs inside the transactions that open
 rings, and every second.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -12,6 +14,7 @@ from psycopg import AsyncCursor
 from companion.folding import EndedTurn, Row
 from companion.house import House
 from companion.sweep import LOCK_LOST, pause_lost
+from routing.contracts import Lane
 
 GATE_KEY = 7_205_759_403
 
@@ -20,8 +23,9 @@ GATE_KEY = 7_205_759_403
 LOCK_GATE = f"SELECT pg_advisory_xact_lock({GATE_KEY})"
 
 # Every waiting turn carries the limits it was opened under, so that a process with other lanes, another preset or
-# another setting admits it rightly too. The rows are locked last, and only where nobody else holds them: a gate
-# waits for no row.
+# another setting admits it rightly too. Whoever waits for a full lane stands in nobody's way who waits for another.
+# The rows are locked last, and only where nobody else holds them: a gate waits for no row. It looks at the state once
+# more then, for a sweep needs no gate.
 # All who are let in together are let in at one moment; a clock read for each row would show an order there is none of.
 ADMIT = """
 WITH speaking AS (
@@ -29,7 +33,7 @@ WITH speaking AS (
 ),
 in_line AS (
     SELECT t.id, t.lane, t.lane_takes, t.preset_ceiling, coalesce(t.house_ceiling, %(ceiling)s) AS house_ceiling,
-           (SELECT coalesce(sum(turns), 0) FROM speaking) + row_number() OVER (ORDER BY t.id) AS in_flight,
+           (SELECT coalesce(sum(turns), 0) FROM speaking) AS speaking,
            coalesce(s.turns, 0) + row_number() OVER (PARTITION BY t.lane ORDER BY t.id) AS on_lane
     FROM companion_turn t
     JOIN companion_process p ON p.id = t.owner
@@ -44,12 +48,15 @@ in_line AS (
             AND earlier.state IN ('waiting', 'speaking')
       )
 ),
+fitting AS (
+    SELECT in_line.*, speaking + row_number() OVER (ORDER BY id) AS in_flight
+    FROM in_line WHERE on_lane <= lane_takes AND (preset_ceiling IS NULL OR speaking < preset_ceiling)
+),
 ready AS (
-    SELECT t.id FROM companion_turn t JOIN in_line ON in_line.id = t.id
-    WHERE in_line.on_lane <= in_line.lane_takes
-      AND in_line.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1),
-                                        in_line.house_ceiling)
-      AND (in_line.preset_ceiling IS NULL OR in_line.in_flight <= in_line.preset_ceiling)
+    SELECT t.id FROM companion_turn t JOIN fitting f ON f.id = t.id
+    WHERE t.state = 'waiting'
+      AND f.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1), f.house_ceiling)
+      AND (f.preset_ceiling IS NULL OR f.in_flight <= f.preset_ceiling)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
 UPDATE companion_turn t
@@ -59,7 +66,9 @@ WHERE t.id = ready.id
 RETURNING t.id, t.conversation_id, t.owner, t.fence, t.lane
 """
 
-# Before a turn moves on to a lane that is not the head of its chain.
+# Before a turn moves on to a lane that is not the head of its chain. Its row is locked before the gate, as by those who
+# end turns.
+LOCK_MOVING = "SELECT id FROM companion_turn WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
 ENTER_LANE = """
 UPDATE companion_turn t SET lane = %(lane)s
 WHERE t.id = %(turn)s AND t.owner = %(owner)s AND t.fence = %(fence)s AND t.state = 'speaking'
@@ -90,7 +99,7 @@ class GateResult:
 
 
 async def lock_gate(cursor: AsyncCursor[Row]) -> None:
-    """Take the gate for this transaction. Whoever holds it never waits for a row, so it cannot deadlock."""
+    """Take the gate for this transaction. Rows are locked before it: whoever holds it waits for none."""
     await cursor.execute(LOCK_GATE)
 
 
@@ -114,7 +123,18 @@ async def run_gate(cursor: AsyncCursor[Row], house: House) -> GateResult:
     )
 
 
-def admitted_from(row: Row) -> Admitted:
+def entering(admitted: Admitted, lane: Lane) -> dict[str, Any]:
+    """What `ENTER_LANE` is told of a turn and the lane it goes on to."""
+    return {
+        "turn": admitted.turn,
+        "owner": admitted.owner,
+        "fence": admitted.fence,
+        "lane": lane.name,
+        "takes": lane.max_in_flight,
+    }
+
+
+def admitted_from(row: Sequence[Any]) -> Admitted:
     """An Admitted from (turn, conversation, owner, fence, lane)."""
     turn, conversation, owner, fence, lane = row
     return Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)

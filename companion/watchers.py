@@ -67,25 +67,29 @@ class Watchers:
             outbox.offer(event)
 
     def changed(self, turns: Iterable[tuple[int, int]]) -> None:
-        """These (turn, conversation) have changed, here or elsewhere; those that are watched are read again."""
-        watched = [turn for turn, conversation in turns if conversation in self._outboxes]
-        if watched:
-            self._changed.update(watched)
-            self._wake.set()
+        """These (turn, conversation) have changed, here or elsewhere; those that are watched are read again.
+
+        So is what else is open in the same conversation: its own wait may begin where an earlier turn ends.
+        """
+        for turn, conversation in turns:
+            if outboxes := self._outboxes.get(conversation):
+                self._changed.update((turn,), *(outbox.unended() for outbox in outboxes))
+                self._wake.set()
 
     def saw(self, views: Iterable[View]) -> None:
         """A socket has just read these turns: follow the live ones that another process drives."""
         for view in views:
-            if view.state in _LIVE and view.owner != self._process:
+            if view.state in _LIVE and view.owner != self._process and view.turn not in self._elsewhere:
                 self._elsewhere[view.turn] = view.conversation
                 self._wake.set()
 
     def refresh(self) -> None:
         """Read every turn again whose end a socket still waits for: a bell may have been lost, or an owner died."""
-        for conversation, outboxes in self._outboxes.items():
+        for outboxes in self._outboxes.values():
             for outbox in outboxes:
                 outbox.nudge()
-                self.changed((turn, conversation) for turn in outbox.unended())
+                self._changed.update(outbox.unended())
+        self._wake.set()
 
     async def settle(self) -> None:
         """Show every socket the end of what has ended, and wait until that is on its way. Raises psycopg.Error."""

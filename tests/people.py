@@ -1,6 +1,7 @@
 """The cast: Rosa, a participant; Otto, a stranger at another site; Sam, her supervisor; Ines, an operator."""
 
 import itertools
+import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +20,14 @@ Result = TypeVar("Result")
 
 _numbers = itertools.count(1)
 # One thread has Django's one connection, because a test that is a coroutine may not use it itself.
-_database = ThreadPoolExecutor(1, thread_name_prefix="database")
+THREAD = "database"
+_database = ThreadPoolExecutor(1, thread_name_prefix=THREAD)
 
 
 def in_database(call: Callable[[], Result]) -> Result:
-    """Call something that uses Django's connection, from anywhere."""
+    """Call something that uses Django's connection, from anywhere; from within such a call too."""
+    if threading.current_thread().name.startswith(THREAD):
+        return call()
     return _database.submit(_called, call).result()
 
 

@@ -159,6 +159,11 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         # statement is one trip when it commits by itself, and three when a transaction is put around it.
         kwargs={
             "connect_timeout": 5,
+            # A connection whose other end has vanished is noticed within a lease.
+            "keepalives_idle": 3,
+            "keepalives_interval": 2,
+            "keepalives_count": 2,
+            "tcp_user_timeout": 8_000,
             "application_name": "companion",
             "autocommit": True,
             "prepare_threshold": 0,

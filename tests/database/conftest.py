@@ -6,7 +6,11 @@ from typing import Any
 import pytest_asyncio
 from psycopg_pool import AsyncConnectionPool
 
+from companion.models import Process
 from ops.stack.postgres import EmbeddedPostgres
+from tests.desks import Desk, Desks, end_all_turns, nobody_is_in_a_transaction, pool_of, with_ceiling
+from tests.people import in_database
+from tests.processes import everybody_holds_still
 
 
 @pytest_asyncio.fixture
@@ -16,3 +20,15 @@ async def pool(database: EmbeddedPostgres) -> AsyncIterator[AsyncConnectionPool[
         database.url, min_size=1, max_size=4, open=False, kwargs={"autocommit": True, "prepare_threshold": 0}
     ) as pool:
         yield pool
+
+
+@pytest_asyncio.fixture
+async def desks(database: EmbeddedPostgres) -> AsyncIterator[Desks]:
+    """Ledgers of several processes over one database, under the ceiling each test names."""
+    with everybody_holds_still(nobody_is_in_a_transaction):
+        # Turns of other tests would count against the ceiling, and these are not left to another's sweep.
+        in_database(end_all_turns)
+        async with pool_of(database.url) as pool:
+            yield lambda ceiling: Desk(pool, with_ceiling(ceiling))
+        in_database(end_all_turns)
+        in_database(lambda: Process.objects.filter(host="test").delete())

@@ -1,5 +1,7 @@
 """A log line never holds what somebody wrote, even when an exception quotes it."""
 
+import asyncio
+import gc
 import logging
 import sys
 
@@ -36,6 +38,37 @@ def test_a_failed_request_is_logged_without_its_path() -> None:
     )
     line = DiscreetFormatter("%(message)s").format(record)
     assert line == "request.failed"
+
+
+async def test_a_task_that_nobody_asked_after_is_logged_without_what_it_failed_with() -> None:
+    async def fails() -> None:
+        raise RuntimeError(SECRET)
+
+    loop, told = asyncio.get_running_loop(), list[logging.LogRecord]()
+    heard = logging.Handler()
+    heard.emit = told.append  # type: ignore[method-assign]
+    logging.getLogger("asyncio").addHandler(heard)
+    try:
+        task = loop.create_task(fails())
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+    finally:
+        logging.getLogger("asyncio").removeHandler(heard)
+    [record] = told
+    assert SECRET in record.getMessage()
+    line = DiscreetFormatter("%(message)s").format(record)
+    assert SECRET not in line
+    assert line.startswith("Task exception was never retrieved\n  RuntimeError")
+
+
+def test_a_database_that_cannot_be_reached_is_logged_without_its_address() -> None:
+    cause = OSError("connection to server at db.example.org failed: what the server said")
+    record = logging.LogRecord(
+        "psycopg.pool", logging.WARNING, "here", 1, "error connecting in %r: %s", ("companion", cause), None
+    )
+    line = DiscreetFormatter("%(message)s").format(record)
+    assert line == "error connecting in 'companion' cause=OSError"
 
 
 def test_an_ordinary_line_is_left_as_it_is() -> None:

@@ -1,0 +1,202 @@
+"""Full lanes, lanes that fail over while people press Stop, turns erased meanwhile, everything in one moment."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import psycopg
+from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
+
+from companion.access import VISIT_KEY, Doorkeeper
+from companion.folding import Ending
+from companion.models import Attempt, Turn, Visit
+from companion.opening import Opened
+from companion.record import Story
+from companion.states import Reason, State
+from companion.waiting_room import GATE_KEY
+from ops.stack.postgres import EmbeddedPostgres
+from routing.contracts import AttemptReport, Lane
+from routing.errors import FailureClass
+from tests.desks import ROUTE, Desk, Desks
+from tests.people import People, Person, in_database
+
+WAITS_FOR_A_LOCK = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+
+
+def lane(name: str, *, takes: int) -> Lane:
+    return replace(ROUTE.lanes[0], name=name, max_in_flight=takes)
+
+
+async def test_whoever_waits_for_a_full_lane_stands_in_nobodys_way_who_waits_for_another(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(10)
+    await desk.beat()
+    desk.route = replace(ROUTE, lanes=(lane("small", takes=1),))
+    for number in range(12):
+        await desk.ask(people.participant(f"P{number}"))
+    desk.route = replace(ROUTE, lanes=(lane("roomy", takes=100),))
+    wim = await desk.ask(people.participant("Wim"))
+    assert [one.lane for one in desk.admitted] == ["small", "roomy"]
+    assert desk.admitted[-1].turn == wim.turn
+
+
+async def test_a_preset_that_is_full_stands_in_nobodys_way_either(desks: Desks, people: People) -> None:
+    desk = desks(10)
+    await desk.beat()
+    desk.route = replace(ROUTE, ceiling=1)
+    for number in range(12):
+        await desk.ask(people.participant(f"P{number}"))
+    desk.route = ROUTE
+    wim = await desk.ask(people.participant("Wim"))
+    assert [one.turn for one in desk.admitted[1:]] == [wim.turn]
+
+
+async def waiting_for_locks(watcher: psycopg.AsyncConnection[tuple[int]], many: int) -> None:
+    async with asyncio.timeout(10):
+        while (await (await watcher.execute(WAITS_FOR_A_LOCK)).fetchone() or (0,))[0] < many:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
+    desks: Desks, people: People, database: EmbeddedPostgres
+) -> None:
+    here, elsewhere = desks(10), desks(10)
+    await asyncio.gather(here.beat(), elsewhere.beat())
+    opened = await here.ask(people.participant("Ada"))
+    stop = Story(ending=Ending(turn=opened.turn, state=State.STOPPED, reason=Reason.STOPPED))
+    async with await psycopg.AsyncConnection.connect(database.url, autocommit=True) as holder:
+        await holder.execute(f"SELECT pg_advisory_lock({GATE_KEY})")
+        moving = asyncio.create_task(here.ledger.enter_lane(here.admitted[0], lane("second", takes=5)))
+        await waiting_for_locks(holder, 1)
+        stopping = asyncio.create_task(elsewhere.ledger.close(stop))
+        await waiting_for_locks(holder, 2)
+        await holder.execute(f"SELECT pg_advisory_unlock({GATE_KEY})")
+        moved, ended = await asyncio.gather(moving, stopping)
+    assert moved
+    assert ended is not None and ended.state == "stopped"
+
+
+async def test_moves_in_one_moment_take_no_more_than_the_lane_gives(desks: Desks, people: People) -> None:
+    desk = desks(10)
+    await desk.beat()
+    for number in range(6):
+        await desk.ask(people.participant(f"P{number}"))
+    second = lane("second", takes=4)
+    moved = await asyncio.gather(*(desk.ledger.enter_lane(one, second) for one in desk.admitted))
+    assert sorted(moved) == [False, False, True, True, True, True]
+
+
+async def test_the_story_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(10)
+    await desk.beat()
+    erased, fine = [await desk.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    in_database(lambda: Turn.objects.filter(pk=erased.turn).delete())
+    report = AttemptReport(
+        lane="first",
+        model="a model",
+        failure=FailureClass.CANCELLED,
+        status=None,
+        code=None,
+        waited_s=0,
+        started_s=0,
+        took_s=1,
+        bytes_received=0,
+        words=0,
+    )
+    stories = [
+        Story(
+            ending=Ending(turn=one.turn, state=State.COMPLETE, reason=Reason.WHOLE),
+            preset="normal",
+            attempts=(report,),
+        )
+        for one in (erased, fine)
+    ]
+    gone, ended = await asyncio.gather(*(desk.ledger.close(story) for story in stories))
+    assert gone is None
+    assert ended is not None and ended.turn == fine.turn
+    assert in_database(lambda: Attempt.objects.get(turn=fine.turn).lane) == "first"
+
+
+async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(10)
+    await desk.beat()
+    answers = await desk.ask_in_one_moment(people.participant("Ada"), times=30)
+    assert sum(isinstance(answer, Opened) for answer in answers) == desk.house.most_waiting
+
+
+async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
+    desks: Desks, people: People
+) -> None:
+    desk = desks(10)
+    desk.house = replace(desk.house, most_a_minute=2)
+    desk = Desk(desk.pool, desk.house)
+    await desk.beat()
+    ada = people.participant("Ada")
+    for _ in range(2):
+        await desk.ask(ada)
+        await desk.end(desk.admitted[-1])
+    [refused] = await desk.ask_in_one_moment(ada, times=1)
+    assert not isinstance(refused, Opened)
+    earlier = timezone.now() - timedelta(minutes=2)
+    in_database(lambda: Turn.objects.filter(conversation=ada.conversation).update(created_at=earlier))
+    assert sum(isinstance(one, Opened) for one in await desk.ask_in_one_moment(ada, times=3)) == 2
+
+
+async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: Desks, people: People) -> None:
+    desk, ada = desks(1), people.participant("Ada")
+    await desk.beat()
+    first = await desk.ask(ada)
+    await desk.ask(people.participant("Wim"))
+    second = await desk.ask(ada)
+    refusal = Ending(
+        turn=second.turn,
+        state=State.REFUSED,
+        reason=Reason.WAIT_CEILING,
+        owner=desk.id,
+        only_in_line=True,
+    )
+    asked_at = timezone.now() - timedelta(seconds=50)
+    waits_until = asked_at + timedelta(seconds=45)
+    in_database(
+        lambda: Turn.objects.filter(pk=second.turn).update(created_at=asked_at, wait_until=waits_until)
+    )
+    await desk.end(desk.admitted[0])
+    assert await desk.ledger.close(Story(ending=refusal)) is None, "it has only begun to wait"
+    in_database(lambda: Turn.objects.filter(pk=first.turn).update(closed_at=asked_at))
+    assert await desk.ledger.close(Story(ending=refusal)) is not None
+
+
+def session_of(person: Person) -> str:
+    visit = Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
+    session = SessionStore()
+    session[VISIT_KEY] = str(visit.pk)
+    session.save()
+    assert session.session_key
+    return session.session_key
+
+
+async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the_same_moment(
+    desks: Desks, people: People
+) -> None:
+    doorkeeper = Doorkeeper(desks(1).pool)
+    rosa = people.rosa
+    key = in_database(lambda: session_of(rosa))
+    found = await asyncio.gather(*(doorkeeper.visit_of(one) for one in ("nobody", "a\x00b", key, "ü" * 32)))
+    assert [visit is not None for visit in found] == [False, False, True, False]
+
+
+async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: Desks, people: People) -> None:
+    here, elsewhere = desks(10), desks(10)
+    await asyncio.gather(here.beat(), elsewhere.beat())
+    goes_on, ended = [await here.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    stop = Story(ending=Ending(turn=ended.turn, state=State.STOPPED, reason=Reason.STOPPED))
+    await elsewhere.ledger.close(stop)
+    speaking, gone = await here.ledger.standing([goes_on.turn, ended.turn])
+    assert [one.turn for one in speaking] == [goes_on.turn]
+    assert gone == [ended.turn]

@@ -1,0 +1,111 @@
+"""Ledgers of several processes over one database, without the processes."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+from psycopg_pool import AsyncConnectionPool
+
+from companion.folding import EndedTurn, Ending
+from companion.house import House
+from companion.ledger import Ledger
+from companion.models import Turn, Visit
+from companion.opening import Asked, NotOpened, Opened
+from companion.record import Story
+from companion.states import Reason, State
+from companion.waiting_room import Admitted, GateResult
+from ops.project.wiring import build_house, build_routing
+from routing.chain import route
+from tests.people import Person, in_database
+
+ROUTE = route(build_routing(), "normal", 0)
+
+
+class Desk:
+    """One process's ledger, and everything it was told."""
+
+    def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
+        self.id = uuid.uuid4()
+        self.house = house
+        self.pool = pool
+        self.admitted: list[Admitted] = []
+        self.ended: list[EndedTurn] = []
+        self.route = ROUTE
+        self.ledger = Ledger(pool, house, process=self.id, told=self._told, route=lambda: self.route)
+
+    def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
+        self.admitted += result.admitted
+        self.ended += [*ended, *result.lost]
+
+    async def beat(self, age_s: float = 0) -> None:
+        async with self.pool.connection() as native:
+            await native.execute(
+                "INSERT INTO companion_process (id, host, pid, beat_at, draining, sockets) "
+                "VALUES (%s, 'test', 1, clock_timestamp() - make_interval(secs => %s), false, 0) "
+                "ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at",
+                (self.id, age_s),
+            )
+
+    async def ask(self, person: Person, key: uuid.UUID | None = None) -> Opened:
+        visit = in_database(
+            lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
+        )
+        opened = await self.ledger.open(Asked(visit=visit.pk, key=key or uuid.uuid4(), question="?"))
+        assert isinstance(opened, Opened)
+        return opened
+
+    async def ask_in_one_moment(self, person: Person, *, times: int) -> list[Opened | NotOpened]:
+        """As a page that sends all it has at once; also the visit is new."""
+        visit = in_database(
+            lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
+        )
+        asked = [Asked(visit=visit.pk, key=uuid.uuid4(), question="?") for _ in range(times)]
+        return await asyncio.gather(*(self.ledger.open(one) for one in asked))
+
+    async def end(self, admitted: Admitted) -> EndedTurn | None:
+        ending = Ending(
+            turn=admitted.turn,
+            state=State.COMPLETE,
+            reason=Reason.WHOLE,
+            owner=admitted.owner,
+            fence=admitted.fence,
+        )
+        return await self.ledger.close(Story(ending=ending))
+
+
+Desks = Callable[[int], Desk]
+
+
+def end_all_turns() -> None:
+    Turn.objects.filter(closed_at=None).update(state="stopped", reason="stopped", closed_at=timezone.now())
+
+
+def nobody_is_in_a_transaction() -> bool:
+    def ask() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()"
+            )
+            return bool(cursor.fetchone()[0] == 0)
+
+    return in_database(ask)
+
+
+@asynccontextmanager
+async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(url, min_size=2, max_size=8, open=False)
+    await pool.open()
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def with_ceiling(ceiling: int) -> House:
+    return replace(build_house(), ceiling=ceiling)
