@@ -105,11 +105,6 @@ def expiry(preset: str, *, at: datetime, lasts: timedelta | None = None) -> date
     return None if preset == NORMAL else at + (lasts or LASTS)
 
 
-def is_long(selection: Selection, now: datetime) -> bool:
-    """Whether something other than `normal` has been in force for so long that somebody should be reminded."""
-    return effective(selection, now) != NORMAL and now - selection.at >= ALERT_AFTER
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Concern:
     """Something that speaks against selecting a preset. `asks_twice`: it takes a second yes."""
@@ -137,7 +132,7 @@ def concerns(
     found: list[Concern] = []
     answered = last_answered.get(chain[0])
     if answered is None:
-        said = f"{chain[0]} comes first in this chain and has never answered."
+        said = f"{chain[0]} comes first in this chain and has not answered in the last day."
         found.append(Concern(kind="head_not_lately", lane=chain[0], said=said))
     elif now - answered >= LATELY:
         hours = int((now - answered).total_seconds() // 3600)

@@ -59,7 +59,7 @@ class Story:
     marked: bool
     """Served by a preset that marks its turns."""
     skipped: tuple[dict[str, Any], ...]
-    """[{"lane", "why", "for_s", "tried"}]: lanes whose breaker barred them; tried: nevertheless, as all were barred."""
+    """[{"lane", "why", "until", "tried"}]: lanes whose breaker barred them; tried: nevertheless, as all were barred."""
     lane: str
     model: str
     preset: str

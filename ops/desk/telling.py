@@ -117,10 +117,9 @@ def steps(story: Story) -> list[Step]:
 
 
 def barred(lane: Mapping[str, Any]) -> str:
-    """A lane that its breaker barred, why and for how long, and whether it was tried nevertheless."""
-    length = f", for {lane['for_s']:.0f} s" if isinstance(lane.get("for_s"), int | float) else ""
-    tried = "; tried nevertheless, as every lane was barred" if lane.get("tried") else ""
-    return f"{lane.get('lane')}: {lane.get('why')}{length}{tried}"
+    """A lane that its breaker barred, why and until when, and whether it was tried nevertheless."""
+    tried = "; tried nevertheless, as every lane was barred" if lane["tried"] else ""
+    return f"{lane['lane']}: {lane['why']}, until {clock(datetime.fromisoformat(lane['until']))}{tried}"
 
 
 def clock(moment: datetime | None) -> str:

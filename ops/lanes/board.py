@@ -18,7 +18,8 @@ LOOK_BACK = 20
 ALIVE_WITHIN_S = 15
 
 # A lane that has not answered in the last hour is looked for further back, but no further than a day: after that it
-# counts as one that has not answered lately, and only its drills are known.
+# counts as one that has not answered lately, and only its drills are known. Its time to the first word begins with its
+# own call: what other lanes had tried before is not its doing.
 LANES = """
 SELECT l.lane,
        greatest(coalesce(hour.last_at, (
@@ -29,9 +30,13 @@ SELECT l.lane,
 FROM unnest(%s::text[]) WITH ORDINALITY AS l(lane, place)
 LEFT JOIN LATERAL (
     SELECT max(closed_at) AS last_at, count(*) AS answers,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM first_word_at - admitted_at) * 1000) AS p50,
-           percentile_cont(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM first_word_at - admitted_at) * 1000) AS p95
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY word_ms) AS p50,
+           percentile_cont(0.95) WITHIN GROUP (ORDER BY word_ms) AS p95
     FROM companion_turn t
+    LEFT JOIN LATERAL (
+        SELECT greatest(0, extract(epoch FROM t.first_word_at - t.admitted_at) - a.started_s) * 1000 AS word_ms
+        FROM companion_attempt a WHERE a.turn_id = t.id AND t.first_word_at IS NOT NULL ORDER BY a.number DESC LIMIT 1
+    ) call ON true
     WHERE t.lane = l.lane AND t.state = 'complete' AND t.closed_at > clock_timestamp() - interval '1 hour'
 ) hour ON true
 LEFT JOIN LATERAL (SELECT at FROM ops_laneprobe WHERE lane = l.lane AND ok ORDER BY at DESC LIMIT 1) whole ON true
@@ -63,6 +68,7 @@ class Standing:
     """That count towards opening its breaker, at this moment."""
     last_failure: str
     last_answered_at: datetime | None
+    """None: no person in the last day, and no question of our own ever."""
     answers: int
     first_word_p50_ms: int | None
     first_word_p95_ms: int | None

@@ -55,9 +55,9 @@ def left(seen: Board) -> str:
 
 
 def ago(moment: datetime | None, now: datetime) -> str:
-    """How long ago, in words."""
+    """How long ago something was that is looked for in the last day alone, in words."""
     if moment is None:
-        return "never"
+        return "not in the last day"
     seconds = max(0, round((now - moment).total_seconds()))
     if seconds < 120:
         return f"{seconds} seconds ago"
@@ -118,7 +118,7 @@ def _lane(lane: Standing, now: datetime) -> Iterator[str]:
     place = f"{lane.place}." if lane.place else "  "
     yield (
         f"  {place} {lane.lane:<18} {STATES[lane.state]}"
-        f"{f' until {clock(lane.until)}' if lane.until else ''}; last answered {ago(lane.last_answered_at, now)}"
+        f"{f' until {clock(lane.until)}' if lane.until else ''}; last answered: {ago(lane.last_answered_at, now)}"
     )
     failures = f"; {lane.failures} failures count now" if lane.failures else ""
     yield f"     {'':<18} {first_words(lane)}; {drill(lane, now)}{failures}"

@@ -83,7 +83,7 @@ async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_wit
         await expect(page.get_by_label("Why")).to_be_focused()
         await page.keyboard.type("The first lane is slow")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("comes first in this chain and has never answered")).to_be_visible()
+        await expect(page.get_by_text("comes first in this chain and has not answered in the last day")).to_be_visible()
         assert newest().preset == NORMAL
         await page.get_by_role("button", name="Yes, select pin_second").press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("pin_second is selected")

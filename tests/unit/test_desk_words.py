@@ -1,15 +1,19 @@
 """What staff are told in words: every reason has a meaning, every ending a next step, every length a name."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 import pytest
 
+from companion.record import _skipped
 from companion.states import Reason, State
 from ops.desk.meanings import ENDINGS, FAILURES, meaning_of
 from ops.desk.shapes import Story
 from ops.desk.telling import barred, next_step, span, steps, still
+from routing.chain import PassedOver
 from routing.errors import FailureClass
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -103,17 +107,21 @@ def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) 
 
 
 @pytest.mark.parametrize(
-    ("lane", "says"),
+    ("why", "tried", "says"),
     [
-        ({"lane": "primary", "why": "open", "for_s": 29.6, "tried": False}, "primary: open, for 30 s"),
+        ("open", False, "primary: open, until 29 Nov 2026, 12:00:00 UTC"),
         (
-            {"lane": "local", "why": "half_open", "for_s": None, "tried": True},
-            "local: half_open; tried nevertheless, as every lane was barred",
+            "half_open",
+            True,
+            "primary: half_open, until 29 Nov 2026, 12:00:00 UTC; tried nevertheless, as every lane was barred",
         ),
     ],
 )
-def test_a_barred_lane_is_told_with_its_reason(lane: dict[str, object], says: str) -> None:
-    assert barred(lane) == says
+def test_a_barred_lane_as_it_is_stored_is_told_with_its_reason_and_until_when(
+    why: Literal["open", "half_open"], tried: bool, says: str
+) -> None:
+    stored = json.dumps(_skipped(PassedOver(lane="primary", why=why, until=NOON, tried=tried)))
+    assert barred(json.loads(stored)) == says
 
 
 def test_plain_words_and_line_ends_are_left_as_they_are() -> None:

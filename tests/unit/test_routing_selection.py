@@ -124,13 +124,6 @@ def test_anything_but_normal_lasts_four_hours_unless_said_otherwise() -> None:
     assert selection.expiry("pin_two", at=NOW, lasts=timedelta(hours=1)) == NOW + timedelta(hours=1)
 
 
-def test_a_pin_is_long_after_an_hour_and_not_once_it_is_over() -> None:
-    made = chosen()
-    assert not selection.is_long(made, NOW + timedelta(minutes=59))
-    assert selection.is_long(made, NOW + timedelta(hours=1))
-    assert not selection.is_long(made, NOW + timedelta(hours=5))
-
-
 def test_the_same_document_has_the_same_fingerprint_and_another_has_not() -> None:
     assert selection.fingerprint(document()) == selection.fingerprint(dict(reversed(document().items())))
     assert selection.fingerprint(document()) != selection.fingerprint(document(version=8))

@@ -78,7 +78,7 @@ def test_a_head_that_has_never_answered_asks_for_a_second_yes(service: Web, peop
     with at_the_desk(service, people.ines(), people.password) as desk:
         asked = choose(desk, "local_only", hours="1")
         assert asked.status_code == 200
-        assert "rehearsal_local comes first in this chain and has never answered." in asked.text
+        assert "rehearsal_local comes first in this chain and has not answered in the last day." in asked.text
         assert newest() == before
 
         choose(desk, "local_only", hours="1", sure="yes")

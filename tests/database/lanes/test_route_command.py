@@ -53,8 +53,8 @@ def test_it_shows_what_is_in_force_each_lane_and_each_preset() -> None:
     assert f"In force: drop_first (version {newest().version})" in said
     assert "selected by Ines at " in said
     assert re.search(r"until .* UTC: (2 h|1 h 59 min 59 s) more; then normal by itself", said)
-    assert "1. rehearsal_second   is called; last answered 0 seconds ago" in said
-    assert "rehearsal_local    is called; last answered never" in said
+    assert "1. rehearsal_second   is called; last answered: 0 seconds ago" in said
+    assert "rehearsal_local    is called; last answered: not in the last day" in said
     assert "local_only     rehearsal_local; at most 8 turns at once, replies are marked as reduced" in said
 
 
@@ -92,7 +92,7 @@ def test_history_reads_from_the_oldest_to_the_newest() -> None:
 
 def test_where_something_speaks_against_it_nothing_is_changed_and_the_exit_code_says_so() -> None:
     before = newest()
-    with pytest.raises(CommandError, match="has never answered") as refused:
+    with pytest.raises(CommandError, match="has not answered in the last day") as refused:
         route("select", "local_only", *WHO)
     assert refused.value.returncode == 3
     assert newest() == before
@@ -166,4 +166,4 @@ def test_what_is_no_length_is_refused(text: str) -> None:
 def test_how_long_ago_is_said_in_words(seconds: int, words: str) -> None:
     now = datetime.fromisoformat("2026-11-29T12:00:00+00:00")
     assert told.ago(now - timedelta(seconds=seconds), now) == words
-    assert told.ago(None, now) == "never"
+    assert told.ago(None, now) == "not in the last day"

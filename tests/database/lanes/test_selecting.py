@@ -15,7 +15,7 @@ from routing.selection import LASTS, Concern
 from tests.people import in_database
 from tests.selections import back_to_normal, insert, newest, rows_since, select, selector
 
-SERIOUS = Concern(kind="head_not_lately", said="It has never answered.", lane="rehearsal_local")
+SERIOUS = Concern(kind="head_not_lately", said="It has not answered in the last day.", lane="rehearsal_local")
 HARMLESS = Concern(kind="no_fallback", said="It is alone.", asks_twice=False)
 
 
