@@ -67,15 +67,18 @@ class Conversation(models.Model):
 
 
 class Ceiling(models.Model):
-    """How many turns may speak at once, over all processes, from this row on. Append-only: the last row counts."""
+    """How many turns may speak at once, over all processes, from this row on. Append-only: the last row counts.
 
-    value = models.PositiveIntegerField()
+    Without a value operators have gone back to the setting COMPANION_CEILING.
+    """
+
+    value = models.PositiveIntegerField(null=True)
     by = models.CharField(max_length=100)
     reason = models.CharField(max_length=200)
     at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:
-        return f"ceiling {self.value}"
+        return f"ceiling {'as set' if self.value is None else self.value}"
 
 
 class Breaker(models.Model):

@@ -75,6 +75,18 @@ def test_the_database_refuses_to_change_a_ceiling_that_was_set(change: str) -> N
     assert [row.value for row in in_database(lambda: list(Ceiling.objects.all()))] == [12]
 
 
+def test_operators_go_back_to_the_setting_and_that_is_on_record_too(service: Web) -> None:
+    ceiling("12", "--by", "Ines", "--reason", "A group session")
+    said = ceiling("--default", "--by", "Ines", "--reason", "It is over")
+
+    assert "back to the setting, by Ines: It is over" in said
+    assert "Turns in flight at once: 32 (the setting COMPANION_CEILING)" in said
+    assert json.loads(ceiling("--json"))["ceiling"] == 32
+    assert figures(service)["ceiling"] == 32
+    assert figures(service)["ceiling_from"]["operators"] is None
+    assert [row.value for row in in_database(lambda: list(Ceiling.objects.order_by("id")))] == [12, None]
+
+
 def test_programs_read_it_as_json() -> None:
     ceiling("12", "--by", "Ines", "--reason", "A test")
     told = json.loads(ceiling("--json"))
@@ -89,6 +101,8 @@ def test_programs_read_it_as_json() -> None:
         ["0", "--by", "Ines", "--reason", "x"],
         ["10001", "--by", "Ines", "--reason", "x"],
         ["5"],
+        ["5", "--default", "--by", "Ines", "--reason", "x"],
+        ["--default"],
         ["5", "--by", "Ines"],
         ["5", "--reason", "x"],
         ["5", "--by", " ", "--reason", "x"],

@@ -1,4 +1,4 @@
-"""`manage.py ceiling [N --by WHO --reason WHY]`: how many turns may speak at once, shown or set while all runs."""
+"""`manage.py ceiling [N|--default --by WHO --reason WHY]`: how many turns may speak at once, shown or set meanwhile."""
 
 import json
 from argparse import ArgumentParser
@@ -18,13 +18,20 @@ LOOK_BACK = 5
 class Command(BaseCommand):
     help = (
         "Shows the operators' ceiling on turns in flight, or sets it. It holds from the next turn on, "
-        "in every process; lowering it cuts nobody off. Each change is a row that stays, with who and why."
+        "in every process; lowering it cuts nobody off. --default goes back to the setting. "
+        "Each change is a row that stays, with who and why."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+        wanted = parser.add_mutually_exclusive_group()
+        wanted.add_argument(
             "value", nargs="?", type=int, metavar="N", help="turns in flight, over all processes"
+        )
+        wanted.add_argument(
+            "--default",
+            action="store_true",
+            help="back to the setting COMPANION_CEILING, whatever it will be",
         )
         parser.add_argument("--by", metavar="WHO", help="who sets it")
         parser.add_argument("--reason", metavar="WHY", help="why; no word about any participant")
@@ -33,12 +40,13 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, value: int | None, by: str | None, reason: str | None, **options: Any
     ) -> None:
-        if value is not None:
+        if value is not None or options["default"]:
             _set(value, by=(by or "").strip(), reason=(reason or "").strip())
         elif by or reason:
-            raise CommandError("Say which ceiling: manage.py ceiling N --by WHO --reason WHY.")
+            raise CommandError("Say which ceiling: manage.py ceiling N --by WHO --reason WHY, or --default.")
         rows = list(Ceiling.objects.order_by("-id")[:LOOK_BACK])
-        now = rows[0].value if rows else settings.COMPANION_CEILING
+        chosen = rows[0].value if rows else None
+        now = settings.COMPANION_CEILING if chosen is None else chosen
         if options["json"]:
             listed = [
                 {"value": row.value, "by": row.by, "reason": row.reason, "at": row.at.isoformat()}
@@ -49,13 +57,15 @@ class Command(BaseCommand):
             )
             return
         for row in reversed(rows):
-            self.stdout.write(f"{row.at:%d %b %Y, %H:%M:%S} UTC  {row.value}, set by {row.by}: {row.reason}")
-        whose = "set by operators" if rows else "the setting COMPANION_CEILING; operators have set none"
+            said = "back to the setting," if row.value is None else f"{row.value}, set"
+            self.stdout.write(f"{row.at:%d %b %Y, %H:%M:%S} UTC  {said} by {row.by}: {row.reason}")
+        whose = "set by operators" if chosen is not None else "the setting COMPANION_CEILING"
+        whose += "; operators have set none" if not rows else ""
         self.stdout.write(f"Turns in flight at once: {now} ({whose}). A preset or a lane may allow fewer.")
 
 
-def _set(value: int, *, by: str, reason: str) -> None:
-    if not LOWEST <= value <= HIGHEST:
+def _set(value: int | None, *, by: str, reason: str) -> None:
+    if value is not None and not LOWEST <= value <= HIGHEST:
         raise CommandError(f"A ceiling is from {LOWEST} to {HIGHEST}; it cannot be {value}.")
     if not by or not reason:
         raise CommandError("Say who sets it and why: --by WHO --reason WHY. Both stay on record.")
@@ -64,4 +74,4 @@ def _set(value: int, *, by: str, reason: str) -> None:
     # No bell: the gate of every process reads the last row whenever it runs, once a second at least.
     with transaction.atomic():
         Ceiling.objects.create(value=value, by=by, reason=reason)
-        audit.record(audit.SET_CEILING, who=by, note=audit.by_command(f"ceiling {value}"))
+        audit.record(audit.SET_CEILING, who=by, note=audit.by_command(f"ceiling {value or 'default'}"))
