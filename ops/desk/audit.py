@@ -12,6 +12,27 @@ SAW_ALERT = "saw_alert"
 SET_CEILING = "set_ceiling"
 SIGNED_IN = "signed_in"
 
+PRINTED_CARD = "printed_card"
+ADDED_PERSON = "added_person"
+RENEWED_CARD = "renewed_card"
+WITHDREW_CARD = "withdrew_card"
+RESTORED_CARD = "restored_card"
+
+ADDED_SITE = "added_site"
+RENAMED_SITE = "renamed_site"
+OPENED_SITE = "opened_site"
+CLOSED_SITE = "closed_site"
+SET_REGIONS = "set_regions"
+
+ADDED_STAFF = "added_staff"
+SUPERVISES = "supervises"
+SUPERVISES_NO_LONGER = "supervises_no_longer"
+MADE_OPERATOR = "made_operator"
+MADE_SUPERVISOR = "made_supervisor"
+WITHDREW_STAFF = "withdrew_staff"
+RESTORED_STAFF = "restored_staff"
+NEW_PASSWORD = "new_password"
+
 
 def record(what: str, *, who: str, about: int | None = None, note: str = "") -> None:
     """Put it on record that `who` did `what` about a participant (by id), if about one.

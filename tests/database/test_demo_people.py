@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from companion.models import Participant, Site
 from ops.management.commands.demo_site import demo
+from ops.models import AuditEntry
 from tests.people import People, in_database
 from tests.processes import Web
 
@@ -54,7 +55,7 @@ def test_the_printed_passwords_open_and_a_password_changed_since_is_not_touched(
     again = {member["username"]: member for member in in_database(lambda: demo(passwords))["staff"]}
 
     assert in_database(lambda: authenticate(username="ines", password="a password of her own"))
-    assert "changepassword ines" in again["ines"]["password"]
+    assert "staff password ines" in again["ines"]["password"]
     assert again["sam"] == staff["sam"]
 
 
@@ -105,6 +106,15 @@ def test_a_database_that_is_used_gets_no_demo_people_unasked(option: str) -> Non
 
     assert facts["site"] == "" and facts["staff"] == facts["participants"] == []
     assert not in_database(User.objects.filter(username__in=["sam", "ines"]).exists)
+
+
+@pytest.mark.usefixtures("nobody_yet")
+def test_every_card_that_is_printed_is_on_record() -> None:
+    before = in_database(AuditEntry.objects.count)
+    printed = json.loads(run("demo_site", "--json").splitlines()[-1])["participants"]
+
+    rows = in_database(lambda: list(AuditEntry.objects.order_by("id")[before:]))
+    assert [row.what for row in rows] == ["printed_card"] * len(printed) and len(printed) == 3
 
 
 @pytest.mark.usefixtures("nobody_yet")

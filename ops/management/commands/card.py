@@ -1,31 +1,57 @@
-"""`manage.py card NAME [--create]`: prints a participant's card link as its last line."""
+"""`manage.py card NAME [--create|--renew|--withdraw|--restore]`: a participant's card, as the last line."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 
-from companion.access import card_of, person_named, welcome
-from companion.models import Participant, Site
+from ops.desk import audit
+from ops.people import cards, names
+from ops.people.cards import Meant
+from ops.people.command import PeopleCommand
+from ops.people.done import Done, NobodyNamed, Refused
+
+CHANGES = {"renew": cards.renewed, "withdraw": cards.withdrawn, "restore": cards.restored}
 
 
-class Command(BaseCommand):
-    help = "Prints the link of a participant's card. --create adds the participant first if there is none."
-    # A card must be had while the persona file is being mended.
-    requires_system_checks = ()
+class Command(PeopleCommand):
+    help = (
+        "Prints the link of a participant's card. --create adds the participant first if there is none. "
+        "--renew makes a new card, and the old one opens nothing any more; --withdraw makes every card of theirs "
+        "useless; --restore lets them come back with a new one. All of it is on record, and works while all runs. "
+        "Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the participant's name, as staff know it")
-        parser.add_argument("--create", action="store_true", help="add the participant if there is none")
+        wanted = parser.add_mutually_exclusive_group()
+        for flag, what in (
+            ("create", "add the participant if there is none"),
+            ("renew", "make a new card: the old one is lost. Needs --by"),
+            ("withdraw", "this person is to come in no more. Needs --by"),
+            ("restore", "this person comes back, with a new card. Needs --by"),
+        ):
+            wanted.add_argument(f"--{flag}", dest="wanted", action="store_const", const=flag, help=what)
         parser.add_argument("--site", metavar="SLUG", help="needed only where there are several sites")
+        parser.add_argument(
+            "--number", type=int, help="the participant's number, where even the site is the same"
+        )
+        parser.add_argument(
+            "--by", metavar="WHO", help="who decides it; the record names this account as well"
+        )
 
-    def handle(self, *args: Any, name: str, create: bool, site: str | None, **options: Any) -> None:
-        person = person_named(name, site=site)
-        if person is None:
-            person = _welcome(name, create=create, site=site)
-            self.stdout.write(f"{person.name} was added to {person.site.name}.")
-        self.stdout.write(f"{first_origin()}/card/{card_of(person)}/")
+    def handle(
+        self,
+        *args: Any,
+        name: str,
+        wanted: str | None,
+        site: str | None,
+        number: int | None,
+        by: str | None,
+        **options: Any,
+    ) -> None:
+        meant = Meant(name=name, site=site, number=number)
+        self.tell(lambda: _done(meant, wanted, by), shown=lambda card: f"{first_origin()}/card/{card}/")
 
 
 def first_origin() -> str:
@@ -33,15 +59,13 @@ def first_origin() -> str:
     return settings.TRUSTED_ORIGINS[0].rstrip("/") if settings.TRUSTED_ORIGINS else "http://127.0.0.1:8000"
 
 
-def _welcome(name: str, *, create: bool, site: str | None) -> Participant:
-    named = Participant.objects.filter(name__iexact=name, is_active=True)
-    if named.exists() and (site is None or named.filter(site__slug=site).exists()):
-        raise CommandError(f"There are several participants named {name}. Say which one with --site.")
-    if not create:
-        raise CommandError(f"There is no participant named {name}. Add --create to add them.")
-    sites = Site.objects.all() if site is None else Site.objects.filter(slug=site)
-    found = list(sites[:2])
-    if len(found) != 1:
-        known = ", ".join(Site.objects.order_by("slug").values_list("slug", flat=True)) or "none"
-        raise CommandError(f"Say at which site with --site. There are: {known}.")
-    return welcome(name, site=found[0])
+def _done(meant: Meant, wanted: str | None, by: str | None) -> Done:
+    if wanted in CHANGES:
+        return CHANGES[wanted](meant, by=names.who(by))
+    who = audit.this_account() if by is None else names.who(by)
+    if wanted == "create":
+        return cards.added(meant, by=who)
+    try:
+        return cards.printed(meant, by=who)
+    except NobodyNamed as refusal:
+        raise Refused(f"{refusal} Add --create to add them.") from None

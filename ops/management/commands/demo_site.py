@@ -17,6 +17,7 @@ from django.db import transaction
 
 from companion.access import card_of, person_named, welcome
 from companion.models import Site
+from ops.desk import audit
 from ops.management.commands.card import first_origin
 from ops.models import Supervision
 from ops.stack.state import write_private
@@ -78,15 +79,17 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
     site = Site.objects.filter(slug=SITE[0]).first()
     if site is None and makes:
         site = _make(passwords)
-    people = [person_named(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
+    named = [person_named(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
+    people = [person for person in named if person is not None]
+    for person in people:
+        note = audit.by_command(f"issue {person.card_issue}, demo_site")
+        audit.record(audit.PRINTED_CARD, who=audit.this_account(), about=person.pk, note=note)
     return {
         "site": site.name if site else "",
         "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
         "staff": _staff(passwords) if site else [],
         "participants": [
-            {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"}
-            for person in people
-            if person is not None
+            {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"} for person in people
         ],
     }
 
@@ -124,7 +127,9 @@ def _staff(passwords: Path) -> list[dict[str, str]]:
         # The stored form is compared, not the password itself, because hashing one costs half a second.
         unchanged = kept.get(username, {}).get("stored") == user.password
         shown = (
-            kept[username]["password"] if unchanged else f"changed since; manage.py changepassword {username}"
+            kept[username]["password"]
+            if unchanged
+            else f"changed since; manage.py staff password {username} --by WHO"
         )
         members.append({"name": name, "role": role, "username": username, "password": shown})
     return members

@@ -1,0 +1,1 @@
+"""Who belongs: participants and their cards, staff and what they may see, sites. Everything that changes it."""

@@ -1,0 +1,34 @@
+"""What the three commands about people share: who decides it, one sentence, and an exit code."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
+
+from ops.people.done import Done, Refused
+
+
+class PeopleCommand(BaseCommand):
+    """Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."""
+
+    # People must be let in, and kept out, while the persona file is being mended.
+    requires_system_checks = ()
+
+    def tell(self, ask: Callable[[], Done], *, shown: Callable[[str], str] = str) -> None:
+        """Ask for it and say what came of it; a secret is the last line, alone. Raises CommandError."""
+        try:
+            done = ask()
+        except Refused as refusal:
+            raise CommandError(f"Nothing was changed. {refusal}") from None
+        except OperationalError:
+            raise CommandError("Nothing was changed: the database does not answer.") from None
+        if done.sentence:
+            self.stdout.write(done.sentence)
+        if done.secret:
+            self.stdout.write(shown(done.secret))
+
+
+def needs_by(part: ArgumentParser) -> None:
+    """Every change is somebody's."""
+    part.add_argument("--by", required=True, metavar="WHO", help="who decides it; it stays on record")

@@ -1,0 +1,293 @@
+"""Letting people, staff and sites in and out while all runs: one sentence, one row on record, no guess (S5)."""
+
+import io
+import subprocess
+import sys
+
+import httpx
+import pytest
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from companion.models import Participant, Site, Visit
+from ops.desk.access import is_operator, sites_of
+from ops.models import AuditEntry
+from tests.people import People, Person, in_database
+from tests.processes import ROOT, Web
+from tests.staff import at_the_desk, on_record
+
+BY = ("--by", "Ines")
+
+
+def run(*arguments: str) -> list[str]:
+    said = io.StringIO()
+    in_database(lambda: call_command(*arguments, stdout=said))
+    return said.getvalue().splitlines()
+
+
+def refused(*arguments: str) -> str:
+    """The sentence; that nothing was put on record is looked at here, for every refusal."""
+    before = in_database(AuditEntry.objects.count)
+    with pytest.raises(CommandError) as refusal:
+        run(*arguments)
+    assert in_database(AuditEntry.objects.count) == before
+    return str(refusal.value)
+
+
+def last_entry() -> tuple[str, str, int | None, str]:
+    entry = in_database(lambda: AuditEntry.objects.order_by("-id").first())
+    assert entry is not None
+    return entry.who, entry.what, entry.about, entry.note
+
+
+def opens(service: Web, path_or_link: str) -> bool:
+    """Whether a card's link, whatever host it names, leads into the chat."""
+    path = "/card/" + path_or_link.split("/card/")[-1]
+    answer = httpx.get(service.url + path, trust_env=False)
+    return str(answer.headers.get("location")) == "/chat/"
+
+
+def link(person: Person) -> str:
+    return f"/card/{person.card}/"
+
+
+def chat(service: Web, cookie: str) -> int:
+    return httpx.get(f"{service.url}/chat/", cookies={"companion": cookie}, trust_env=False).status_code
+
+
+def card(person: Person, *arguments: str) -> list[str]:
+    return run("card", person.row.name, "--site", person.row.site.slug, *arguments)
+
+
+# Cards.
+
+
+def test_printing_a_card_is_on_record(people: People) -> None:
+    rosa = people.rosa
+    card(rosa)
+    [entry] = on_record(rosa)
+    assert entry.what == "printed_card" and entry.note.startswith("issue 1, command, account ")
+    card(rosa, *BY)
+    assert on_record(rosa)[-1].who == "Ines"
+
+
+def test_a_renewed_card_makes_the_old_one_useless_and_ends_the_visits_it_opened(
+    service: Web, people: People
+) -> None:
+    rosa, other = people.rosa, people.participant("Tomas")
+    cookie, others = rosa.sign_in(service.url), other.sign_in(service.url)
+
+    said, new = card(rosa, "--renew", *BY)
+
+    assert said.startswith("Rosa at ") and said.endswith("visits ended: 1.")
+    assert not opens(service, link(rosa)) and opens(service, new)
+    assert (chat(service, cookie), chat(service, others)) == (302, 200)
+    assert last_entry()[:3] == ("Ines", "renewed_card", rosa.row.pk)
+    assert last_entry()[3].startswith("issue 2, visits ended 1")
+
+
+def test_a_withdrawn_card_opens_nothing_and_a_restored_person_has_a_new_one_and_their_words(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+
+    assert len(card(rosa, "--withdraw", *BY)) == 1
+    assert not opens(service, link(rosa)) and chat(service, cookie) == 302
+    assert "was withdrawn before" in card(rosa, "--withdraw", *BY)[0]
+    assert "--restore" in refused("card", "Rosa", "--site", people.site.slug)
+    assert "--restore" in refused("card", "Rosa", "--site", people.site.slug, "--renew", *BY)
+    assert "was here before" in refused("card", "Rosa", "--site", people.site.slug, "--create")
+
+    new = card(rosa, "--restore", *BY)[-1]
+    assert opens(service, new) and not opens(service, link(rosa)) and chat(service, cookie) == 302
+    assert "is not withdrawn" in card(rosa, "--restore", *BY)[0]
+    assert [entry.what for entry in on_record(rosa)] == ["withdrew_card", "restored_card"]
+
+
+def test_adding_somebody_is_on_record_once(people: People) -> None:
+    at = ("--site", people.site.slug)
+    run("card", "Mo", "--create", *at, *BY)
+    run("card", "mo", "--create", *at, *BY)
+    mo = in_database(lambda: Participant.objects.get(name="Mo", site=people.site))
+    rows = in_database(lambda: list(AuditEntry.objects.filter(about=mo.pk).order_by("id")))
+    assert [row.what for row in rows] == ["added_person", "printed_card"]
+
+
+def test_a_name_at_two_sites_is_told_apart_by_site_and_then_by_number(service: Web, people: People) -> None:
+    name = f"Twin {people.password}"
+    here, there = people.participant(name), people.participant(name, site=people.elsewhere)
+    told = refused("card", name, "--renew", *BY)
+    for twin in (here, there):
+        assert f"number {twin.row.pk} at {twin.row.site.slug}" in told
+    assert "--site" in told
+    run("card", name, "--renew", "--number", str(there.row.pk), *BY)
+    assert opens(service, link(here)) and not opens(service, link(there))
+
+
+@pytest.mark.parametrize("change", ["--renew", "--withdraw", "--restore"])
+def test_a_change_of_a_card_needs_somebody_who_decides_it(people: People, change: str) -> None:
+    rosa = people.rosa
+    at = ("--site", people.site.slug, change)
+    assert "--by" in refused("card", "Rosa", *at)
+    assert "empty" in refused("card", "Rosa", *at, "--by", " ")
+    assert "no participant named Nobody" in refused("card", "Nobody", *at, *BY)
+    assert on_record(rosa) == []
+
+
+def test_a_name_that_is_not_utf_8_is_a_sentence_and_exit_code_1(people: People) -> None:
+    at = people.site.slug.encode()
+    words = [sys.executable.encode(), b"manage.py", b"card", b"Ros\xe9", b"--create", b"--site", at]
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True)
+    assert (ran.returncode, ran.stdout) == (1, b"")
+    assert ran.stderr.decode().startswith(
+        "CommandError: Nothing was changed. A name cannot be read: it is not UTF-8."
+    )
+
+
+def test_arguments_that_make_no_sense_are_exit_code_2(database: object) -> None:
+    for words in (["card", "Rosa", "--renew", "--withdraw"], ["site", "close", "x"], ["staff", "sing"]):
+        ran = subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, capture_output=True)
+        assert ran.returncode == 2
+
+
+# Sites.
+
+
+def test_a_site_is_added_once_and_renamed(people: People) -> None:
+    slug = f"new-{people.password}"
+    run("site", "add", slug, "Elm House", *BY)
+    site = in_database(lambda: Site.objects.get(slug=slug))
+    assert last_entry()[:2] == ("Ines", "added_site") and last_entry()[3].startswith(
+        f"site {site.pk}, command"
+    )
+    assert "was there before" in run("site", "add", slug, "Elm House", *BY)[0]
+    assert "site rename" in refused("site", "add", slug, "Oak House", *BY)
+    run("site", "rename", slug, "Oak House", *BY)
+    assert any(line.startswith(f"{slug}  Oak House  open") for line in run("site", "list"))
+    assert "There is no site nowhere" in refused("site", "rename", "nowhere", "Oak House", *BY)
+
+
+def test_closing_a_site_ends_its_visits_and_opening_it_revives_none(service: Web, people: People) -> None:
+    rosa, otto = people.rosa, people.otto
+    hers, his = rosa.sign_in(service.url), otto.sign_in(service.url)
+
+    assert "visits ended: 1" in run("site", "close", people.site.slug, *BY)[0]
+    assert (chat(service, hers), chat(service, his)) == (302, 200)
+    assert not opens(service, link(rosa)) and opens(service, link(otto))
+    assert "was closed before" in run("site", "close", people.site.slug, *BY)[0]
+
+    # As if somebody had come in at the very moment of closing.
+    in_database(lambda: Visit.objects.filter(participant=rosa.row).update(ended_at=None))
+    run("site", "open", people.site.slug, *BY)
+    assert chat(service, hers) == 302 and opens(service, link(rosa))
+    assert last_entry()[:2] == ("Ines", "opened_site")
+
+
+def test_a_site_is_confined_to_regions_in_which_lanes_lie(people: People) -> None:
+    slug = people.site.slug
+    run("site", "regions", slug, "here", *BY)
+    assert in_database(lambda: Site.objects.get(slug=slug).regions) == ["here"]
+    assert "regions here" in last_entry()[3]
+    assert "before" in run("site", "regions", slug, "here", *BY)[0]
+    assert "Lanes lie in: here" in refused("site", "regions", slug, "hree", *BY)
+    run("site", "regions", slug, *BY)
+    assert in_database(lambda: Site.objects.get(slug=slug).regions) == []
+
+
+# Staff.
+
+
+def colleague(people: People, *arguments: str) -> tuple[str, str]:
+    """A new member of staff: what they sign in with, and the password of the last line."""
+    username = f"kim-{people.password}"
+    does = arguments or ("--supervises", people.site.slug)
+    return username, run("staff", "add", username, "--name", "Kim", *does, *BY)[-1]
+
+
+def user(username: str) -> User:
+    return in_database(lambda: User.objects.get(username=username))
+
+
+def sees(username: str) -> list[int]:
+    return in_database(lambda: sites_of(User.objects.get(username=username)))
+
+
+def test_a_new_colleague_signs_in_with_the_password_of_the_last_line_and_sees_her_site(
+    service: Web, people: People
+) -> None:
+    username, password = colleague(people)
+    with at_the_desk(service, user(username), password) as desk:
+        assert desk.get("/ops/turns/").status_code == 200
+    assert sees(username) == [people.site.pk]
+    again = run("staff", "add", username, "--name", "Kim", "--supervises", people.site.slug, *BY)
+    assert len(again) == 1 and "was there before" in again[0]
+    assert "Choose another" in refused("staff", "add", username, "--name", "Kit", "--operator", *BY)
+    stored = in_database(
+        lambda: list(AuditEntry.objects.filter(what="added_staff").values_list("note", flat=True))
+    )
+    assert stored[-1].startswith(f"staff {user(username).pk}, sites {people.site.pk}, command")
+    assert not any(password in note for note in stored)
+
+
+def test_what_a_new_colleague_is_to_be_must_be_said(people: People) -> None:
+    add = ("staff", "add", f"kim-{people.password}", "--name", "Kim", *BY)
+    assert "--operator, or --supervises" in refused(*add)
+    assert "--operator, or --supervises" in refused(*add, "--operator", "--supervises", people.site.slug)
+    assert "There is no site nowhere" in refused(*add, "--supervises", "nowhere")
+
+
+def test_what_a_colleague_may_see_is_given_and_taken_and_each_is_on_record_once(people: People) -> None:
+    username, _ = colleague(people)
+    pk = user(username).pk
+    for words in (
+        ("supervises", username, people.elsewhere.slug),
+        ("no-longer", username, people.site.slug),
+        ("operator", username),
+        ("supervisor", username),
+    ):
+        before = in_database(AuditEntry.objects.count)
+        run("staff", *words, *BY)
+        assert last_entry()[3].startswith(f"staff {pk}")
+        run("staff", *words, *BY)
+        assert in_database(AuditEntry.objects.count) == before + 1
+    assert sees(username) == [people.elsewhere.pk]
+    run("staff", "operator", username, *BY)
+    assert in_database(lambda: is_operator(User.objects.get(username=username)))
+    assert f"{username}  Kim  operator" in run("staff", "list")
+
+
+def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password_and_no_sites(
+    service: Web, people: People
+) -> None:
+    username, password = colleague(people)
+    with at_the_desk(service, user(username), password) as desk:
+        run("staff", "withdraw", username, *BY)
+        assert desk.get("/ops/turns/").status_code == 302
+        assert "before" in run("staff", "withdraw", username, *BY)[0]
+        assert "staff restore" in refused("staff", "password", username, *BY)
+        new = run("staff", "restore", username, *BY)[-1]
+        # The session of before stays ended.
+        assert desk.get("/ops/turns/").status_code == 302
+    assert in_database(lambda: authenticate(username=username, password=password)) is None
+    assert in_database(lambda: authenticate(username=username, password=new)) is not None
+    assert sees(username) == []
+
+
+def test_a_new_password_ends_the_sessions_of_the_old_one(service: Web, people: People) -> None:
+    username, password = colleague(people, "--operator")
+    with at_the_desk(service, user(username), password) as desk:
+        new = run("staff", "password", username, *BY)[-1]
+        assert desk.get("/ops/turns/").status_code == 302
+    with at_the_desk(service, user(username), new) as desk:
+        assert desk.get("/ops/turns/").status_code == 200
+    assert last_entry()[1] == "signed_in"
+
+
+def test_what_cannot_be_anybody_is_refused_in_a_sentence(people: People) -> None:
+    assert "no member of staff who signs in as nobody." in refused("staff", "withdraw", "nobody", *BY)
+    odd = "x\udce1"
+    for words in (("staff", "withdraw", odd), ("site", "close", odd), ("card", "Rosa", "--site", odd)):
+        assert "not UTF-8" in refused(*words, *BY)
+    assert "no participant" in refused("card", "Rosa", "--number", "9" * 25, *BY)

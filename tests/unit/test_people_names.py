@@ -1,0 +1,69 @@
+"""What people, sites and staff may be called."""
+
+import pytest
+
+from ops.people import names
+from ops.people.done import Refused
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("Rosa", "Rosa"),
+        ("  Ana   Maria\tLopez ", "Ana Maria Lopez"),
+        ("Zoe\u0308", "Zoë"),
+        ("শ্রী\u200dম", "শ্রী\u200dম"),
+        ("<b>Rosa</b>; DROP", "<b>Rosa</b>; DROP"),
+        ("x" * 100, "x" * 100),
+    ],
+)
+def test_a_name_is_stored_composed_and_with_single_spaces(typed: str, stored: str) -> None:
+    assert names.name(typed) == stored
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("", "empty"),
+        (" \t\n", "empty"),
+        ("x" * 101, "can have 100 characters; this has 101"),
+        ("Ros\udce1", "not UTF-8"),
+        ("Ro\x00sa", "cannot be shown"),
+        ("Ro\x1b[2Jsa", "cannot be shown"),
+        ("Ro\u202esa", "cannot be shown"),
+        ("Ro\ue000sa", "cannot be shown"),
+    ],
+)
+def test_what_cannot_be_a_name_is_refused_in_a_sentence_that_can_be_printed(typed: str, why: str) -> None:
+    for read in (names.name, names.who):
+        with pytest.raises(Refused, match=why) as refusal:
+            read(typed)
+        str(refusal.value).encode()
+
+
+def test_nobody_decides_is_refused() -> None:
+    with pytest.raises(Refused, match="--by"):
+        names.who(None)
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "Willow", "willow house", "-willow", "willow--house", "a" * 51, "wéllow", "a\n"]
+)
+def test_the_short_name_of_a_site_can_be_typed_anywhere(typed: str) -> None:
+    assert names.slug("willow-house-2") == "willow-house-2"
+    with pytest.raises(Refused, match="small letters"):
+        names.slug(typed)
+
+
+@pytest.mark.parametrize("typed", ["", "Sam", "sam smith", ".sam", "a" * 101, "säm", "sam\udce1", "sam\n"])
+def test_what_staff_sign_in_with_can_be_typed_anywhere(typed: str) -> None:
+    assert names.username("sam.smith+night@willow") == "sam.smith+night@willow"
+    with pytest.raises(Refused, match="small letters"):
+        names.username(typed)
+
+
+def test_a_region_in_which_no_lane_lies_is_refused_and_the_others_are_named() -> None:
+    assert names.regions(["uk", "eu", "uk"], known={"eu", "uk", "us"}) == ["eu", "uk"]
+    assert names.regions([], known={"eu"}) == []
+    with pytest.raises(Refused, match=r"'ku'.*Lanes lie in: eu, uk"):
+        names.regions(["ku"], known={"uk", "eu"})
