@@ -10,11 +10,11 @@ from collections.abc import Callable
 import pytest
 import websockets
 
-from companion.models import Turn
+from companion.models import Process, Turn
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, Person, attempts_of
+from tests.people import People, Person, attempts_of, in_database
 from tests.processes import Rehearsal, Web
 
 SLOW = {"pace_ms": 25, "words": 400}
@@ -102,6 +102,26 @@ async def test_all_processes_killed_and_one_started_leaves_nobody_stuck(
     started = another_web()
     for person, cookie, page, turn in zip(cast, cookies, pages, turns, strict=True):
         await comes_back(started, person, cookie, turn, page.words(turn))
+
+
+async def test_whoever_writes_to_a_process_that_leaves_is_sent_to_one_that_stays(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    leaving = another_web()
+    rosa, ada = people.rosa, people.participant("Ada")
+    rehearsal.will(SLOW, times=1)
+    async with (
+        Page(leaving.socket_url, ada.sign_in(leaving.url)) as speaks,
+        Page(leaving.socket_url, rosa.sign_in(leaving.url)) as writes,
+    ):
+        await speaking(speaks, pieces=1)
+        leaving.signal(signal.SIGTERM)
+        row = Process.objects.filter(pid=leaving.process.pid, draining=True)
+        await until(lambda: in_database(row.all().exists))
+        await writes.say("Are you there?")
+        assert await writes.close_code() == 4503
+        assert rosa.turns() == []
+    assert await asyncio.to_thread(leaving.end, 20) == 0
 
 
 async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long_ones(

@@ -122,6 +122,8 @@ async def test_at_the_wait_ceiling_a_person_is_told_to_try_again_and_no_provider
     assert (row.admitted_at, row.held_until) == (None, None)
     assert not was_asked(rehearsal, "What about me?")
     assert in_database(lambda: Attempt.objects.filter(turn=row).count()) == 0
+    told = [line for line in hurried.said.splitlines() if f"turn.ended turn={turn} " in line]
+    assert ["state=refused reason=wait_ceiling" in line for line in told] == [True]
 
 
 async def test_stop_leaves_the_waiting_room_and_the_next_in_line_moves_up(

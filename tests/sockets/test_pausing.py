@@ -1,6 +1,9 @@
 """A reply that breaks off is paused; its question is held and answered with the next turn (T5 to T9)."""
 
+from collections.abc import Callable
+
 import pytest
+from django.utils import timezone
 
 from tests.page_socket import Page
 from tests.people import People, attempts_of
@@ -9,6 +12,24 @@ from tests.staff import broken_turn, played_turn, run_out
 
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 BACK = "I am back. First, what you asked me before."
+
+
+async def test_a_held_question_that_a_provider_refuses_is_let_go_and_what_comes_after_is_answered(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    web, rosa = another_web(COMPANION_ATTEMPTS="1"), people.rosa
+    rehearsal.will({"status": 503}, times=1)
+    rehearsal.will({"status": 400, "error": "content_filter"}, match="Something a filter refuses.")
+    async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
+        for text in ("Something a filter refuses.", "Hello?"):
+            await page.say(text)
+            assert (await page.ending())["type"] == "paused"
+        await page.say("What day is it?")
+        assert (await page.ending())["type"] == "complete"
+    held, declined, _ = rosa.turns()
+    assert (declined.reason, declined.held_until) == ("refused", None)
+    assert held.answered_by_id is None
+    assert held.held_until is not None and held.held_until <= timezone.now(), "operators see it as expired"
 
 
 async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is_in_no_read(

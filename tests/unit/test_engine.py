@@ -161,6 +161,29 @@ async def test_too_long_goes_only_to_a_lane_with_a_larger_window() -> None:
     assert isinstance((await play([F.TOO_LONG], lanes=lanes[:2])).end, Broken)
 
 
+async def test_what_is_too_long_for_every_lane_is_asked_once_more_without_what_was_said_before() -> None:
+    draft = Draft(
+        system="s", instruction_held="i", dialogue=[("Before?", "Yes.")], held=["Held?"], question="Now?"
+    )
+    stage = await play([F.TOO_LONG], ["It fits.", finished()], lanes=[lane("one")], draft=draft)
+    assert stage.said == "It fits."
+    before, after = (call.ask.messages for call in stage.adapter.calls)
+    assert [message.text for message in before[1:3]] == ["Before?", "Yes."]
+    assert [message.role for message in after] == ["system", "user"]
+    assert "Held?" in after[1].text and "Now?" in after[1].text
+    again = await play([F.TOO_LONG], [F.TOO_LONG], lanes=[lane("one")], draft=draft)
+    assert isinstance(again.end, Broken) and len(again.lanes) == 2
+
+
+async def test_a_reply_says_how_many_held_questions_were_asked_along() -> None:
+    held = ["word " * 800] * 8
+    draft = Draft(system="s", instruction_held="i", dialogue=[], held=held, question="Now?")
+    stage = await play(["Here.", finished()], lanes=[lane("large", context_tokens=64_000)], draft=draft)
+    assert stage.end.held == 8
+    narrow = await play(["Here.", finished()], lanes=[lane("small", context_tokens=8_000)], draft=draft)
+    assert 0 < narrow.end.held < 8
+
+
 async def test_the_last_lane_is_bounded_by_the_turns_time_alone() -> None:
     stage = await play([F.FIRST_WORD_TIMEOUT], ["Late.", finished()])
     first, last = (call.clocks for call in stage.adapter.calls)

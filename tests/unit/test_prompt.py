@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.prompt import Draft, tokens, write_prompt
+from companion.prompt import Draft, held_that_fit, tokens, write_prompt
 
 PAIRS = st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1)), max_size=12)
 
@@ -34,6 +34,18 @@ def test_held_questions_are_asked_in_order_and_before_the_new_one() -> None:
     asked = write_prompt(draft(held=["First?", "Second?"]), context_tokens=8_000)[-1].text
     assert asked.startswith("Answer these first")
     assert asked.index("First?") < asked.index("Second?") < asked.index("How are you?")
+
+
+def test_of_held_questions_too_many_for_the_window_the_newest_are_asked_and_the_rest_stay_held() -> None:
+    many = draft(held=[f"{number}: " + "word " * 800 for number in range(8)])
+    fitting = held_that_fit(many, context_tokens=8_000)
+    messages = write_prompt(many, context_tokens=8_000)
+    assert 0 < fitting < 8
+    assert [number for number in range(8) if f"{number}: " in messages[-1].text] == list(
+        range(8 - fitting, 8)
+    )
+    assert sum(tokens(message.text) for message in messages) < 8_000
+    assert held_that_fit(many, context_tokens=64_000) == 8
 
 
 def test_without_held_questions_the_new_one_stands_alone() -> None:

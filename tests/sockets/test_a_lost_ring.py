@@ -1,0 +1,30 @@
+"""A bell that nobody heard: what it would have told is found out within a moment (T11, T14)."""
+
+from django.utils import timezone
+
+from companion.models import Turn
+from tests.page_socket import Page
+from tests.patience import until
+from tests.people import People, attempts_of, in_database
+from tests.processes import Rehearsal, Web
+
+
+async def test_a_turn_that_ended_unheard_closes_its_upstream_and_is_asked_nowhere_again(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"hang": "before_word"}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("Are you there?")
+        turn = (await page.until("accepted"))["turn"]
+        await until(rehearsal.asked)
+        in_database(
+            lambda: Turn.objects.filter(pk=turn).update(
+                state="stopped", reason="stopped", closed_at=timezone.now()
+            )
+        )
+        await until(lambda: not rehearsal.gauge()["in_flight"])
+        assert (await page.ending())["type"] == "stopped"
+    assert len(rehearsal.asked()) == 1
+    [broken_off] = await until(lambda: attempts_of(turn))
+    assert broken_off.failure == "cancelled"
