@@ -3,17 +3,23 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 
 from companion.models import Site
 
 OPERATORS = "operators"
 """The group whose members see the people of all sites. Superusers do too."""
+
+NOTHING_DONE = "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
 
 View = Callable[..., HttpResponseBase]
 unkept = cache_control(private=True, no_store=True)
@@ -26,7 +32,7 @@ def staff_only(view: View) -> View:
     @unkept
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path())
+            return _to_sign_in(request)
         if not request.user.is_staff:
             raise PermissionDenied
         return view(request, *args, **kwargs)
@@ -44,6 +50,34 @@ def operators_only(view: View) -> View:
         return view(request, *args, **kwargs)
 
     return staff_only(guarded)
+
+
+def by_form_of(page: str) -> Callable[[View], View]:
+    """For what a form on the page called `page` sends here. Whoever comes by a link is shown that page instead."""
+
+    def decorated(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method in ("GET", "HEAD"):
+                return redirect(page)
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["GET", "POST"])
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorated
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponseBase:
+    if request.method in ("GET", "HEAD"):
+        return redirect_to_login(request.get_full_path())
+    # What was sent is gone with the session: it may be another person who signs in now.
+    messages.warning(request, NOTHING_DONE)
+    came_from = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()})
+    path = urlsplit(came_from).path if ours else ""
+    return redirect_to_login(path if path.startswith("/ops/") else request.path)
 
 
 def is_operator(user: User | AbstractBaseUser | AnonymousUser) -> bool:

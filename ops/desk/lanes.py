@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from ops import selecting
 from ops.alerts.rows import acknowledge
 from ops.desk import audit
-from ops.desk.access import operators_only, staff_only
+from ops.desk.access import by_form_of, operators_only, staff_only
 from ops.lanes import told
 from ops.lanes.board import Board, Standing, board, concerns_on
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
@@ -66,7 +66,7 @@ def page(request: HttpRequest, routing: Callable[[], Routing], **_: Any) -> Http
     return _page(request, routing())
 
 
-@require_POST
+@by_form_of("staff_routing")
 @operators_only
 def select(
     request: HttpRequest, routing: Callable[[], Routing], selector: Callable[[], Selector]
@@ -98,7 +98,7 @@ def select(
     return _selected(request, chosen)
 
 
-@require_POST
+@by_form_of("staff_routing")
 @operators_only
 def revert(
     request: HttpRequest, routing: Callable[[], Routing], selector: Callable[[], Selector]
@@ -107,7 +107,7 @@ def revert(
     return _selected(request, selector().revert(by=request.user.get_username()[:100], reason=REVERTED))
 
 
-@require_POST
+@by_form_of("staff_home")
 @operators_only
 def seen(request: HttpRequest, alert: int) -> HttpResponse:
     """An operator has seen an alert. It is on record, and goes from the pages; if it happens again it comes back."""

@@ -20,6 +20,10 @@ def _is_ready() -> bool:
     return bool(asgi.running) and asgi.process().is_ready
 
 
+handler403 = "ops.desk.refusals.not_allowed"
+handler404 = "ops.desk.refusals.not_found"
+handler500 = "ops.desk.refusals.fault"
+
 _figures = Fresh(lambda: status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
 _routes = {"routing": wiring.build_routing, "selector": lambda: wiring.build_selector(wiring.build_routing())}
 

@@ -1,0 +1,43 @@
+"""What staff read where there is no page, no right, or a fault; participants have pages of their own for that."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.views import csrf, defaults
+
+STAFF_PAGES = ("/ops/", "/staff/")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    if _is_staffs(request):
+        return render(request, "ops/404.html", status=404)
+    return defaults.page_not_found(request, exception)
+
+
+def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403."""
+    if _is_staffs(request):
+        return render(request, "ops/403.html", status=403)
+    return defaults.permission_denied(request, exception)
+
+
+def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403, where a form does not carry what its page was given."""
+    if _is_staffs(request):
+        return render(request, "ops/403_csrf.html", status=403)
+    found: HttpResponse = csrf.csrf_failure(request, reason=reason)
+    return found
+
+
+def fault(request: HttpRequest, *_: Any) -> HttpResponse:
+    """500. Asks the database nothing: it may be what is away."""
+    if _is_staffs(request):
+        return HttpResponse(render_to_string("ops/500.html"), status=500)
+    return defaults.server_error(request)
+
+
+def _is_staffs(request: HttpRequest) -> bool:
+    return request.path.startswith(STAFF_PAGES)

@@ -1,0 +1,89 @@
+"""Staff whose visit is over, who have no right, or who meet a fault, read words that are meant for them."""
+
+import httpx
+import pytest
+from django.test import RequestFactory
+
+from ops.desk import refusals
+from tests.people import People
+from tests.processes import Web
+from tests.selections import newest
+from tests.staff import at_the_desk
+
+FOR_PARTICIPANTS = ("Go to the chat", "You can talk to the staff here", "You did nothing wrong")
+
+
+def choose(desk: httpx.Client, service: Web, **headers: str) -> httpx.Response:
+    form = {"csrfmiddlewaretoken": desk.cookies["csrftoken"], "preset": "pin_second", "reason": "A test"}
+    return desk.post("/ops/routing/select/", data=form, headers={"Origin": service.url, **headers})
+
+
+def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_that_nothing_was_changed(
+    service: Web, people: People
+) -> None:
+    before = newest().version
+    ines = people.ines()
+    with at_the_desk(service, ines, people.password) as desk:
+        desk.cookies.delete("companion")
+        sent = choose(desk, service, Referer=f"{service.url}/ops/routing/")
+
+        assert sent.status_code == 302
+        assert sent.headers["location"] == "/staff/sign-in/?next=/ops/routing/"
+        assert "nothing was changed" in desk.get(sent.headers["location"]).text
+        form = {
+            "username": ines.get_username(),
+            "password": people.password,
+            "next": "/ops/routing/",
+            "csrfmiddlewaretoken": desk.cookies["csrftoken"],
+        }
+        back = desk.post("/staff/sign-in/", data=form, headers={"Origin": service.url})
+        assert back.headers["location"] == "/ops/routing/"
+        assert desk.get("/ops/routing/").status_code == 200
+    assert newest().version == before
+
+
+@pytest.mark.parametrize("referer", ["", "https://elsewhere.example.org/ops/routing/"])
+def test_an_address_that_forms_are_sent_to_leads_to_its_page(
+    service: Web, people: People, referer: str
+) -> None:
+    with at_the_desk(service, people.ines(), people.password) as desk:
+        for path, page in (
+            ("/ops/routing/select/", "/ops/routing/"),
+            ("/ops/routing/revert/", "/ops/routing/"),
+            ("/ops/alerts/1/seen/", "/ops/"),
+        ):
+            assert desk.get(path).headers["location"] == page
+        desk.cookies.delete("companion")
+        sent = choose(desk, service, **({"Referer": referer} if referer else {}))
+        assert sent.headers["location"] == "/staff/sign-in/?next=/ops/routing/select/"
+
+
+def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_not_do(
+    service: Web, people: People
+) -> None:
+    with at_the_desk(service, people.sam(), people.password) as desk:
+        nowhere = desk.get("/ops/turns/999999999/")
+        not_hers = choose(desk, service)
+        desk.cookies.delete("csrftoken")
+        too_old = desk.post("/ops/routing/select/", headers={"Origin": service.url})
+
+    assert (nowhere.status_code, not_hers.status_code, too_old.status_code) == (404, 403, 403)
+    for answer, words in (
+        (nowhere, "There is no such page"),
+        (not_hers, "This takes an operator"),
+        (too_old, "Open it again"),
+    ):
+        assert words in answer.text and "Staff desk" in answer.text
+        assert not any(said in answer.text for said in FOR_PARTICIPANTS)
+
+
+def test_participants_keep_their_own_words(service: Web) -> None:
+    assert "Go to the chat" in httpx.get(f"{service.url}/nowhere/", trust_env=False).text
+
+
+def test_a_fault_of_a_staff_page_is_said_to_staff_without_asking_the_database() -> None:
+    staffs = refusals.fault(RequestFactory().get("/ops/turns/")).content.decode()
+    theirs = refusals.fault(RequestFactory().get("/chat/")).content.decode()
+
+    assert "tell an operator" in staffs and not any(said in staffs for said in FOR_PARTICIPANTS)
+    assert "You can talk to the staff here" in theirs
