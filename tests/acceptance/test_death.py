@@ -192,8 +192,12 @@ async def test_a_database_that_restarts_stops_nobody_for_longer_than_it_is_away(
         await asyncio.sleep(away_s)
         await asyncio.to_thread(database.start)
         ending = await reading
-    seen = page.words(turn)
-    assert stored(rosa, turn).reply == seen
+    seen, row = page.words(turn), stored(rosa, turn)
+    assert row.reply.startswith(seen)
+    # A database that dies between a commit and its answer leaves one piece stored that nobody was shown. Its process
+    # takes that piece back, unless it has been away for so long that the sweep ends the turn, which cannot know.
+    shown = max(frame["seq"] for frame in page.frames if frame["type"] == "words")
+    assert row.seq - shown <= (1 if away_s else 0)
     if ending["type"] == "complete":
         return
     assert (ending["type"], stored(rosa, turn).state) == ("paused", "paused")
