@@ -1,13 +1,15 @@
 """The rows of alerts. The same thing is one row, and counts, until somebody has said that they have seen it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models.functions import Now
 
 from ops.alerts.kinds import MEANINGS, Kind
-from ops.alerts.statements import RAISE, facts
+from ops.alerts.statements import OPEN, RAISE, facts
 from ops.models import Alert
 
 BY_ITSELF = "the service"
@@ -48,8 +50,16 @@ def close(kind: Kind, about: str | None = None, *, before: datetime | None = Non
 
 
 def open_alerts() -> list[Told]:
-    """What nobody has seen yet, the newest first."""
-    return [told(row) for row in Alert.objects.filter(acknowledged_at=None).order_by("-last_at", "-id")]
+    """What nobody has seen yet, the newest first. Uses Django's connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN)
+        return in_words(cursor.fetchall())
+
+
+def in_words(found: Iterable[tuple[Any, ...]]) -> list[Told]:
+    """What OPEN found."""
+    names = ("id", "kind", "about", "first_at", "last_at", "count")
+    return [told(Alert(**dict(zip(names, row, strict=True)))) for row in found]
 
 
 def told(row: Alert) -> Told:

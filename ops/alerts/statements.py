@@ -24,6 +24,10 @@ RAISE = (
     + COMES_AGAIN
 )
 
+OPEN = """
+SELECT id, kind, about, first_at, last_at, count FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
+"""
+
 # Since the first selection after the last `normal`: extending a pin does not begin its hour anew. Told once.
 PIN_IS_LONG = """
 WITH pinned AS (

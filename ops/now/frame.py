@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ops.alerts.rows import Told
+from ops.alerts.shown import shown
 from ops.now import words
 from ops.now.held import Held, of_sites
 from ops.now.hour import Minute
@@ -17,12 +19,14 @@ class Seen:
     figures: Mapping[str, Any]
     held: tuple[Held, ...]
     hour: tuple[Minute, ...]
+    alerts: tuple[Told, ...]
     at: datetime
 
 
-def now(seen: Seen, *, sites: Collection[int], place: str) -> dict[str, Any]:
+def now(seen: Seen, *, sites: Collection[int], operator: bool, place: str) -> dict[str, Any]:
     """Everything that somebody who may see these sites is shown. `place` is where the story of turn 0 would be."""
     return {
+        "alerts": shown(seen.alerts, operator=operator),
         "texts": words.texts(seen.figures, at=seen.at),
         "level": words.level(seen.figures),
         "ceiling": seen.figures["ceiling"],

@@ -11,6 +11,8 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
+from ops.alerts.rows import in_words
+from ops.alerts.statements import OPEN
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
 from ops.now.staff_door import Staff, StaffDoor
@@ -124,15 +126,22 @@ class Live:
         async with self._pool.connection() as native:
             row = await _one(native, FIGURES)
             found = held.held(await _all(native, held.HELD, held.FACTS))
+            alerts = in_words(await _all(native, OPEN))
             if with_hour:
                 self._hour = hour.minutes(await _all(native, hour.HOUR, hour.FACTS))
         figures = document(row, self._settings())
-        return Seen(figures=figures, held=tuple(found), hour=tuple(self._hour), at=datetime.now(UTC))
+        return Seen(
+            figures=figures,
+            held=tuple(found),
+            hour=tuple(self._hour),
+            alerts=tuple(alerts),
+            at=datetime.now(UTC),
+        )
 
     async def _tell(self, seen: Seen) -> None:
         place = self._place()
         for watcher, watch in list(self._watches.items()):
-            told = frame.now(seen, sites=watch.staff.sites, place=place)
+            told = frame.now(seen, sites=watch.staff.sites, operator=watch.staff.is_operator, place=place)
             await watcher.show(frame.since(watch.shown, told))
             watch.shown = told
 

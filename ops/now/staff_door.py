@@ -17,12 +17,16 @@ WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 
 STAFF = """
 SELECT u.id, u.password,
-       CASE WHEN u.is_superuser OR EXISTS (
-                SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
-                WHERE m.user_id = u.id AND g.name = %(operators)s)
-            THEN ARRAY(SELECT id FROM companion_site)
-            ELSE ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id) END
-FROM auth_user u WHERE u.id = ANY(%(ids)s) AND u.is_active AND u.is_staff
+       CASE WHEN o.is_operator THEN ARRAY(SELECT id FROM companion_site)
+            ELSE ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id) END,
+       o.is_operator
+FROM auth_user u
+CROSS JOIN LATERAL (
+    SELECT u.is_superuser OR EXISTS (
+        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        WHERE m.user_id = u.id AND g.name = %(operators)s) AS is_operator
+) o
+WHERE u.id = ANY(%(ids)s) AND u.is_active AND u.is_staff
 """
 
 
@@ -32,6 +36,7 @@ class Staff:
 
     user: int
     sites: frozenset[int]
+    is_operator: bool
 
 
 class StaffDoor:
@@ -50,11 +55,12 @@ class StaffDoor:
             ids = {key: _user_of(session) for key, session in signed_in.items()}
             known = [number for number in ids.values() if number is not None]
             await cursor.execute(STAFF, {"ids": known, "operators": self._operators})
-            staff = {user: (password, sites) for user, password, sites in await cursor.fetchall()}
+            staff = {user: facts for user, *facts in await cursor.fetchall()}
         found = {}
         for key, user in ids.items():
             if user is not None and user in staff and _still_holds(signed_in[key], user, staff[user][0]):
-                found[key] = Staff(user=user, sites=frozenset(staff[user][1]))
+                _, sites, is_operator = staff[user]
+                found[key] = Staff(user=user, sites=frozenset(sites), is_operator=is_operator)
         return found
 
 

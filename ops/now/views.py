@@ -15,7 +15,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from ops.desk.access import sites_of, staff_only
+from ops.alerts.rows import open_alerts
+from ops.desk.access import is_operator, sites_of, staff_only
 from ops.drill import records
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
@@ -31,13 +32,13 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         figures=status(settings),
         held=tuple(held.held(_rows(held.HELD, held.FACTS))),
         hour=tuple(hour.minutes(_rows(hour.HOUR, hour.FACTS))),
+        alerts=tuple(open_alerts()),
         at=datetime.now(UTC),
     )
-    told = frame.now(seen, sites=sites_of(request.user), place=place())
+    told = frame.now(seen, sites=sites_of(request.user), operator=is_operator(request.user), place=place())
     context = {
         "told": told,
         "texts": told["texts"],
-        "figures": seen.figures,
         "hour_json": json.dumps(told["hour"]),
         "newest_first": told["hour"][::-1],
         "rules": settings.rules,

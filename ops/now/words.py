@@ -51,6 +51,9 @@ def texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
         "first_word_says": f"to the first word for half of all, {first['p95']} ms for 95 of 100, in the last hour"
         if known
         else "to the first word: nobody was answered in the last hour",
+        "character": figures["persona"]["name"],
+        "character_version": figures["persona"]["version"],
+        "preset": figures["routing"]["preset"],
         "ceiling_says": _ceiling(figures),
         **{state: str(count) for state, count in ended.items()},
         **{f"{state}_rate": rate(ended[state], sum(ended.values())) for state in ("paused", "refused")},
@@ -81,7 +84,9 @@ def questions(found: Sequence[Held], *, place: str) -> list[dict[str, str]]:
     return [
         {
             "href": place.replace("/0/", f"/{one.turn}/"),
-            "name": f"Turn {one.turn}: {one.person}, {one.house}",
+            "turn": f"Turn {one.turn}",
+            "person": one.person,
+            "house": one.house,
             "says": f"asked {one.asked_at:%d %b, %H:%M}, held until {one.held_until:%d %b, %H:%M} UTC",
         }
         for one in found

@@ -66,7 +66,7 @@ async def test_the_page_is_sound_in_every_look_and_state(
         await sign_in(page, people.sam(), people.password)
         await page.goto("/ops/routing/")
         # The third is the row that this release cannot use; the processes come across it within ten seconds.
-        told = page.get_by_text(re.compile(r"Operators have been told of [23] problems\."))
+        told = page.get_by_text(re.compile(r"There are [23] open problems for operators\."))
         await expect(told).to_be_visible()
         await is_sound(page)
 
@@ -83,7 +83,9 @@ async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_wit
         await expect(page.get_by_label("Why")).to_be_focused()
         await page.keyboard.type("The first lane is slow")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("comes first in this chain and has not answered in the last day")).to_be_visible()
+        await expect(
+            page.get_by_text("comes first in this chain and has not answered in the last day")
+        ).to_be_visible()
         assert newest().preset == NORMAL
         await page.get_by_role("button", name="Yes, select pin_second").press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("pin_second is selected")

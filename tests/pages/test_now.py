@@ -6,12 +6,16 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import raise_alert
+from ops.models import Alert
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
 from tests.pages.leaving import closed
 from tests.pages.test_staff_desk import desk, is_sound, sign_in
-from tests.people import People
+from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
+from tests.selections import back_to_normal, everybody_follows, select
 from tests.staff import broken_turn
 
 LIVE = re.compile(r"They change by themselves\.")
@@ -148,3 +152,47 @@ async def test_signing_out_in_another_window_takes_the_figures_away(
         await elsewhere.get_by_role("button", name="Sign out").click()
         await elsewhere.wait_for_url("**/staff/sign-in/")
         await page.wait_for_url("**/staff/sign-in/**", timeout=15_000)
+
+
+async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
+    browser: Browser, service: Web, people: People
+) -> None:
+    in_database(lambda: Alert.objects.all().delete())
+    async with desk(browser, service) as page:
+        await sign_in(page, people.ines(), people.password)
+        await page.goto("/ops/")
+        await expect(page.locator("[data-how]")).to_have_text(LIVE)
+        credit = page.get_by_role("listitem").filter(has_text="Our account for lane primary has no credit")
+        await expect(credit).to_have_count(0)
+        try:
+            select("pin_second")
+            await expect(figure(page, "preset")).to_have_text("pin_second", timeout=15_000)
+            in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+            await expect(credit).to_be_visible()
+            await expect(page.get_by_role("region", name="need")).to_be_visible()
+            await is_sound(page)
+            in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+            await expect(credit).to_contain_text("2 times")
+            await credit.get_by_role("button", name="I have seen it").click()
+            await expect(page.locator("[data-how]")).to_have_text(LIVE)
+            await expect(credit).to_have_count(0)
+            assert in_database(lambda: Alert.objects.get(about="primary")).acknowledged_at is not None
+        finally:
+            back_to_normal()
+        await expect(figure(page, "preset")).to_have_text("normal", timeout=15_000)
+        await page.goto("/ops/turns/")
+    everybody_follows()
+
+
+async def test_a_supervisor_is_shown_how_many_problems_are_open_without_a_reload(
+    browser: Browser, service: Web, people: People
+) -> None:
+    in_database(lambda: Alert.objects.all().delete())
+    async with desk(browser, service) as page:
+        await look(page, people)
+        told = page.locator("[data-alerts]")
+        await expect(told).to_be_hidden()
+        in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+        await expect(told).to_have_text(re.compile(r"There (is 1|are \d+) open problems? for operators\."))
+        in_database(lambda: Alert.objects.all().delete())
+        await expect(told).to_be_hidden()

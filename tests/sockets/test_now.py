@@ -9,6 +9,9 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import raise_alert
+from ops.models import Alert
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import at_the_desk, broken_turn
@@ -57,7 +60,29 @@ async def test_whoever_watches_is_greeted_shown_everything_and_then_what_changes
         await broken_turn(service, people.rosa, rehearsal)
         while "held" not in (later := await next_now(socket)):
             pass
-        assert later["held"][0]["name"].endswith(f"Rosa, {people.site.name}")
+        assert (later["held"][0]["person"], later["held"][0]["house"]) == ("Rosa", people.site.name)
+
+
+async def test_an_open_alert_is_a_sentence_for_operators_and_a_number_for_supervisors(
+    service: Web, people: People
+) -> None:
+    about = f"lane-of-{people.site.pk}"
+    seen = {}
+    for name, user in (("sam", people.sam()), ("ines", people.ines())):
+        async with watching(service, signed_in(service, people, user)) as socket:
+            before = (await next_now(socket))["alerts"]
+            in_database(lambda name=name: raise_alert(Kind.QUOTA, f"{about}-{name}"))  # type: ignore[misc]
+            while "alerts" not in (later := await next_now(socket)):
+                pass
+            seen[name] = (before, later["alerts"])
+    before, later = seen["ines"]
+    assert len(later["open"]) == len(before["open"]) + 1
+    assert f"{about}-ines has no credit" in later["open"][0]["says"]
+    assert later["title"].endswith("a person")
+    before, later = seen["sam"]
+    assert before["title"] != later["title"]
+    assert later["title"].endswith("for operators.") and later["open"] == []
+    in_database(lambda: Alert.objects.filter(about__startswith=about).delete())
 
 
 async def test_the_held_questions_of_a_site_are_for_those_who_supervise_it(

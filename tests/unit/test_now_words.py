@@ -28,6 +28,8 @@ def figures(**facts: Any) -> dict[str, Any]:
         "last_hour": {"complete": 97, "paused": 2, "refused": 1, "stopped": 0},
         "first_word_ms": {"p50": None, "p95": None},
         "processes": [WELL],
+        "persona": {"name": "Robin", "version": "0123"},
+        "routing": {"preset": "normal"},
     } | facts
 
 

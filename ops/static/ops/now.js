@@ -1,6 +1,7 @@
 /** The page "Right now": keeps the figures right over a socket, and says so when they are old. */
 
 import { Line } from "../companion/socket.js";
+import { Alerts } from "./alerts.js";
 import { Hour } from "./hour.js";
 import { fill } from "./lists.js";
 
@@ -10,6 +11,7 @@ const LOOK_EVERY_MS = 1_000;
 const page = document.querySelector("[data-now]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
+const alerts = new Alerts(document.querySelector("[data-alerts]"));
 const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: leave, notAllowed: leave });
 
 let heardAt = performance.now();
@@ -24,6 +26,7 @@ function heard(frame) {
   for (const name of ["held", "processes", "reasons", "lanes", "alarms"]) {
     if (frame[name]) fill(find(`list="${name}"`), frame[name]);
   }
+  if (frame.alerts) alerts.show(frame.alerts);
   if (frame.hour || frame.ceiling) hour.show(frame.hour, frame.ceiling);
   look();
 }
