@@ -2,11 +2,14 @@
 
 from argparse import ArgumentParser
 from collections.abc import Callable
+from typing import TypeVar
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from ops.people.done import Done, Refused
+
+Typed = TypeVar("Typed", str, str | None)
 
 
 class PeopleCommand(BaseCommand):
@@ -27,6 +30,14 @@ class PeopleCommand(BaseCommand):
             self.stdout.write(done.sentence)
         if done.secret:
             self.stdout.write(shown(done.secret))
+
+
+def read(reader: Callable[[Typed], str], typed: Typed) -> str:
+    """What was typed, as `names` reads it. Raises CommandError, in words, before the database could."""
+    try:
+        return reader(typed)
+    except Refused as refusal:
+        raise CommandError(f"Nothing was done. {refusal}") from None
 
 
 def needs_by(part: ArgumentParser) -> None:

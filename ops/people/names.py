@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ops.people.done import Refused
 
-NAME_HOLDS, SLUG_HOLDS, WHO_HOLDS = 100, 50, 100
+NAME_HOLDS, SLUG_HOLDS, WHO_HOLDS, WHY_HOLDS = 100, 50, 100, 200
 REGIONS_HOLD = 20
 
 # Controls, private and unknown letters, lines, halves of a letter: none can be part of what somebody is called.
@@ -27,6 +27,13 @@ def who(typed: str | None) -> str:
     if typed is None:
         raise Refused("Say who decides it: --by WHO. It stays on record.")
     return _words(typed, whose="What --by names", holds=WHO_HOLDS)
+
+
+def why(typed: str | None) -> str:
+    """Why it is done, for the record. Raises Refused."""
+    if typed is None:
+        raise Refused("Say why: --reason WHY. It stays on record; no word about any participant.")
+    return _words(typed, whose="What --reason says", holds=WHY_HOLDS)
 
 
 def slug(typed: str) -> str:

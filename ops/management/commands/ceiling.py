@@ -10,6 +10,8 @@ from django.db import transaction
 
 from companion.models import Ceiling
 from ops.desk import audit
+from ops.people import names
+from ops.people.command import read
 
 LOWEST, HIGHEST = 1, 10_000
 LOOK_BACK = 5
@@ -41,7 +43,7 @@ class Command(BaseCommand):
         self, *args: Any, value: int | None, by: str | None, reason: str | None, **options: Any
     ) -> None:
         if value is not None or options["default"]:
-            _set(value, by=(by or "").strip(), reason=(reason or "").strip())
+            _set(value, by=read(names.who, by), reason=read(names.why, reason))
         elif by or reason:
             raise CommandError("Say which ceiling: manage.py ceiling N --by WHO --reason WHY, or --default.")
         rows = list(Ceiling.objects.order_by("-id")[:LOOK_BACK])
@@ -67,10 +69,6 @@ class Command(BaseCommand):
 def _set(value: int | None, *, by: str, reason: str) -> None:
     if value is not None and not LOWEST <= value <= HIGHEST:
         raise CommandError(f"A ceiling is from {LOWEST} to {HIGHEST}; it cannot be {value}.")
-    if not by or not reason:
-        raise CommandError("Say who sets it and why: --by WHO --reason WHY. Both stay on record.")
-    if len(by) > 100 or len(reason) > 200:
-        raise CommandError("Keep --by within 100 characters and --reason within 200.")
     # No bell: the gate of every process reads the last row whenever it runs, once a second at least.
     with transaction.atomic():
         Ceiling.objects.create(value=value, by=by, reason=reason)

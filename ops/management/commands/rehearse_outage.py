@@ -25,6 +25,8 @@ from ops.outage.errors import CannotPlay, StoryBroke
 from ops.outage.play import Play, Promise
 from ops.outage.provider import RehearsalProvider, addresses
 from ops.outage.visitor import Visitor
+from ops.people import names
+from ops.people.done import Refused
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
@@ -51,11 +53,11 @@ class Command(BaseCommand):
         stage = Terminal(self, waits=pause_between)
         try:
             service = address.rstrip("/") if address else _address_of_up(settings.COMPANION_STATE_DIR)
-            person = _participant(site)
+            person = _participant(site and names.slug(site))
             note = audit.by_command("rehearse_outage")
             audit.record(audit.READ_TRANSCRIPT, who=audit.this_account(), about=person.pk, note=note)
             promises = asyncio.run(_play(stage, service, person))
-        except CannotPlay as refusal:
+        except (CannotPlay, Refused) as refusal:
             raise CommandError(str(refusal), returncode=NOT_PLAYED) from None
         except (PersonaInvalid, RoutingFileInvalid) as refusal:
             raise CommandError(

@@ -14,6 +14,8 @@ from django.db import OperationalError
 from ops import selecting
 from ops.lanes import told
 from ops.lanes.board import board
+from ops.people import names
+from ops.people.command import read
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
 from routing.errors import RoutingFileInvalid
 from routing.lanes import Routing
@@ -67,6 +69,9 @@ class Command(BaseCommand):
         # Wiring reads the routing file, so it is asked late.
         from ops.project import wiring
 
+        for name, reader in (("by", names.who), ("reason", names.why), ("preset", names.name)):
+            if name in options:
+                options[name] = read(reader, options[name])
         try:
             routing = wiring.build_routing()
             getattr(self, f"_{do}")(routing, wiring.build_selector(routing), options)

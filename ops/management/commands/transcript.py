@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -12,6 +13,8 @@ from companion.models import Participant
 from ops.desk import audit, telling
 from ops.desk.shapes import Story
 from ops.desk.stories import people_named, stories_of
+from ops.people import names
+from ops.people.command import read
 
 
 class Command(BaseCommand):
@@ -33,10 +36,15 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, name: str, site: str | None, number: int | None, by: str | None, **options: Any
     ) -> None:
-        person = only(people_named(name, site=site, number=number), name=name)
+        asked = read(names.name, name)
+        where = None if site is None else read(partial(names.name, whose="What --site names"), site)
+        # Names of an earlier release are stored as they were typed.
+        found = [one for word in (asked, name) for one in people_named(word, site=where, number=number)]
+        person = only(list(dict.fromkeys(found)), name=asked)
+        who = None if by is None else read(names.who, by)
         stories = stories_of(person.pk)
         note = audit.by_command(f"{len(stories)} turns")
-        audit.record(audit.READ_TRANSCRIPT, who=by or audit.this_account(), about=person.pk, note=note)
+        audit.record(audit.READ_TRANSCRIPT, who=who or audit.this_account(), about=person.pk, note=note)
         self.stdout.write(_document(person, stories) if options["json"] else _text(person, stories))
 
 

@@ -1,0 +1,59 @@
+"""What somebody types on a command line is read before it is used: no trace of the program, and nothing is done."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.management.base import CommandError
+
+from companion.models import Ceiling
+from ops.models import AuditEntry, Selection
+from ops.people import names
+from ops.people.command import read
+from tests.people import in_database
+from tests.processes import ROOT, Web
+
+NOT_UTF8 = b"Ros\xe9"
+LONG = b"x" * 201
+COMMANDS = [
+    [b"transcript", NOT_UTF8],
+    [b"transcript", b""],
+    [b"transcript", LONG],
+    [b"transcript", b"Rosa", b"--site", NOT_UTF8],
+    [b"transcript", b"Rosa", b"--by", NOT_UTF8],
+    [b"ceiling", b"5", b"--by", NOT_UTF8, b"--reason", b"x"],
+    [b"ceiling", b"5", b"--by", b"Ines", b"--reason", NOT_UTF8],
+    [b"ceiling", b"--default", b"--by", b"Ines", b"--reason", LONG],
+    [b"route", b"select", NOT_UTF8, b"--by", b"Ines", b"--reason", b"x"],
+    [b"route", b"select", b"pin_second", b"--by", NOT_UTF8, b"--reason", b"x", b"--yes"],
+    [b"route", b"revert", b"--by", b"Ines", b"--reason", NOT_UTF8],
+    [b"rehearse_outage", b"--address", b"http://127.0.0.1:9", b"--site", NOT_UTF8],
+]
+
+
+@pytest.mark.parametrize(
+    "typed", COMMANDS, ids=lambda typed: b" ".join(typed).decode("ascii", "replace")[:60]
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence_and_nothing_is_done(
+    service: Web, typed: list[bytes]
+) -> None:
+    def rows() -> tuple[int, int, int]:
+        counted = (Ceiling, Selection, AuditEntry)
+        first, second, third = (in_database(model.objects.count) for model in counted)
+        return first, second, third
+
+    before = rows()
+    command = [sys.executable.encode(), b"-W", b"ignore", b"manage.py", *typed]
+    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, timeout=120)
+    said = done.stderr.decode("utf-8")
+
+    assert done.returncode == (2 if typed[0] == b"rehearse_outage" else 1), said
+    assert "Traceback" not in said and "CommandError" in said
+    assert rows() == before
+
+
+def test_a_reason_and_a_name_are_kept_as_they_read() -> None:
+    assert read(names.why, "  A group   session ") == "A group session"
+    with pytest.raises(CommandError, match="Say why"):
+        read(names.why, None)
