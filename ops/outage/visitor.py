@@ -82,10 +82,16 @@ class Visitor:
             async with self._client.get(f"{self._service}/readyz", timeout=PATIENCE) as answer:
                 if answer.status == HTTPStatus.OK:
                     return
+                not_by_this_name = answer.status == HTTPStatus.BAD_REQUEST
         except (aiohttp.ClientError, TimeoutError):
             raise CannotPlay(
                 f"Nothing answers at {self._service}. Start scripts/up, wait for its line “ready”, and run this again."
             ) from None
+        if not_by_this_name:
+            raise CannotPlay(
+                f"The service does not let itself be called {self._service}. Add that name to its ALLOWED_HOSTS, "
+                "or give --address the name it has."
+            )
         raise CannotPlay(
             f"The service at {self._service} is there, but not ready: see what scripts/up says, and run this again."
         )

@@ -136,6 +136,14 @@ def test_it_says_why_it_cannot_be_played_and_asks_the_provider_nothing(
     assert rehearsal.asked() == []
 
 
+def test_a_service_that_goes_by_another_name_is_not_said_to_be_unready(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    played = before(another_web(ALLOWED_HOSTS="talk.example.org").url, people, rehearsal)
+    assert played.returncode == 2
+    assert "Add that name to its ALLOWED_HOSTS" in played.stderr
+
+
 def test_a_lane_that_is_something_else_on_this_machine_is_left_alone(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
