@@ -155,8 +155,11 @@ class Launch:
             self.say("Participants open their card:")
         for person in facts["participants"]:
             self.say(f"  {person['name']}: {person['card']}")
-        if not facts["site"]:
-            self.say("There is no demo site here; scripts/up --demo makes one.")
+        if facts["is_empty"]:
+            self.say(
+                "There is no site yet. manage.py site and manage.py staff add one and its staff; "
+                "scripts/up --demo makes one to look round."
+            )
         if len(self.doors) > 1:
             self.say(f"Web processes: {', '.join(door.address for door in self.doors)}")
         self.say("")

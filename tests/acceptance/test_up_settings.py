@@ -65,7 +65,7 @@ def test_a_database_of_somebody_else_gets_no_demo_people_unless_they_are_asked_f
 
     with up(tmp_path, environment=settings) as run:
         run.ready()
-        assert "There is no demo site here" in run.text
+        assert "There is no site yet." in run.text
         assert "/card/" not in run.text and "Ines" not in run.text
         assert not (tmp_path / "staff.json").exists()
         run.stop()

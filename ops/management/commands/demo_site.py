@@ -86,6 +86,7 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
         audit.record(audit.PRINTED_CARD, who=audit.this_account(), about=person.pk, note=note)
     return {
         "site": site.name if site else "",
+        "is_empty": not Site.objects.exists(),
         "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
         "staff": _staff(passwords) if site else [],
         "participants": [
