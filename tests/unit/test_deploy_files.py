@@ -1,0 +1,113 @@
+"""What `ops/deploy/` starts exists, takes these arguments, and shares one environment."""
+
+import re
+import shlex
+from configparser import RawConfigParser
+from pathlib import Path
+
+import pytest
+from celery.bin.celery import celery
+from django.core.management import get_commands, load_command_class
+
+from ops.project.env import KNOWN
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "ops" / "deploy"
+SERVICES = sorted(DEPLOY.glob("*.service"))
+RUNS = {"companion-web@", "companion-worker", "companion-beat", "companion-backup", "companion-restore-drill"}
+
+
+def unit(path: Path) -> RawConfigParser:
+    read = RawConfigParser(strict=False, delimiters=("=",))
+    read.optionxform = str  # type: ignore[assignment, method-assign]
+    read.read(path)
+    return read
+
+
+def words_of(command: str) -> list[str]:
+    """What the program is given, without the shell that may stand around it."""
+    words = shlex.split(command.replace("%i", "8001"))
+    return shlex.split(words[2]) if words[0] == "/bin/sh" else words
+
+
+def test_there_is_a_unit_for_everything_that_up_starts_and_for_the_nights() -> None:
+    assert {path.stem for path in SERVICES} == RUNS
+    assert {path.stem for path in DEPLOY.glob("*.timer")} == {"companion-backup", "companion-restore-drill"}
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_a_unit_starts_a_command_that_exists_with_arguments_that_it_takes(path: Path) -> None:
+    words = words_of(unit(path)["Service"]["ExecStart"])
+    start = next(place for place, word in enumerate(words) if word.endswith("python"))
+    assert words[start] in {"/opt/companion/.venv/bin/python", ".venv/bin/python"}
+    program, *arguments = words[start + 1 :]
+    if program == "manage.py":
+        name, *given = arguments
+        command = load_command_class(get_commands()[name], name)
+        given = [word if word[:2] != "$$" else "/srv/backups/x" for word in given]
+        # It leaves the test with code 2 if it does not know one of them.
+        command.create_parser("manage.py", name).parse_args(given)
+    else:
+        assert (program, arguments[:3]) == ("-m", ["celery", "--app", "ops.project.celery"])
+        part = celery.commands[arguments[3]]
+        _, left, _ = part.make_parser(part.context_class(part)).parse_args(arguments[4:])
+        assert left == []
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_all_of_them_share_one_environment_and_one_account(path: Path) -> None:
+    service = unit(path)["Service"]
+    assert service["EnvironmentFile"] == "/etc/companion/environment"
+    assert (service["User"], service["WorkingDirectory"]) == ("companion", "/opt/companion")
+    assert "/srv/companion" in service["ReadWritePaths"].split()
+
+
+def test_the_target_wants_units_that_are_there_and_beat_once() -> None:
+    text = (DEPLOY / "companion.target").read_text()
+    wanted = re.findall(r"companion-[\w@.-]+", text)
+    assert all((DEPLOY / re.sub(r"@\d+", "@", name)).exists() for name in wanted)
+    assert sum("beat" in name for name in wanted) == 1
+
+
+def test_the_example_environment_names_settings_that_exist_and_holds_no_secret() -> None:
+    lines = (DEPLOY / "environment.example").read_text().splitlines()
+    named = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    # The key of a lane bears the name that the routing file gives it.
+    assert {name.removesuffix("_FILE") for name in named} - KNOWN == {"OPENAI_API_KEY"}
+    assert "SECRET_KEY" not in named and named["OPENAI_API_KEY"] == ""
+
+
+def test_the_proxy_knows_the_ports_sets_the_callers_address_and_upgrades_sockets() -> None:
+    text = (DEPLOY / "nginx.example.conf").read_text()
+    ports = set(re.findall(r"companion-web@(\d+)", (DEPLOY / "companion.target").read_text()))
+    assert set(re.findall(r"server 127\.0\.0\.1:(\d+);", text)) == ports
+    assert "proxy_set_header X-Real-IP $remote_addr;" in text
+    assert "proxy_set_header Upgrade $http_upgrade;" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_the_proxy_writes_no_address_of_a_card_into_a_log() -> None:
+    text = (DEPLOY / "nginx.example.conf").read_text()
+    [format_] = re.findall(r"log_format companion '([^']+)'", text)
+    assert "referer" not in format_ and "$request " not in format_
+    assert re.findall(r"access_log .+", text) == [
+        "access_log /var/log/nginx/companion.log companion if=$is_told;"
+    ]
+    assert re.search(r"error_log .+ crit;", text)
+    [rule] = re.findall(r"~\*(\S+) 0;", text)
+    assert (
+        re.match(rule, "/card/abcdef/")
+        and re.match(rule, "//Card/abcdef/", re.I)
+        and not re.match(rule, "/chat/")
+    )
+
+
+def test_the_page_that_stands_in_is_whole_behind_the_proxy_too() -> None:
+    text = (DEPLOY / "nginx.example.conf").read_text()
+    rules = [(re.compile(rule), to) for rule, to in re.findall(r"rewrite (\S+) (\S+) break;", text)]
+    page = (ROOT / "templates" / "unavailable.html").read_text()
+    asked = set(re.findall(r'"(/static/[^"]+)"', page))
+    assert asked
+    for address in asked:
+        [file] = [rule.sub(to.replace("$1", r"\1"), address) for rule, to in rules if rule.match(address)]
+        assert (ROOT / file.lstrip("/")).is_file()
