@@ -220,7 +220,10 @@ class ChatConsumer(AsyncConsumer):
         if not views:
             await self._send_frame(frames.problem("not_allowed", self._service.house.lines.not_allowed))
             return
-        outbox.rewind(views[0], frame.after)
+        if not outbox.rewind(views[0], frame.after):
+            log.warning("socket.too_far_behind visit=%s", visit.visit)
+            await self.close(TOO_FAR_BEHIND)
+            return
         self._service.watchers.saw(views)
 
     async def _is_theirs(self, turn: int, visit: VisitFacts) -> bool:

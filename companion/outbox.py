@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 
 MOST_PIECES = 200
 MOST_BYTES = 262_144
+"""What may be on its way to a page that has not acknowledged it."""
+MOST_REWINDS = 20
+"""How often a page may ask again for what is on its way, and acknowledge nothing."""
 _ENDED = frozenset(state.value for state in ENDED)
 
 
@@ -60,6 +63,7 @@ class Outbox:
         self._behind: set[int] = set()
         self._unread: deque[tuple[int, int, int]] = deque()
         self._unread_bytes = 0
+        self._rewound = 0
         self._ready = False
         self._closed = False
         self._task: asyncio.Task[None] | None = None
@@ -88,6 +92,7 @@ class Outbox:
         """The page has shown everything up to this piece."""
         if not any(sent == turn and piece <= seq for sent, piece, _ in self._unread):
             return
+        self._rewound = 0
         while self._unread:
             sent, piece, size = self._unread[0]
             if sent == turn and piece > seq:
@@ -98,8 +103,11 @@ class Outbox:
                 break
         self._run()
 
-    def rewind(self, view: View, after: int) -> None:
-        """The page asked to catch up on a turn from this piece on."""
+    def rewind(self, view: View, after: int) -> bool:
+        """The page asked to catch up on a turn from this piece on. False: it asks and asks, and reads nothing."""
+        self._rewound += any(sent == view.turn for sent, _, _ in self._unread)
+        if self._rewound > MOST_REWINDS:
+            return False
         cursor = self._cursors.setdefault(view.turn, Cursor())
         cursor.seq = min(after, view.seq)
         cursor.openings = 0 if cursor.seq == 0 else len(view.openings)
@@ -108,6 +116,7 @@ class Outbox:
         self._unread_bytes = sum(size for _, _, size in self._unread)
         self._behind.add(view.turn)
         self._run()
+        return True
 
     def nudge(self) -> None:
         """Try again what could not be read before."""
@@ -241,7 +250,7 @@ class Outbox:
 
     async def _words(self, turn: int, seq: int, text: str) -> None:
         self._cursors[turn].seq = seq
-        size = len(text)
+        size = len(text.encode())
         self._unread.append((turn, seq, size))
         self._unread_bytes += size
         await self._send(frames.words(turn, seq, text))

@@ -44,8 +44,3 @@ STEPS = MappingProxyType(
 
 LIVE = frozenset(STEPS)
 ENDED = frozenset(State) - LIVE
-
-
-def may_step(before: State, after: State) -> bool:
-    """Whether a turn may go from one state to another. An ended turn goes nowhere."""
-    return after in STEPS.get(before, frozenset())

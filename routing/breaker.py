@@ -11,9 +11,11 @@ from typing import Literal
 from uuid import UUID
 
 from routing.errors import FailureClass
-from routing.retry import LONGEST_REST_S, RULES
+from routing.retry import RULES
 from routing.retry_after import longer_rest
 
+LONGEST_REST_S = 15 * 60.0
+"""However long a lane asks to be left alone."""
 STRIKES = {"ignores": 0, "soft": 1, "counts": 2, "opens": 2}
 """What a failure weighs, by what its class does to a breaker."""
 

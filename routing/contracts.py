@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ask:
-    """One question to one lane: a whole prompt that already fits the lane's context window."""
+    """One question to one lane: a whole prompt, cut to the lane's context window as far as can be guessed."""
 
     reference: str
     """Names the turn in our logs and in the `X-Request-Id` header. Never anything a person wrote."""
@@ -103,7 +103,7 @@ class Adapter(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptReport:
-    """The record of one attempt, failed or not. Times in seconds since the turn's task began."""
+    """The record of one attempt, failed or not. Times in seconds since the turn was let in."""
 
     lane: str
     model: str

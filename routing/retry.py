@@ -22,7 +22,6 @@ PATIENCE_S = 2.0
 empty page meanwhile. Without another lane it is waited for as long as the turn's time allows."""
 SHORTEST_CALL_S = 1.0
 """A call that would have less time than this is not begun: no reply starts so soon after a failure."""
-LONGEST_REST_S = 15 * 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +77,7 @@ class Again:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextLane:
-    """Ask the next lane at once. `rest_s`: leave the one that failed alone for so long, as it has asked."""
-
-    rest_s: float | None = None
+    """Ask the next lane at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +104,7 @@ def decide(
     """What to do after a call that failed before its first word.
 
     Both counts of attempts include the one that failed, and one that was repeated for free, which is taken off
-    here. `reused_before`: an earlier attempt of this turn was. `random` gives numbers from 0 to 1.
+    `attempts_made` here. `reused_before`: an earlier attempt of this turn was. `random` gives numbers from 0 to 1.
     """
     rule = RULES[failure]
     room = seconds_left - SHORTEST_CALL_S
@@ -126,7 +123,7 @@ def decide(
             jitter = backoff(attempts_on_lane, BASE_S, min(CAP_S, room - asked), random)
             return Again(after_s=asked + jitter)
     if elsewhere:
-        return NextLane(rest_s=None if retry_after_s is None else min(retry_after_s, LONGEST_REST_S))
+        return NextLane()
     return GiveUp()
 
 

@@ -191,6 +191,23 @@ async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the
     assert [visit is not None for visit in found] == [False, False, True, False]
 
 
+async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(desks: Desks, people: People) -> None:
+    desk = desks(1)
+    await desk.beat()
+    speaks = await desk.ask(people.participant("Ada"))
+    long_ago = timezone.now() - timedelta(minutes=5)
+    in_database(lambda: Turn.objects.filter(pk=speaks.turn).update(created_at=long_ago, wait_until=long_ago))
+    refusal = Ending(
+        turn=speaks.turn,
+        state=State.REFUSED,
+        reason=Reason.WAIT_CEILING,
+        owner=desk.id,
+        only_in_line=True,
+    )
+    assert await desk.ledger.close(Story(ending=refusal)) is None
+    assert in_database(lambda: Turn.objects.get(pk=speaks.turn).state) == "speaking"
+
+
 async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: Desks, people: People) -> None:
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.beat(), elsewhere.beat())

@@ -46,7 +46,7 @@ async def test_a_task_that_nobody_asked_after_is_logged_without_what_it_failed_w
 
     loop, told = asyncio.get_running_loop(), list[logging.LogRecord]()
     heard = logging.Handler()
-    heard.emit = told.append  # type: ignore[method-assign]
+    heard.emit = told.append  # type: ignore[assignment,method-assign]
     logging.getLogger("asyncio").addHandler(heard)
     try:
         task = loop.create_task(fails())

@@ -9,7 +9,7 @@ import pytest
 
 from companion.history import View
 from companion.journal import Said
-from companion.outbox import MOST_PIECES, Outbox
+from companion.outbox import MOST_PIECES, MOST_REWINDS, Outbox
 
 TURN, CONVERSATION = 7, 3
 SPEAKING = View(
@@ -134,6 +134,28 @@ async def test_after_a_pause_the_closing_frame_stands_alone_and_nothing_follows_
     socket.says(2, "2 ")
     assert await socket.told() == [("words", 1), ("paused", 3)]
     assert socket.sent[-1]["line"] == "A pause."
+
+
+async def test_a_page_that_asks_again_and_again_and_reads_nothing_is_too_far_behind(socket: Socket) -> None:
+    socket.rows.pieces_said = ["1 ", "2 "]
+    socket.outbox.begin([SPEAKING])
+    socket.says(1, "1 ")
+    await socket.told()
+    answers = []
+    for _ in range(MOST_REWINDS + 1):
+        answers.append(socket.outbox.rewind(socket.rows.view, 0))
+        await socket.told()
+    assert answers == [True] * MOST_REWINDS + [False]
+
+
+async def test_a_page_that_acknowledges_may_ask_again_as_often_as_it_likes(socket: Socket) -> None:
+    socket.rows.pieces_said = ["1 ", "2 "]
+    socket.outbox.begin([SPEAKING])
+    socket.says(1, "1 ")
+    for _ in range(3 * MOST_REWINDS):
+        await socket.told()
+        socket.outbox.acknowledge(TURN, 1)
+        assert socket.outbox.rewind(socket.rows.view, 0)
 
 
 async def test_a_page_that_reads_nothing_costs_no_more_than_its_two_hundred_pieces(socket: Socket) -> None:

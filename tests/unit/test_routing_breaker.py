@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from routing.breaker import (
+    LONGEST_REST_S,
     TUNING,
     Breaker,
     Permit,
@@ -18,7 +19,7 @@ from routing.breaker import (
     succeeded,
 )
 from routing.errors import FailureClass as F
-from routing.retry import LONGEST_REST_S, RULES
+from routing.retry import RULES
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 ME, OTHER = uuid4(), uuid4()

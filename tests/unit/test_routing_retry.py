@@ -12,7 +12,6 @@ from routing.errors import FailureClass as F
 from routing.retry import (
     BASE_S,
     CAP_S,
-    LONGEST_REST_S,
     PATIENCE_S,
     RULES,
     SHORTEST_CALL_S,
@@ -133,19 +132,15 @@ def test_a_named_time_that_fits_is_waited_for_with_jitter_on_top() -> None:
 
 
 def test_a_longer_time_is_waited_for_only_where_no_other_lane_is_left() -> None:
-    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1) == NextLane(rest_s=PATIENCE_S + 1)
+    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1) == NextLane()
     alone = decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1, more_lanes=False)
     assert alone == Again(after_s=PATIENCE_S + 1 + BASE_S)
 
 
 @pytest.mark.parametrize("failure", TRANSIENT)
 def test_a_named_time_that_does_not_fit_is_not_waited_for(failure: F) -> None:
-    assert decided(failure, retry_after_s=59.5) == NextLane(rest_s=59.5)
+    assert decided(failure, retry_after_s=59.5) == NextLane()
     assert decided(failure, retry_after_s=59.5, more_lanes=False) == GiveUp()
-
-
-def test_a_lane_rests_fifteen_minutes_at_most() -> None:
-    assert decided(F.RATE_LIMITED, retry_after_s=86_400.0) == NextLane(rest_s=LONGEST_REST_S)
 
 
 def test_jitter_never_uses_up_the_time_of_the_call() -> None:
@@ -177,9 +172,8 @@ def test_a_wait_always_leaves_time_for_the_call(chance: float, seconds_left: flo
     match decision:
         case Again(after_s=after_s):
             assert 0 <= after_s <= seconds_left - SHORTEST_CALL_S + 1e-6
-        case NextLane(rest_s=rest_s):
+        case NextLane():
             assert given["more_lanes"] or given["larger_window_left"]
-            assert rest_s is None or 0 <= rest_s <= LONGEST_REST_S
 
 
 def always(value: float) -> Callable[[], float]:
