@@ -1,15 +1,18 @@
 """PURE. The figures of the moment in Prometheus' text format."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
+
+from ops.rules import LEASE_S
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Sample = tuple[Mapping[str, str], float | None]
 
 
-def exposition(figures: Mapping[str, Any]) -> str:
-    """The document of /ops/status.json as gauges. A figure that is not known yet is left out."""
-    return "".join(_lines(figures))
+def exposition(figures: Mapping[str, Any], *, at: datetime) -> str:
+    """The document of /ops/status.json as gauges, at this moment. A figure that is not known yet is left out."""
+    return "".join([*_lines(figures), *_state(figures, at)])
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
@@ -50,12 +53,40 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
             )
         ),
     )
+    # Whoever adds these up must not count the dead.
+    alive = [one for one in figures["processes"] if one["beat_age_s"] <= LEASE_S]
+    yield from _gauge("processes", "Web processes that were heard of within their lease.", [({}, len(alive))])
     for name, key, what in (
         ("process_turns_in_flight", "in_flight", "Turns each web process drives now."),
         ("process_sockets", "sockets", "Open pages of each web process."),
         ("process_beat_age_seconds", "beat_age_s", "Since each web process was last heard of."),
     ):
-        yield from _gauge(name, what, (({"process": one["id"]}, one[key]) for one in figures["processes"]))
+        yield from _gauge(name, what, (({"process": one["id"]}, one[key]) for one in alive))
+
+
+def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
+    routing, alerts, proved = figures["routing"], figures["alerts"], figures["drill"].get("proved_at")
+    yield from _gauge(
+        "routing_version",
+        "The version of the selection in force, with its preset.",
+        [({"preset": routing["preset"]}, routing["version"])],
+    )
+    yield from _gauge(
+        "lane_state",
+        "1 for the state of each lane's breaker, for the lanes of the chain in force.",
+        (({"lane": one["lane"], "state": one["state"]}, 1) for one in routing["chain"]),
+    )
+    yield from _gauge("alerts_open", "Alerts that nobody has seen, by kind.", _by("kind", alerts["open"]))
+    yield from _gauge(
+        "alerts_looked_through_seconds",
+        "Since the worker last looked through the alerts.",
+        [({}, alerts["looked_through_s"])],
+    )
+    yield from _gauge(
+        "restore_proved_seconds",
+        "Since a drill last proved that a backup restores.",
+        [({}, (at - datetime.fromisoformat(proved)).total_seconds() if proved else None)],
+    )
 
 
 def _by(label: str, counts: Mapping[str, float]) -> Iterable[Sample]:

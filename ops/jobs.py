@@ -19,7 +19,7 @@ from ops import pins, selecting
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
-from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, watching
+from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
 from ops.drill import records
 from ops.management.commands.card import first_origin
 from ops.models import LaneProbe
@@ -105,6 +105,7 @@ def watch_lanes() -> None:
 @shared_task(name="ops.send_alerts")
 def send_alerts() -> None:
     """Send what operators have not been sent yet, by every way that is set up."""
+    close(Kind.WORKER_AWAY)
     desk = f"{first_origin()}/ops/"
     with ExitStack() as opened:
         ways: list[Way] = []
@@ -114,3 +115,5 @@ def send_alerts() -> None:
             client = opened.enter_context(httpx.Client(trust_env=False))
             ways.append(ByWebhook(client, settings.ALERT_WEBHOOK_URL, desk=desk))
         send_due(ways)
+    with connection.cursor() as cursor:
+        cursor.execute(WENT_ROUND, {"job": SENDING})

@@ -124,3 +124,13 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"alert {self.pk}"
+
+
+class Round(models.Model):
+    """When a job of the worker last went its round: a worker that is away can tell nobody so itself."""
+
+    job = models.CharField(max_length=40, primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"round of {self.job}"

@@ -21,6 +21,9 @@ MEANINGS: Mapping[str, str] = {
     "grace_s": "seconds that running replies have when a process is told to leave",
 }
 
+LEASE_S = 10.0
+"""A process that has not been heard of for so long is gone. It is listed for ten minutes, and counted in no sum."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:

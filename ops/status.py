@@ -17,6 +17,7 @@ SELECT
        FROM companion_turn WHERE state = 'waiting'),
     (SELECT count(*) FROM companion_turn
       WHERE state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()),
+    (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM ops_round WHERE job = 'send_alerts'),
     (SELECT jsonb_object_agg(state, n) FROM (
         SELECT state, count(*) AS n FROM companion_turn
          WHERE closed_at > clock_timestamp() - interval '1 hour' GROUP BY state) ended),
@@ -43,7 +44,9 @@ SELECT
         'age_s', round(extract(epoch FROM clock_timestamp() - p.started_at)),
         'draining', p.draining,
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
-       FROM companion_process p)
+       FROM companion_process p WHERE p.beat_at > clock_timestamp() - interval '10 minutes'),
+    (SELECT jsonb_object_agg(kind, n) FROM (
+        SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) told)
 """
 
 
@@ -72,8 +75,10 @@ def status(settings: Settings) -> dict[str, Any]:
 
 def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
     """The figures in the row that FIGURES gives, held against the settings."""
-    in_flight, waiting, oldest_s, held, *found = row
-    ended, reasons, lanes, first_word, operators, processes = (_loaded(value) or {} for value in found)
+    in_flight, waiting, oldest_s, held, looked_s, *found = row
+    ended, reasons, lanes, first_word, operators, processes, alerts = (
+        _loaded(value) or {} for value in found
+    )
     chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
         "in_flight": in_flight,
@@ -96,6 +101,11 @@ def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
         "attempts_last_hour_by_lane": {lane: _most_first(ends) for lane, ends in sorted(lanes.items())},
         "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
         "processes": processes or [],
+        "alerts": {
+            "open": dict(sorted(alerts.items())),
+            # The worker does this every few seconds; None: it never has.
+            "looked_through_s": None if looked_s is None else round(looked_s, 1),
+        },
         "routing": settings.routing,
         "drill": dict(settings.drill),
         "persona": settings.persona,

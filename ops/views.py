@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -41,7 +42,7 @@ def metrics(request: HttpRequest, figures: Callable[[], dict[str, Any]]) -> Http
     """The same figures in Prometheus' text format, at most a second old however many ask."""
     if not may_see_figures(request):
         return _for_staff()
-    return HttpResponse(exposition(figures()), content_type=CONTENT_TYPE)
+    return HttpResponse(exposition(figures(), at=datetime.now(UTC)), content_type=CONTENT_TYPE)
 
 
 def may_see_figures(request: HttpRequest) -> bool:

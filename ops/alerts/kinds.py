@@ -27,6 +27,7 @@ class Kind(StrEnum):
     INVALID_DOCUMENT = "invalid_document"
     PERSONA_CHANGED = "persona_changed"
     RESTORE_UNPROVED = "restore_unproved"
+    WORKER_AWAY = "worker_away"
 
 
 DAILY = timedelta(hours=23)
@@ -121,6 +122,11 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
             says="Nobody knows just now that a backup restores: {}.",
             do="Drill last night's backup with manage.py restore_drill.",
             runbook="restore-drill.md",
+        ),
+        Kind.WORKER_AWAY: Meaning(
+            says="The worker has not looked through the alerts for {}. Nothing goes out by e-mail or webhook.",
+            do="Look at its log and start it again. Until then no lane is drilled either.",
+            runbook=_NIGHT,
         ),
     }
 )

@@ -23,7 +23,8 @@ from ops.models import Alert
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 20
+AT_ONCE = 5
+"""Even where every way hangs, a round is over before the worker counts as away (`statements.AWAY_AFTER`)."""
 WEBHOOK_WITHIN_S = 5.0
 
 # At first after half a minute, in the end every hour; what has not come again for a day is left to the page.

@@ -24,6 +24,9 @@ RAISE = (
     + COMES_AGAIN
 )
 
+AWAY_AFTER = timedelta(minutes=2)
+"""A worker that has not looked through the alerts for so long is away, or hangs. It does so every ten seconds."""
+
 OPEN = """
 SELECT id, kind, about, first_at, last_at, count FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
 """
@@ -55,6 +58,22 @@ WHERE coalesce((SELECT max(at) FROM ops_laneprobe WHERE how = 'drill') + %(latel
 """
     + COMES_AGAIN
 )
+
+SENDING = "send_alerts"
+"""The job that looks through the alerts, as its rounds are kept."""
+WENT_ROUND = """
+INSERT INTO ops_round (job, at) VALUES (%(job)s::text, clock_timestamp())
+ON CONFLICT (job) DO UPDATE SET at = excluded.at
+"""
+
+# Told of by the web processes. Where no worker has ever been, the first processes get an hour's time.
+WORKER_IS_AWAY = """
+INSERT INTO ops_alert (kind, about)
+SELECT %(worker_away)s::text, 'more than two minutes'
+WHERE coalesce((SELECT at FROM ops_round WHERE job = %(sending)s::text) + %(away)s::interval,
+               (SELECT min(started_at) FROM companion_process) + %(first_drill)s::interval) < clock_timestamp()
+ON CONFLICT DO NOTHING
+"""
 
 # Against the last turn: whoever answered it had another file. Told once for each time that this step is taken, and at
 # most once an hour: while two releases run side by side, each finds the other's turns.
@@ -88,5 +107,10 @@ def watching(persona_version: str = "") -> Mapping[str, Any]:
         "first_drill": timedelta(hours=1),
         "persona": persona_version,
         "again_after": DAILY,
-        **{kind.value: kind.value for kind in (Kind.PIN_LONG, Kind.DRILL_OVERDUE, Kind.PERSONA_CHANGED)},
+        "sending": SENDING,
+        "away": AWAY_AFTER,
+        **{
+            kind.value: kind.value
+            for kind in (Kind.PIN_LONG, Kind.DRILL_OVERDUE, Kind.PERSONA_CHANGED, Kind.WORKER_AWAY)
+        },
     }

@@ -7,7 +7,13 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from ops.alerts.statements import DRILL_IS_OVERDUE, PERSONA_IS_ANOTHER, PIN_IS_LONG, watching
+from ops.alerts.statements import (
+    DRILL_IS_OVERDUE,
+    PERSONA_IS_ANOTHER,
+    PIN_IS_LONG,
+    WORKER_IS_AWAY,
+    watching,
+)
 
 log = logging.getLogger(__name__)
 
@@ -37,5 +43,5 @@ class Watch:
     async def look(self) -> None:
         """Look once. Raises psycopg.Error."""
         async with self._pool.connection() as connection:
-            for statement in (PERSONA_IS_ANOTHER, PIN_IS_LONG, DRILL_IS_OVERDUE):
+            for statement in (PERSONA_IS_ANOTHER, PIN_IS_LONG, DRILL_IS_OVERDUE, WORKER_IS_AWAY):
                 await connection.execute(statement, self._facts)

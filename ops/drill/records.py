@@ -102,11 +102,12 @@ def contradiction(state_dir: Path) -> str | None:
 
 
 def for_status(state_dir: Path) -> dict[str, str | None]:
-    """The `drill` part of /ops/status.json: last_at, verdict, due_at."""
-    last, due = latest(state_dir), due_at(state_dir)
+    """The `drill` part of /ops/status.json: last_at, verdict, proved_at, due_at."""
+    last, proved, due = latest(state_dir), proved_at(state_dir), due_at(state_dir)
     return {
         "last_at": last.at.isoformat() if last else None,
         "verdict": last.verdict if last else None,
+        "proved_at": proved.isoformat() if proved else None,
         "due_at": due.isoformat() if due else None,
     }
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ops.alerts.statements import AWAY_AFTER
 from ops.desk.meanings import NEEDS_A_PERSON, meaning_of
 from ops.desk.telling import span
 from ops.now.held import Held
+from ops.rules import LEASE_S
 
 LONG_WAIT = 0.5
 """Of the wait ceiling: whoever has waited so long needs somebody's eye."""
-LEASE_S = 10.0
 LEVELS = {
     "free": ("○", "There is room"),
     "full": ("◐", "Full: people wait their turn"),
@@ -54,6 +55,7 @@ def texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
         "character": figures["persona"]["name"],
         "character_version": figures["persona"]["version"],
         "preset": figures["routing"]["preset"],
+        "worker": _worker(figures["alerts"]["looked_through_s"]),
         "ceiling_says": _ceiling(figures),
         **{state: str(count) for state, count in ended.items()},
         **{f"{state}_rate": rate(ended[state], sum(ended.values())) for state in ("paused", "refused")},
@@ -116,6 +118,14 @@ def alarms(figures: Mapping[str, Any]) -> list[dict[str, str]]:
         for lane, ends in figures["attempts_last_hour_by_lane"].items()
         for reason in sorted(NEEDS_A_PERSON & ends.keys())
     ]
+
+
+def _worker(looked_through_s: float | None) -> str:
+    if looked_through_s is None:
+        return "has never looked through the alerts: nothing goes out by e-mail or webhook"
+    if looked_through_s > AWAY_AFTER.total_seconds():
+        return f"AWAY: alerts were last looked through {_age(int(looked_through_s))} ago"
+    return f"alerts were last looked through {looked_through_s:.0f} s ago"
 
 
 def _ceiling(figures: Mapping[str, Any]) -> str:

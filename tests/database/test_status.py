@@ -1,12 +1,20 @@
 """The first look for operators: alive, ready, and the figures of the moment."""
 
+from datetime import timedelta
+
 import httpx
 import pytest
+from django.utils import timezone
 
+from companion.models import Process
+from ops.alerts.kinds import Kind
+from ops.alerts.rows import raise_alert
+from ops.jobs import send_alerts
+from ops.models import Alert, Round
 from tests.page_socket import Page
-from tests.people import People
+from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import figures
+from tests.staff import BEARER, figures
 
 
 def test_a_running_process_is_alive_and_ready(service: Web) -> None:
@@ -68,4 +76,34 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
 
 
 def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
-    assert set(figures(service)["drill"]) == {"last_at", "verdict", "due_at"}
+    assert set(figures(service)["drill"]) == {"last_at", "verdict", "proved_at", "due_at"}
+
+
+def test_the_figures_say_when_alerts_were_last_looked_through_and_which_are_open(service: Web) -> None:
+    in_database(lambda: Round.objects.all().delete())
+    assert figures(service)["alerts"]["looked_through_s"] is None
+    try:
+        in_database(send_alerts)
+        in_database(lambda: raise_alert(Kind.QUOTA, "of this test"))
+        told = figures(service)["alerts"]
+    finally:
+        in_database(lambda: Round.objects.all().delete())
+        in_database(lambda: Alert.objects.filter(about="of this test").delete())
+    assert 0 <= told["looked_through_s"] < 60
+    assert told["open"]["quota"] >= 1
+
+
+def test_a_process_that_died_is_listed_for_ten_minutes_and_is_in_no_sum(service: Web) -> None:
+    for name, age_s in (("aa", 30), ("bb", 700)):
+        then = timezone.now() - timedelta(seconds=age_s)
+        facts = {"host": "here", "pid": 1, "sockets": 900, "started_at": then, "beat_at": then}
+        dead = f"00000000-0000-0000-0000-0000000000{name}"
+        in_database(lambda dead=dead, facts=facts: Process.objects.create(id=dead, **facts))  # type: ignore[misc]
+    try:
+        listed = {one["id"][-2:] for one in figures(service)["processes"]}
+        metrics = httpx.get(f"{service.url}/metrics", headers=BEARER, trust_env=False).text
+    finally:
+        in_database(lambda: Process.objects.filter(host="here").delete())
+    assert "aa" in listed and "bb" not in listed
+    assert "00000000-0000" not in metrics
+    assert "companion_routing_version{" in metrics

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from ops.desk.telling import barred, next_step, span, steps, still
 from routing.chain import PassedOver
 from routing.errors import FailureClass
 
+RUNBOOKS = Path(__file__).resolve().parents[2] / "ops" / "runbooks"
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 PAUSED = Story(
     id=7,
@@ -65,6 +67,13 @@ def test_every_reason_that_ends_a_turn_has_a_meaning() -> None:
 
 def test_no_reason_could_be_taken_for_a_class_of_failure() -> None:
     assert set(Reason).isdisjoint(FailureClass)
+
+
+def test_every_reason_why_a_turn_pauses_stands_in_the_runbook() -> None:
+    table = (RUNBOOKS / "a-provider-is-failing.md").read_text()
+    others = {Reason.REGION, Reason.FAULT, Reason.LOST, Reason.DRAINED, Reason.UNSTORED, Reason.AWAY}
+    reasons = {*FailureClass, *others} - {FailureClass.CANCELLED}
+    assert [reason for reason in sorted(reasons) if f"`{reason}`" not in table] == []
 
 
 def test_a_reason_on_no_list_is_given_as_it_is() -> None:

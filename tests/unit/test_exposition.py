@@ -1,9 +1,11 @@
 """The figures as Prometheus reads them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from ops.exposition import exposition
 
+NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 FIGURES: dict[str, Any] = {
     "in_flight": 3,
     "ceiling": 8,
@@ -15,12 +17,22 @@ FIGURES: dict[str, Any] = {
     "paused_last_hour_by_reason": {"overloaded": 2},
     "attempts_last_hour_by_lane": {"primary": {"whole": 40, "overloaded": 8}},
     "first_word_ms": {"p50": 420, "p95": None},
-    "processes": [{"id": "abc", "in_flight": 3, "sockets": 9, "beat_age_s": 0.4}],
+    "processes": [
+        {"id": "abc", "in_flight": 3, "sockets": 9, "beat_age_s": 0.4},
+        {"id": "dead", "in_flight": 0, "sockets": 700, "beat_age_s": 31.0},
+    ],
+    "routing": {
+        "version": 7,
+        "preset": "drop_first",
+        "chain": [{"lane": "second", "state": "closed"}, {"lane": "local", "state": "open"}],
+    },
+    "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5},
+    "drill": {"proved_at": "2026-11-29T11:00:00+00:00"},
 }
 
 
 def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
-    lines = exposition(FIGURES).splitlines()
+    lines = exposition(FIGURES, at=NOON).splitlines()
 
     assert "companion_turns_in_flight 3" in lines
     assert "companion_oldest_wait_seconds 1.5" in lines
@@ -31,8 +43,25 @@ def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
     assert {line.split("{")[0].split()[0] for line in lines if not line.startswith("#")} == named
 
 
+def test_a_process_that_is_gone_is_in_no_sum() -> None:
+    text = exposition(FIGURES, at=NOON)
+
+    assert "dead" not in text
+    assert "companion_processes 1\n" in text
+
+
+def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
+    lines = exposition(FIGURES, at=NOON).splitlines()
+
+    assert 'companion_routing_version{preset="drop_first"} 7' in lines
+    assert 'companion_lane_state{lane="local",state="open"} 1' in lines
+    assert 'companion_alerts_open{kind="quota"} 2' in lines
+    assert "companion_alerts_looked_through_seconds 3.5" in lines
+    assert "companion_restore_proved_seconds 3600.0" in lines
+
+
 def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() -> None:
-    text = exposition(FIGURES)
+    text = exposition(FIGURES, at=NOON)
 
     assert 'companion_first_word_seconds{quantile="0.5"} 0.42' in text
     assert 'quantile="0.95"' not in text
@@ -41,4 +70,4 @@ def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() 
 def test_a_label_cannot_break_out_of_its_quotes() -> None:
     odd = FIGURES | {"paused_last_hour_by_reason": {'a"b\\c\nd': 1}}
 
-    assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in exposition(odd)
+    assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in exposition(odd, at=NOON)

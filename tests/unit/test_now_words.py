@@ -30,6 +30,7 @@ def figures(**facts: Any) -> dict[str, Any]:
         "processes": [WELL],
         "persona": {"name": "Robin", "version": "0123"},
         "routing": {"preset": "normal"},
+        "alerts": {"open": {}, "looked_through_s": 4.2},
     } | facts
 
 
@@ -85,6 +86,18 @@ def test_the_ceiling_says_where_it_comes_from(come_from: dict[str, Any], said: s
     told["ceiling_from"] = told["ceiling_from"] | come_from
 
     assert texts(told, at=AT)["ceiling_says"] == said
+
+
+@pytest.mark.parametrize(
+    ("looked_s", "says"),
+    [
+        (4.2, "alerts were last looked through 4 s ago"),
+        (400.0, "AWAY: alerts were last looked through 6 min ago"),
+        (None, "has never looked through the alerts: nothing goes out by e-mail or webhook"),
+    ],
+)
+def test_a_worker_that_is_away_is_said_to_be(looked_s: float | None, says: str) -> None:
+    assert texts(figures(alerts={"open": {}, "looked_through_s": looked_s}), at=AT)["worker"] == says
 
 
 def test_a_process_that_is_not_well_is_marked_in_words() -> None:

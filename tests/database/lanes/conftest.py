@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ops.models import Alert
+from ops.models import Alert, Round
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import in_database
 from tests.selections import back_to_normal, everybody_follows
@@ -16,6 +16,8 @@ def _normal_again(database: EmbeddedPostgres) -> Iterator[None]:
     yield
     back_to_normal()
     in_database(lambda: Alert.objects.all().delete())
+    # No worker runs beside the tests: none that was away may be told of to those that come later.
+    in_database(lambda: Round.objects.all().delete())
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -1,6 +1,7 @@
 """Alerts as rows: one for the same thing while it is open, whoever tells of it, and none is lost (issue 5, 9)."""
 
 import asyncio
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,10 +17,10 @@ from ops.alerts.book import AlertBook
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import BY_ITSELF, Told, acknowledge, open_alerts, raise_alert
 from ops.alerts.watch import Watch
-from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, watch_lanes
+from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, send_alerts, watch_lanes
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
-from ops.models import Alert, LaneProbe
+from ops.models import Alert, LaneProbe, Round
 from ops.pins import THE_SERVICE
 from ops.project import wiring
 from routing.lanes import NORMAL, REHEARSAL
@@ -178,6 +179,35 @@ def test_the_worker_leaves_alone_what_is_not_over() -> None:
     version = insert("local_only")
     in_database(revert_ended_pins)
     assert rows_since(version) == []
+
+
+# The worker.
+
+
+@pytest.fixture
+def _no_round() -> Iterator[None]:
+    in_database(lambda: Round.objects.all().delete())
+    yield
+    in_database(lambda: Round.objects.all().delete())
+
+
+@pytest.mark.usefixtures("_no_round")
+async def test_a_worker_that_has_not_looked_through_the_alerts_for_two_minutes_is_told_of_until_it_is_back(
+    pool: Pool,
+) -> None:
+    in_database(send_alerts)
+    await look(pool)
+    assert alerts(Kind.WORKER_AWAY) == []
+
+    in_database(lambda: Round.objects.update(at=timezone.now() - timedelta(seconds=121)))
+    await look(pool)
+    await look(pool)
+    assert alerts(Kind.WORKER_AWAY) == [("worker_away", "more than two minutes", 1)]
+    assert len(shown(Kind.WORKER_AWAY)) == 1
+
+    in_database(send_alerts)
+    await look(pool)
+    assert shown(Kind.WORKER_AWAY) == []
 
 
 # Drills and the character.

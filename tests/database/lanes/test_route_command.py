@@ -1,6 +1,8 @@
 """`manage.py route`: shows, selects, reverts, in words and as JSON; whoever is tired cannot break anything (R2, R3)."""
 
 import json
+import os
+import pwd
 import re
 from datetime import datetime, timedelta
 
@@ -11,6 +13,7 @@ from django.utils import timezone
 from ops.lanes import told
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
+from ops.models import AuditEntry
 from ops.selecting import Choice
 from routing.lanes import NORMAL
 from tests.people import in_database
@@ -45,6 +48,16 @@ def test_it_selects_says_until_when_and_goes_back() -> None:
     assert "normal, selected by Ines" in route("revert", "--by", "Ines")
     assert newest().preset == NORMAL
     assert "Nothing was changed." in route("revert", "--by", "Ines")
+
+
+def test_the_audit_record_names_the_account_that_it_was_typed_in_as_well() -> None:
+    account = pwd.getpwuid(os.getuid()).pw_name
+    route("select", "pin_second", *WHO)
+    route("revert", "--by", "Ines")
+    last, before = in_database(lambda: list(AuditEntry.objects.order_by("-id")[:2]))
+    version = newest().version
+    assert before.note == f"version {version - 1}: pin_second, command, account {account}"
+    assert (last.who, last.note) == ("Ines", f"version {version}: normal, command, account {account}")
 
 
 def test_it_shows_what_is_in_force_each_lane_and_each_preset() -> None:
