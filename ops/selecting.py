@@ -51,6 +51,8 @@ class Choice:
     """None: four hours. Nothing is needed for `normal`, which does not end."""
     seen: int | None = None
     said_yes_twice: bool = False
+    is_typed: bool = False
+    """By a command: then the record names the account too, because `by` is only said."""
 
 
 class Selector:
@@ -82,18 +84,18 @@ class Selector:
             _is_still(before, choice)
             chosen = self._chosen(choice, above=self._floor(before.version))
             Row.objects.create(**{name: getattr(chosen, name) for name in chosen.__slots__})
-            audit.record(
-                audit.SELECTED_PRESET, who=chosen.by, note=f"version {chosen.version}: {chosen.preset}"
-            )
+            note = f"version {chosen.version}: {chosen.preset}"
+            note = audit.by_command(note) if choice.is_typed else note
+            audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)
             cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps({"routing": chosen.version})])
         return chosen
 
-    def revert(self, *, by: str, reason: str, seen: int | None = None) -> Selection:
+    def revert(self, *, by: str, reason: str, seen: int | None = None, is_typed: bool = False) -> Selection:
         """Back to normal, in one action. Where normal is selected already, nothing is changed and it is returned."""
         now = newest()
         if now.preset == NORMAL:
             return now
-        return self.select(Choice(preset=NORMAL, by=by, reason=reason, seen=seen))
+        return self.select(Choice(preset=NORMAL, by=by, reason=reason, seen=seen, is_typed=is_typed))
 
     def check(self, choice: Choice) -> None:
         """Raise SelectionRefused if the choice makes no sense, whatever is in force."""

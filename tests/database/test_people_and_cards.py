@@ -3,9 +3,13 @@
 import io
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
+import psycopg
 import pytest
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -13,6 +17,7 @@ from django.core.management import CommandError, call_command
 from companion.models import Participant, Site, Visit
 from ops.desk.access import is_operator, sites_of
 from ops.models import AuditEntry
+from tests.patience import wait_until
 from tests.people import People, Person, in_database
 from tests.processes import ROOT, Web
 from tests.staff import at_the_desk, on_record
@@ -104,6 +109,27 @@ def test_a_withdrawn_card_opens_nothing_and_a_restored_person_has_a_new_one_and_
     assert opens(service, new) and not opens(service, link(rosa)) and chat(service, cookie) == 302
     assert "is not withdrawn" in card(rosa, "--restore", *BY)[0]
     assert [entry.what for entry in on_record(rosa)] == ["withdrew_card", "restored_card"]
+
+
+def test_a_card_that_is_renewed_at_the_moment_it_is_opened_does_not_open(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    # The change stands, and its transaction has not ended.
+    with psycopg.connect(settings.DATABASE_URL) as change, ThreadPoolExecutor(1) as browser:
+        change.execute("UPDATE companion_participant SET card_issue = 2 WHERE id = %s", [rosa.row.pk])
+        opened = browser.submit(opens, service, link(rosa))
+        wait_until(lambda: opened.done() or waits_for(change), within_s=20)
+        change.commit()
+        assert opened.result() is False
+
+
+def waits_for(change: psycopg.Connection[Any]) -> bool:
+    """Whether somebody waits for what this connection has changed."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+    with psycopg.connect(settings.DATABASE_URL) as look:
+        found = look.execute(waiting, [change.info.backend_pid]).fetchone()
+        return found is not None and found[0] > 0
 
 
 def test_adding_somebody_is_on_record_once(people: People) -> None:

@@ -101,6 +101,7 @@ class Command(BaseCommand):
             lasts=options["lasts"],
             seen=selecting.newest().version,
             said_yes_twice=options["yes"],
+            is_typed=True,
         )
         try:
             chosen = selector.select(choice)
@@ -112,7 +113,7 @@ class Command(BaseCommand):
 
     def _revert(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         before = selecting.newest()
-        chosen = selector.revert(by=options["by"], reason=options["reason"])
+        chosen = selector.revert(by=options["by"], reason=options["reason"], is_typed=True)
         if chosen.version == before.version and not options["json"]:
             self._say("Normal is selected already. Nothing was changed.")
         else:
@@ -134,6 +135,7 @@ class Command(BaseCommand):
             reason=options["reason"],
             lasts=measure.LASTS,
             said_yes_twice=options["yes"],
+            is_typed=True,
         )
         try:
             measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
