@@ -43,7 +43,13 @@ def test_an_address_of_no_mail_server_is_refused_without_saying_it(url: str) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["hooks.example.org/a-secret", "ftp://hooks.example.org/a-secret", "https:///a-secret", "http://[::1/a-secret"]
+    "url",
+    [
+        "hooks.example.org/a-secret",
+        "ftp://hooks.example.org/a-secret",
+        "https:///a-secret",
+        "http://[::1/a-secret",
+    ],
 )
 def test_a_webhook_is_an_address_of_the_web_and_is_not_said(url: str) -> None:
     with pytest.raises(SettingInvalid, match="ALERT_WEBHOOK_URL must be") as refusal:
@@ -54,7 +60,12 @@ def test_a_webhook_is_an_address_of_the_web_and_is_not_said(url: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["ines@example.org", "Ines <ines@example.org>", "root@localhost", "ines@bücher.example, on-call@example.org"],
+    [
+        "ines@example.org",
+        "Ines <ines@example.org>",
+        "root@localhost",
+        "ines@bücher.example, on-call@example.org",
+    ],
 )
 def test_who_gets_alerts_is_a_list_of_addresses(written: str) -> None:
     assert environment(ALERT_EMAIL=written).addresses("ALERT_EMAIL") == written.split(", ")
@@ -62,7 +73,15 @@ def test_who_gets_alerts_is_a_list_of_addresses(written: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["a-secret@example.org; b@example.org", "a-secret@", "a-secret", "@example.org", "a-secret b@c", "<>", "a@b@c"],
+    [
+        "a-secret@example.org; b@example.org",
+        "a-secret@",
+        "a-secret",
+        "@example.org",
+        "a-secret b@c",
+        "<>",
+        "a@b@c",
+    ],
 )
 def test_what_is_no_address_is_refused_at_the_start_without_saying_it(written: str) -> None:
     with pytest.raises(SettingInvalid, match="ALERT_EMAIL: entry 2 is no e-mail address") as refusal:
