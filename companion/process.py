@@ -253,6 +253,9 @@ class Process:
 
     async def _look(self) -> None:
         """What a lost bell would have told: who may speak now, what has ended, which lanes are called."""
+        if self.heartbeat.has_lapsed:
+            # It would take its own turns for lost, and with words that nobody was shown. First it is heard of again.
+            return
         self._lanes.moved()
         await self.ledger.gate()
         if driven := self.runner.driven:

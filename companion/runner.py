@@ -41,6 +41,10 @@ LOOKS_AGAIN_S = 1.0
 """How often a turn that may not be refused yet looks whether it may."""
 
 
+CLOSES_FOR_S = 60.0
+"""How long a task tries to end its turn while the database is away; after that the sweep does it."""
+
+
 @dataclass(slots=True, eq=False)
 class _Drive:
     """One turn's task and what it is told from outside."""
@@ -311,12 +315,12 @@ class Runner:
         return story_of(outcome, self._house)
 
     async def _close(self, story: Story) -> EndedTurn | None:
-        """End a turn in the ledger, trying again for as long as the lease lasts; after that the sweep does it.
+        """End a turn in the ledger, trying again for a good while: only its own task knows what was shown of it.
 
         None: somebody else ended it, and only its story has been added; or it is left to the sweep.
         """
         loop = asyncio.get_running_loop()
-        give_up = loop.time() + self._house.lease_s
+        give_up = loop.time() + CLOSES_FOR_S
         while True:
             try:
                 ended = await self._ledger.close(story)
