@@ -56,29 +56,34 @@ def database() -> Iterator[EmbeddedPostgres]:
 
 
 @pytest.fixture(scope="session")
-def rehearsal() -> Iterator[Rehearsal]:
-    """The rehearsal provider, in a process of its own."""
+def _rehearsal() -> Iterator[Rehearsal]:
     with start_rehearsal() as provider:
         yield provider
 
 
+@pytest.fixture
+def rehearsal(_rehearsal: Rehearsal) -> Rehearsal:
+    """The rehearsal provider, in a process of its own that many tests share; no other test's faults are left in it."""
+    _rehearsal.clear()
+    return _rehearsal
+
+
 @pytest.fixture(scope="session")
-def _service(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Web]:
-    with start_web(rehearsal) as web:
+def _service(database: EmbeddedPostgres, _rehearsal: Rehearsal) -> Iterator[Web]:
+    with start_web(_rehearsal) as web:
         yield web
 
 
 @pytest.fixture
 def service(_service: Web, rehearsal: Rehearsal) -> Iterator[Web]:
     """A web process that many tests share, with a provider that has no faults left over."""
-    rehearsal.clear()
     yield _service
     rehearsal.clear()
 
 
 @pytest.fixture(scope="session")
-def _neighbour(_service: Web, rehearsal: Rehearsal) -> Iterator[Web]:
-    with start_web(rehearsal) as web:
+def _neighbour(_service: Web, _rehearsal: Rehearsal) -> Iterator[Web]:
+    with start_web(_rehearsal) as web:
         yield web
 
 
@@ -93,7 +98,6 @@ def another_web(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Ca
     """Start web processes with settings of their own; they end with the test."""
     from contextlib import ExitStack
 
-    rehearsal.clear()
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(start_web(rehearsal, **settings))
     rehearsal.clear()

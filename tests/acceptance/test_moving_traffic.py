@@ -62,18 +62,17 @@ async def head_asked(web: Web, people: People, rehearsal: Rehearsal) -> str:
 
 @pytest.fixture(scope="module")
 def _three(
-    database: object, rehearsal: Rehearsal, tmp_path_factory: pytest.TempPathFactory
+    database: object, _rehearsal: Rehearsal, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[Web]]:
     with ExitStack() as stack:
         disks = [str(tmp_path_factory.mktemp("disk")) for _ in range(3)]
-        yield [stack.enter_context(start_web(rehearsal, COMPANION_STATE_DIR=disk)) for disk in disks]
+        yield [stack.enter_context(start_web(_rehearsal, COMPANION_STATE_DIR=disk)) for disk in disks]
     everybody_follows()
 
 
 @pytest.fixture
 def three(_three: list[Web], rehearsal: Rehearsal) -> list[Web]:
     """Three web processes, each on a disk of its own, with a provider that has no faults left over."""
-    rehearsal.clear()
     return _three
 
 

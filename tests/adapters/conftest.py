@@ -32,7 +32,6 @@ async def client(transport: Transport, trust: ssl.SSLContext) -> AsyncIterator[h
 
 @pytest.fixture
 def provider(rehearsal: Rehearsal) -> Rehearsal:
-    rehearsal.clear()
     return rehearsal
 
 

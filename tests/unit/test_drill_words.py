@@ -152,7 +152,8 @@ def record(state: Path, *, days_ago: int, verdict: str, run: str = "", restore_s
 
 
 def test_a_drill_is_due_at_once_where_none_ever_proved_anything(tmp_path: Path) -> None:
-    assert records.for_status(tmp_path) == {"last_at": None, "verdict": None, "due_at": None}
+    nothing = {"last_at": None, "verdict": None, "due_at": None, "proved_at": None}
+    assert records.for_status(tmp_path) == nothing
     assert records.is_overdue(tmp_path, NOW)
     record(tmp_path, days_ago=1, verdict="COULD NOT RUN")
     record(tmp_path, days_ago=2, verdict="PROCEDURE ONLY")
