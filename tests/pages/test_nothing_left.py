@@ -101,6 +101,26 @@ async def test_finishing_in_one_tab_blanks_the_others_within_two_seconds(
     await expect(second.page.get_by_role("main")).to_be_focused()
 
 
+async def test_finishing_while_the_service_is_away_blanks_the_other_tabs_all_the_same(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await (await open_room()).enter(people.rosa)
+    await room.asked(SECRET)
+    second = await room.another_tab()
+    await expect(second.page.get_by_text(SECRET)).to_be_visible()
+    await room.context.set_offline(True)
+
+    await room.finished.click()
+
+    # Nothing but the browser itself can carry the news.
+    await expect(second.page.get_by_text(SECRET)).to_have_count(0, timeout=2_000)
+    assert SECRET not in await second.whole_text()
+    await room.context.set_offline(False)
+    await room.page.wait_for_url("**/finished/")
+    room.complaints.clear()
+    second.complaints.clear()
+
+
 async def test_ending_in_another_browser_blanks_this_one_within_two_seconds(
     open_room: OpenRoom, people: People
 ) -> None:
