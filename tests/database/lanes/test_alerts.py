@@ -1,4 +1,4 @@
-"""Alerts as rows: one for the same thing while it is open, whoever tells of it, and none is lost (issue 5, 9)."""
+"""Alerts as rows: one for the same thing while it is open, whoever tells of it, and none is lost."""
 
 import asyncio
 from collections.abc import Iterator
