@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -43,6 +44,10 @@ class Marker:
             if marker.kind == KIND and marker.version == 1:
                 return marker
         return None
+
+
+EMPTIES_AGAIN_S = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""How long is waited before a folder that would not go is emptied again."""
 
 
 @dataclass(kw_only=True)
@@ -100,6 +105,16 @@ def make_private(folder: Path) -> None:
 def remove(path: Path) -> None:
     """End the children listed in a run's folder, and remove it with everything in it."""
     kill(process for running in children(path) for process in family(running))
+    for pause_s in EMPTIES_AGAIN_S:
+        _empty(path)
+        if not path.exists():
+            return
+        # What a child had just started itself is on no list, and writes for a moment after its parent is gone.
+        time.sleep(pause_s)
+    _empty(path)
+
+
+def _empty(path: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in path.iterdir():
             if entry.is_dir() and not entry.is_symlink():

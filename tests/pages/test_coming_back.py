@@ -25,8 +25,8 @@ async def test_a_reply_cut_off_by_the_line_goes_on_with_every_word_once(
         length = len(await room.text_of(room.reply(turn)))
         await door.shut()
         await door.open()
-        await room.page.wait_for_function(
-            "(length) => document.querySelector('[data-part=reply]').textContent.length > length", arg=length
+        await room.until(
+            "(length) => document.querySelector('[data-part=reply]').textContent.length > length", length
         )
     await room.becomes(turn, "complete")
 

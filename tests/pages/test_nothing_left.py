@@ -208,7 +208,7 @@ async def test_another_persons_card_on_the_same_machine_shows_neither_to_the_oth
     otto = people.otto
 
     second = await Room(await room.context.new_page(), room.base_url).enter(otto)
-    await room.page.wait_for_function("!document.documentElement.textContent.includes('blue door')")
+    await room.until("!document.documentElement.textContent.includes('blue door')")
 
     await expect(second.turns).to_have_count(0)
     assert "A draft of mine." not in await room.whole_text()

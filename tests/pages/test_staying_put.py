@@ -71,8 +71,8 @@ async def test_a_page_further_down_is_no_more_than_can_be_read(open_room: OpenRo
 
     await room.page.mouse.click(640, 300)
     await room.page.keyboard.press("PageDown")
-    await room.page.wait_for_function("scrollY > 500")
-    await room.page.wait_for_function(
+    await room.until("scrollY > 500")
+    await room.until(
         """() => new Promise((still) => {
           const before = scrollY;
           requestAnimationFrame(() => requestAnimationFrame(() => still(scrollY === before)));
@@ -152,7 +152,7 @@ async def test_a_line_beside_the_box_does_not_grow_over_what_was_read_last(
     script.tell({"type": "problem", "code": "bad_frame", "line": LONG})
     await expect(room.problem).to_be_visible()
 
-    await room.page.wait_for_function(AT_END)
+    await room.until(AT_END)
 
 
 async def test_a_first_visit_begins_at_the_top_where_it_says_what_he_is(
