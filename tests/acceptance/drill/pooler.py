@@ -6,7 +6,6 @@ import pwd
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from ops.stack.account import ACCOUNTS
+from tests.patience import wait_until
 
 Mode = Literal["session", "transaction"]
 START_WITHIN_S = 20
@@ -82,10 +82,10 @@ def _account() -> pwd.struct_passwd | None:
 
 
 def _wait_until_it_listens(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
-    deadline = time.monotonic() + START_WITHIN_S
-    while time.monotonic() < deadline:
+    def listens() -> bool:
         assert process.poll() is None, log.read_text()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise AssertionError("it does not listen")
+            return True
+        return False
+
+    wait_until(listens, within_s=START_WITHIN_S)

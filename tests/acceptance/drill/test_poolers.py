@@ -14,24 +14,10 @@ from ops.drill.errors import Pooler
 from ops.drill.order import Order
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
-from ops.stack.postgres import EmbeddedPostgres
 from tests.acceptance.drill.pooler import Mode, pooler
-from tests.conftest import STATE
-from tests.database.drill.conftest import SAMPLE
 from tests.database.drill.copies import Server, passable
 
 KINDS = list(itertools.product(("session", "transaction"), (False, True)))
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Server]:
-    """A live server."""
-    postgres = EmbeddedPostgres(STATE / "pooled", settings={"fsync": "off"})
-    server = Server(postgres.start())
-    server.create("live")
-    server.load("live", SAMPLE.read_text())
-    yield server
-    postgres.stop()
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0]}-{'options' if kind[1] else 'strict'}")
