@@ -211,14 +211,18 @@ async def run_turn(
                 failure = failed
             # Step 1: the call fails.
             course.report(failure)
-            # Step 3: stop once words have landed. Step 2: wait with jitter.
-            if _is_worth_shortening(draft, course, failure):
-                draft = replace(draft, dialogue=())
-                continue
-            if call.words or not await _may_ask_again(course, failure):
-                # Steps 4 and 5: pause, don't fail; with the whole story.
-                yield course.broken(failure.failure)
-                return
+            # Step 3: stop once words have landed. Nothing below this line may run after a word.
+            if not call.words:
+                if _is_worth_shortening(draft, course, failure):
+                    course.waited = 0.0
+                    draft = replace(draft, dialogue=())
+                    continue
+                # Step 2: wait with jitter.
+                if await _may_ask_again(course, failure):
+                    continue
+            # Steps 4 and 5: pause, don't fail; with the whole story.
+            yield course.broken(failure.failure)
+            return
     finally:
         course.leave()
 

@@ -59,6 +59,19 @@ async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is
     assert len(rehearsal.asked()) == 1
 
 
+async def test_too_long_said_in_the_middle_of_a_reply_pauses_it_and_asks_nothing_again(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    await played_turn(service, rosa, rehearsal, question="Good morning.")
+    # With a dialogue to leave out, the same failure before the first word would be asked once more.
+    fault = {"error": "context_length", "after": 4, "pace_ms": 40}
+    turn = await broken_turn(service, rosa, rehearsal, fault=fault)
+    assert (turn.state, turn.reason) == ("paused", "too_long")
+    assert [one.words for one in attempts_of(turn.pk)] == [len(turn.reply.split())]
+    assert len(rehearsal.asked()) == 2
+
+
 async def test_the_next_turn_opens_with_i_am_back_and_asks_the_held_question_first(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:

@@ -1,7 +1,7 @@
 """The story of a turn, stepped without a clock: what is tried, what is not, and what is told at the end (T1 to T5)."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -93,10 +93,16 @@ async def test_a_call_worth_another_attempt_waits_with_jitter_and_asks_again(fai
 
 
 @pytest.mark.parametrize("failure", list(F))
+@pytest.mark.parametrize("dialogue", [[], [("Before?", "Yes.")]], ids=["first turn", "later turn"])
+@pytest.mark.parametrize("chain", [["one"], ["one", "larger"]], ids=["alone", "with another"])
 async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
-    failure: FailureClass,
+    failure: FailureClass, dialogue: list[tuple[str, str]], chain: list[str]
 ) -> None:
-    stage = await play(["One word", failure], ["never asked", finished()])
+    lanes = [lane(name, context_tokens=8_000 * place) for place, name in enumerate(chain, start=1)]
+    script: list[Step] = ["One word", failure]
+    stage = await play(
+        script, ["never asked", finished()], lanes=lanes, draft=replace(DRAFT, dialogue=dialogue)
+    )
     assert stage.said == "One word"
     assert len(stage.adapter.calls) == 1
     assert isinstance(stage.end, Broken)
