@@ -50,7 +50,11 @@ class Launch:
     def __post_init__(self) -> None:
         self._has_own_database = not is_named(self.environment, "DATABASE_URL")
         self.supervisor = Supervisor(
-            state=self.state, say=self.say, environment=self.environment, roster=self.roster
+            state=self.state,
+            say=self.say,
+            environment=self.environment,
+            roster=self.roster,
+            configuration=lambda: signature(self.environment, root=ROOT),
         )
 
     def bring_up(self) -> None:
@@ -66,11 +70,13 @@ class Launch:
         self._introduce(facts)
 
     def serve(self) -> None:
-        """Serve until StopRequested. While the configuration is refused, the unavailable page stands instead."""
+        """Serve until StopRequested. If the configuration is refused before anything is served, the unavailable
+        page stands instead; after that, only a program that has to start anew is stopped by it."""
         while True:
             # Taken first: what is mended while a program still reads the old file is a change all the same.
             tried = signature(self.environment, root=ROOT)
             try:
+                self.supervisor.is_serving = False
                 self._start_programs()
                 self._await_web()
                 self.say(f"ready: {self.doors[0].address}")
@@ -172,17 +178,18 @@ class Launch:
     def _await_web(self) -> None:
         deadline = time.monotonic() + READY_LIMIT_S
         for door in self.doors:
-            while not _answers(door.port):
+            while not _answers(door.port) and not self.supervisor.has_refused(_name(door)):
                 self.supervisor.look()
                 if time.monotonic() > deadline:
-                    log = self.state.log(f"web-{door.port}")
+                    log = self.state.log(_name(door))
                     raise CannotStart(
                         f"The web process on port {door.port} does not start. Its log:\n{tail(log)}"
                     )
+            self.supervisor.is_serving = True
 
     def _stand_in(self, refusal: str, tried: Signature) -> None:
         """Answer with the unavailable page until the configuration has been mended."""
-        self.supervisor.end([f"web-{door.port}" for door in self.doors] + ["worker"])
+        self.supervisor.end([_name(door) for door in self.doors] + ["worker"])
         for door in self.doors:
             door.say_unavailable()
         self.say(
@@ -205,9 +212,13 @@ class Launch:
         return now
 
 
+def _name(door: Door) -> str:
+    return f"web-{door.port}"
+
+
 def _web(door: Door) -> Program:
     command = (*MANAGE, "serve", "--port", str(door.port), "--fd", str(door.socket.fileno()))
-    return Program(name=f"web-{door.port}", command=command, stage=WEB_STAGE, grace_s=WEB_GRACE_S, door=door)
+    return Program(name=_name(door), command=command, stage=WEB_STAGE, grace_s=WEB_GRACE_S, door=door)
 
 
 def _worker(state: StateFolder) -> Program:

@@ -18,6 +18,7 @@ from ops.stack.logs import keep_small, open_log, tail
 from ops.stack.process import Running, group, kill
 from ops.stack.signals import held_back, woken_by_children
 from ops.stack.state import StateFolder
+from ops.stack.surroundings import Signature
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION_REFUSED = 78
@@ -27,6 +28,8 @@ LONGEST_PAUSE_S = 15.0
 # Callers wait in the door's queue through a short pause; in a longer one they are told.
 UNTOLD_PAUSE_S = 1.0
 LOOK_EVERY_S = 2.0
+RETRY_REFUSED_S = 60.0
+"""A program that refused its configuration is tried again this often even if no watched file has changed."""
 SERVER_STAGE = 10
 """Embedded servers have this stage or a later one: everybody else needs them until the end."""
 
@@ -65,6 +68,10 @@ class Child:
     log_since: int = 0
     failures: int = 0
     again_at: float | None = None
+    refusal: str = ""
+    """What the program said when it refused its configuration; empty while it runs under it."""
+    started_under: Signature = frozenset()
+    """The configuration files as they were just before its last start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +101,11 @@ class Supervisor:
     servers: list[Hosted] = field(default_factory=list)
     not_before: dict[str, float] = field(default_factory=dict)
     """When a server that would not start is tried again."""
+    configuration: Callable[[], Signature] = frozenset
+    """What the configuration files look like now."""
+    is_serving: bool = False
+    """While something is served, a program that refuses its configuration stops alone and the rest goes on.
+    Otherwise the refusal is raised."""
 
     def host(self, hosted: Hosted) -> str:
         """Start an embedded server and keep it running; returns its url."""
@@ -149,8 +161,15 @@ class Supervisor:
         for child in list(self.children.values()):
             if child.popen is not None and child.popen.poll() is not None:
                 self._has_ended(child)
+            if child.refusal:
+                self._look_at_refused(child)
             if child.again_at is not None and time.monotonic() >= child.again_at:
                 self._launch(child)
+
+    def has_refused(self, name: str) -> bool:
+        """Whether this program waits for its configuration to be mended."""
+        child = self.children.get(name)
+        return child is not None and child.popen is None and bool(child.refusal)
 
     def end(self, names: Sequence[str]) -> None:
         """End these programs and watch them no longer."""
@@ -186,6 +205,8 @@ class Supervisor:
 
     def _launch(self, child: Child) -> None:
         program = child.program
+        # Taken first: a file that is mended while the program still reads it has changed all the same.
+        child.started_under = self.configuration()
         path = self.state.log(program.name)
         child.log_since = path.stat().st_size if path.exists() else 0
         handed = [] if program.door is None else [program.door.hand_over()]
@@ -202,9 +223,9 @@ class Supervisor:
             kill(group(entry.running))
         self.roster.drop(child.program.name)
         if code == CONFIGURATION_REFUSED:
-            raise ConfigurationRefused(
-                tail(self.state.log(child.program.name), since=child.log_since).strip()
-            )
+            self._has_refused(child)
+            return
+        child.refusal = ""
         lasted = time.monotonic() - child.started
         child.failures = 1 if lasted >= STEADY_S else child.failures + 1
         pause = pause_before_restart(child.failures)
@@ -216,6 +237,29 @@ class Supervisor:
             f"{child.program.name} has ended by itself (code {code}). It starts again {when}. "
             f"Why: {self.state.log(child.program.name)}"
         )
+
+    def _has_refused(self, child: Child) -> None:
+        refusal = tail(self.state.log(child.program.name), since=child.log_since).strip()
+        if not self.is_serving:
+            raise ConfigurationRefused(refusal)
+        is_news, child.refusal = refusal != child.refusal, refusal
+        child.again_at = time.monotonic() + RETRY_REFUSED_S
+        door = child.program.door
+        if door is not None:
+            door.say_unavailable()
+        if is_news:
+            until = f"Until it is mended, {door.address} says that the chat is not working. " if door else ""
+            self.say(
+                f"{child.program.name} cannot start again. {refusal}\n{until}"
+                "Everything else goes on with the files as it read them. Mend the file: it is tried again at once."
+            )
+
+    def _look_at_refused(self, child: Child) -> None:
+        if child.popen is None:
+            if self.configuration() != child.started_under:
+                child.again_at = time.monotonic()
+        elif time.monotonic() - child.started >= STEADY_S:
+            child.refusal = ""
 
     def _longest_sleep(self) -> float:
         starts = [child.again_at for child in self.children.values() if child.again_at is not None]

@@ -40,8 +40,12 @@ def published(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
 
 
 def signature(environment: Mapping[str, str], *, root: Path) -> Signature:
-    """What the configuration files look like from outside: name, time of change, size."""
-    files = [root / environment[name] for name in CONFIGURATION if environment.get(name)]
+    """What the configuration files look like from outside: name, time of change, size.
+
+    Secrets that stand in files of their own are among them: a program that cannot read one refuses to start too.
+    """
+    names = [*CONFIGURATION, *(name for name in environment if name.endswith("_FILE"))]
+    files = [root / environment[name] for name in names if environment.get(name)]
     found = set()
     for path in [*files, *(root / "personas" / "files").glob("*.toml")]:
         try:

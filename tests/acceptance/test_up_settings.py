@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from ops.stack.postgres import EmbeddedPostgres
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, free_ports, surroundings, up
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -27,8 +28,8 @@ def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedPro
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
 
-def status(run: Up, path: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", run.port, timeout=LIMIT_S)
+def status(run: Up, path: str, *, port: int | None = None) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port or run.port, timeout=LIMIT_S)
     try:
         connection.request("GET", path)
         return connection.getresponse().status
@@ -90,3 +91,23 @@ def test_a_broken_routing_file_is_not_said_to_be_mended_before_it_is(tmp_path: P
         run.until("It has been mended. Starting.")
         run.ready()
     assert run.text.count("It has been mended.") == 1
+
+
+def test_a_routing_file_that_became_wrong_stops_one_process_that_died_and_no_other(tmp_path: Path) -> None:
+    example = (ROOT / "ops" / "deploy" / "routing.example.toml").read_text()
+    routing = tmp_path / "routing.toml"
+    routing.write_text(example)
+    settings = {"COMPANION_ROUTING": str(routing)}
+    with up(tmp_path / "state", "--processes", "2", port=free_ports(2), environment=settings) as run:
+        run.ready()
+        routing.write_text(example.replace("[lanes.", "[lane.", 1))
+
+        run.running(f"serve --port {run.port + 1}").kill()
+
+        assert str(routing) in run.until(f"web-{run.port + 1} cannot start again")
+        wait_until(lambda: status(run, "/healthz", port=run.port + 1) == 503, within_s=LIMIT_S)
+        assert status(run, "/healthz") == 200
+
+        routing.write_text(example)
+        wait_until(lambda: status(run, "/healthz", port=run.port + 1) == 200, within_s=LIMIT_S)
+        run.stop()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -245,3 +246,74 @@ def test_one_that_refuses_its_configuration_is_not_started_again(supervisor: Sup
 
     with pytest.raises(ConfigurationRefused, match=r"^mend this$"):
         look_until(supervisor, lambda: False)
+
+
+def refusing(path: Path) -> Program:
+    """Runs as long as this file is right, and refuses to start while it is not."""
+    text = (
+        "import pathlib, sys, time\n"
+        f"if pathlib.Path({str(path)!r}).read_text() != 'right':\n"
+        "    sys.stderr.write('mend this')\n"
+        "    sys.exit(78)\n"
+        "time.sleep(60)"
+    )
+    return program(text)
+
+
+@pytest.fixture
+def serving(supervisor: Supervisor, tmp_path: Path) -> Supervisor:
+    """One that serves already, and looks at one configuration file."""
+    supervisor.is_serving = True
+    supervisor.configuration = lambda: frozenset({("file", 0, len((tmp_path / "file").read_text()))})
+    return supervisor
+
+
+def test_a_file_that_became_wrong_stops_only_the_program_that_has_to_read_it(
+    serving: Supervisor, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    serving.say = said.append
+    file = tmp_path / "file"
+    file.write_text("right")
+    other = serving.start(replace(program("import time; time.sleep(60)"), name="other"))
+    child = serving.start(refusing(file))
+    assert child.popen is not None and other.popen is not None
+    file.write_text("typo")
+    child.popen.kill()
+
+    look_until(serving, lambda: serving.has_refused("p"))
+
+    assert other.popen.poll() is None
+    assert "mend this" in said[-1] and "Everything else goes on" in said[-1]
+
+
+def test_it_is_started_again_as_soon_as_the_file_has_changed_and_says_no_refusal_twice(
+    serving: Supervisor, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    serving.say = said.append
+    file = tmp_path / "file"
+    file.write_text("typo")
+    child = serving.start(refusing(file))
+    look_until(serving, lambda: serving.has_refused("p"))
+    file.write_text("another typo")
+    first = child.log_since
+    look_until(serving, lambda: child.log_since > first and serving.has_refused("p"))
+
+    file.write_text("right")
+    look_until(serving, lambda: child.popen is not None and not serving.has_refused("p"))
+
+    assert len(said) == 1
+    assert child.popen is not None and child.popen.poll() is None
+
+
+def test_without_a_change_a_refused_program_is_tried_again_a_minute_later(
+    serving: Supervisor, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("typo")
+    child = serving.start(refusing(tmp_path / "file"))
+
+    look_until(serving, lambda: serving.has_refused("p"))
+
+    assert child.again_at is not None
+    assert 50 < child.again_at - time.monotonic() <= 60

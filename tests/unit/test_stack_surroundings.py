@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ops.stack.surroundings import listed_with, published
+from ops.stack.surroundings import listed_with, published, signature
 
 ROOT = Path("/checkout")
 
@@ -49,3 +49,17 @@ def test_commands_find_the_same_character_and_lanes_from_any_folder() -> None:
     )
 
     assert told == {"COMPANION_ROUTING": "/checkout/routing.toml", "COMPANION_CEILING": "8"}
+
+
+def test_what_is_watched_changes_with_the_files_of_lanes_character_and_secrets(tmp_path: Path) -> None:
+    names = ("COMPANION_PERSONA", "COMPANION_ROUTING", "SECRET_KEY_FILE")
+    environment = {name: name.lower() for name in names}
+    for name in environment.values():
+        (tmp_path / name).write_text("before")
+
+    for path in environment.values():
+        before = signature(environment, root=tmp_path)
+        (tmp_path / path).write_text("afterwards")
+        assert signature(environment, root=tmp_path) != before
+        (tmp_path / path).unlink()
+        assert signature(environment, root=tmp_path) != before
