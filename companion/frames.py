@@ -118,6 +118,11 @@ def waiting(turn: int, line: str) -> dict[str, Any]:
     return {"type": "waiting", "turn": turn, "line": line}
 
 
+def still_here(turn: int, line: str) -> dict[str, Any]:
+    """The turn speaks and no word has come for some seconds. The first word takes the line's place."""
+    return {"type": "still_here", "turn": turn, "line": line}
+
+
 def opening(turn: int, opening: dict[str, str]) -> dict[str, Any]:
     """A drafted line just before the first words."""
     return {"type": "opening", "turn": turn, "kind": opening["kind"], "line": opening["line"]}
@@ -129,8 +134,13 @@ def words(turn: int, seq: int, text: str) -> dict[str, Any]:
 
 
 def ending(turn: int, state: str, seq: int, line: str) -> dict[str, Any]:
-    """The closing frame of a turn: complete and stopped name the last piece; paused and refused have a line."""
+    """The closing frame of a turn: complete and stopped name the last piece; paused and refused have a line.
+
+    So has a reply that ended at the length limit.
+    """
     match state:
+        case "complete" if line:
+            return {"type": state, "turn": turn, "seq": seq, "line": line}
         case "complete" | "stopped":
             return {"type": state, "turn": turn, "seq": seq}
         case "refused":

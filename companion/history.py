@@ -44,6 +44,9 @@ SELECT t.id, t.key, t.conversation_id, {question},
                 WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
                   AND earlier.state IN ('waiting', 'speaking')) THEN ''
             WHEN seen.state = 'waiting' THEN %(queued)s
+            WHEN seen.state = 'speaking' AND t.first_word_at IS NULL
+                 AND t.admitted_at <= clock_timestamp() - make_interval(secs => %(still_here_s)s)
+            THEN %(still_here)s
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
        CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {cuts} END, t.owner
@@ -241,7 +244,13 @@ async def materials(asked: AsyncCursor[Row]) -> dict[int, Material]:
 
 def reading(house: House) -> dict[str, Any]:
     """The house's figures and lines that the visibility query names."""
-    return {"pause": house.lines.pause, "queued": house.lines.queued, "lease_s": house.lease_s}
+    return {
+        "pause": house.lines.pause,
+        "queued": house.lines.queued,
+        "still_here": house.lines.still_here,
+        "still_here_s": house.still_here_s,
+        "lease_s": house.lease_s,
+    }
 
 
 def earlier(house: House, conversation: int, before: int) -> list[dict[str, Any]]:

@@ -14,6 +14,10 @@ class Lines(Protocol):
     @property
     def queued(self) -> str: ...
     @property
+    def still_here(self) -> str: ...
+    @property
+    def shortened(self) -> str: ...
+    @property
     def try_again(self) -> str: ...
     @property
     def reduced(self) -> str: ...
@@ -49,6 +53,8 @@ class House:
     hold_s: float
     turn_budget_s: float
     attempts: int
+    still_here_s: float = 6.0
+    """How long an admitted turn may be without a word before a line says that he is still there."""
     lease_s: float = 10.0
     beat_s: float = 1.0
     tick_s: float = 0.04

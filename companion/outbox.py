@@ -46,6 +46,7 @@ class Cursor:
     seq: int = 0
     openings: int = 0
     waiting: bool = False
+    still_here: bool = False
     ended: bool = False
 
 
@@ -75,6 +76,7 @@ class Outbox:
                 seq=view.seq,
                 openings=len(view.openings),
                 waiting=view.state == "waiting",
+                still_here=view.state == "speaking" and bool(view.line),
                 ended=view.state in _ENDED,
             )
         self._ready = True
@@ -111,7 +113,7 @@ class Outbox:
         cursor = self._cursors.setdefault(view.turn, Cursor())
         cursor.seq = min(after, view.seq)
         cursor.openings = 0 if cursor.seq == 0 else len(view.openings)
-        cursor.ended = cursor.waiting = False
+        cursor.ended = cursor.waiting = cursor.still_here = False
         self._unread = deque(entry for entry in self._unread if entry[0] != view.turn)
         self._unread_bytes = sum(size for _, _, size in self._unread)
         self._behind.add(view.turn)
@@ -193,6 +195,10 @@ class Outbox:
             if view.line and not cursor.waiting:
                 cursor.waiting = True
                 await self._send(frames.waiting(view.turn, view.line))
+        elif view.state == "speaking":
+            if view.line and not cursor.seq and not cursor.still_here:
+                cursor.still_here = True
+                await self._send(frames.still_here(view.turn, view.line))
         elif view.state in _ENDED:
             await self._end(view, cursor)
 

@@ -73,6 +73,7 @@ def _ending(outcome: Outcome, house: House) -> Ending:
             turn=outcome.turn,
             state=State.COMPLETE,
             reason=Reason.LENGTH if result.truncated else Reason.WHOLE,
+            line=house.lines.shortened if result.truncated else "",
             shortened=result.truncated,
             owner=owner,
             fence=fence,

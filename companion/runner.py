@@ -41,6 +41,10 @@ LOOKS_AGAIN_S = 1.0
 """How often a turn that may not be refused yet looks whether it may."""
 
 
+CLOCKS_APART_S = 0.05
+"""Added to a timer of this process whose moment is judged by the database's clock."""
+
+
 CLOSES_FOR_S = 60.0
 """How long a task tries to end its turn while the database is away; after that the sweep does it."""
 
@@ -56,6 +60,8 @@ class _Drive:
     line: Line | None = None
     closing: bool = False
     """Its end is being stored, by its own task: nobody needs to tell it."""
+    nudge: asyncio.TimerHandle | None = None
+    """Has the turn read again, and so its *still here* line shown, where no word has come by then."""
     told: Reason | None = None
     """Why it was told to end; None while it runs freely."""
     task: asyncio.Task[None] | None = None
@@ -209,6 +215,7 @@ class Runner:
         try:
             if not await self._wait(drive):
                 return
+            self._nudge_later(drive)
             await self._speak(drive)
         except asyncio.CancelledError:
             if not drive.told:
@@ -219,9 +226,21 @@ class Runner:
         except Exception as failure:
             # The class alone: the text of an exception may hold what somebody wrote.
             log.error("runner.turn_broke turn=%d cause=%s", drive.turn, type(failure).__name__)
+        finally:
+            self._cancel_nudge(drive)
         story = await self._story(drive)
         drive.closing = True
         log_story(story, ended_here=await self._close(story) is not None)
+
+    def _nudge_later(self, drive: _Drive) -> None:
+        changed = [(drive.turn, drive.conversation)]
+        wait_s = self._house.still_here_s + CLOCKS_APART_S
+        drive.nudge = asyncio.get_running_loop().call_later(wait_s, self._watchers.changed, changed)
+
+    def _cancel_nudge(self, drive: _Drive) -> None:
+        if drive.nudge is not None:
+            drive.nudge.cancel()
+            drive.nudge = None
 
     async def _wait(self, drive: _Drive) -> bool:
         """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
@@ -283,6 +302,7 @@ class Runner:
             async for event in events:
                 if isinstance(event, Say):
                     if event.opens:
+                        self._cancel_nudge(drive)
                         line.openings = openings
                     self._journal.say(line, event.text)
                 else:

@@ -23,6 +23,7 @@ class Lines(_Part):
     greeting: Text
     goodbye: Text
     queued: Text
+    still_here: Text
     try_again: Text
     pause: Text
     i_am_back: Text

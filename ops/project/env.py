@@ -31,6 +31,7 @@ NUMBERS: Mapping[str, Number] = {
     "COMPANION_CEILING": Number(default=32, low=1, high=10_000),
     "COMPANION_WAIT_CEILING_S": Number(default=45, low=1, high=600),
     "COMPANION_HOLD_S": Number(default=86_400, low=60, high=2_592_000),
+    "COMPANION_STILL_HERE_S": Number(default=6, low=1, high=60),
     "COMPANION_TURN_BUDGET_S": Number(default=60, low=5, high=600),
     "COMPANION_ATTEMPTS": Number(default=4, low=1, high=10),
     "COMPANION_BREAKER_COOLDOWN_S": Number(default=15, low=1, high=300),

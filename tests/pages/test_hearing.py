@@ -104,3 +104,37 @@ async def test_the_conversation_itself_is_not_live(open_room: OpenRoom, people: 
     )
 
     assert live == [True]
+
+
+async def test_the_line_that_he_is_still_there_is_heard_once_and_gives_way_to_the_first_word(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+
+    script.tell(*[{"type": "still_here", "turn": 1, "line": "I am still here."}] * 2)
+    await expect(room.line(turn)).to_have_text("I am still here.")
+    script.say(1, "Good ", "morning.")
+    script.tell({"type": "still_here", "turn": 1, "line": "I am still here."})
+    script.tell({"type": "complete", "turn": 1, "seq": 2})
+    await room.becomes(turn, "complete")
+
+    await expect(room.reply(turn)).to_have_text("Good morning.")
+    await expect(room.line(turn)).to_be_hidden()
+    assert await room.heard() == ["I am still here.", "Good morning."]
+
+
+async def test_that_a_reply_was_shortened_is_seen_and_heard_after_its_last_words(
+    open_room: OpenRoom, people: People, rehearsal: Rehearsal
+) -> None:
+    room = await (await open_room()).enter(people.rosa)
+    rehearsal.will({"say": "It is a long way.", "finish": "length"}, times=1)
+
+    turn = await room.asked("Tell me all of it.")
+
+    await expect(room.line(turn)).to_have_text("That is all I can say in one go. You can ask me to go on.")
+    assert (await room.heard())[-2:] == [
+        "It is a long way.",
+        "That is all I can say in one go. You can ask me to go on.",
+    ]

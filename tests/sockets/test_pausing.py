@@ -11,6 +11,7 @@ from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, played_turn, run_out
 
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
+SHORTENED = "That is all I can say in one go. You can ask me to go on."
 BACK = "I am back. First, what you asked me before."
 
 
@@ -200,13 +201,26 @@ async def test_a_call_that_fails_before_its_first_word_is_tried_again_unseen(
     assert attempts[1].waited_s > 0
 
 
-async def test_a_reply_at_the_length_limit_is_complete_and_marked_as_shortened(
-    service: Web, people: People, rehearsal: Rehearsal
+async def test_a_reply_at_the_length_limit_is_complete_and_says_that_it_was_shortened(
+    service: Web, neighbour: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
     rehearsal.will({"finish": "length", "words": 12}, times=1)
-    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+    cookie = rosa.sign_in(service.url)
+    async with Page(service.socket_url, cookie) as page, Page(neighbour.socket_url, cookie) as second:
+        await second.next()
         await page.say("Tell me all of it.")
-        assert (await page.ending())["type"] == "complete"
-    [stored] = rosa.turns()
+        ending = await page.ending()
+        assert (ending["type"], ending["line"]) == ("complete", SHORTENED)
+        assert await second.ending() == ending
+        await page.send({"type": "catch_up", "turn": ending["turn"], "after": 0})
+        assert await page.ending() == ending
+        await page.say("Please go on.")
+        assert "line" not in await page.ending(), "a whole reply has no line"
+    async with Page(neighbour.socket_url, cookie) as page:
+        snapshots = (await page.next())["conversation"]["turns"]
+    assert [(one["state"], one["line"]) for one in snapshots] == [("complete", SHORTENED), ("complete", "")]
+    stored = rosa.turns()[0]
     assert stored.shortened
+    assert SHORTENED not in stored.reply
+    assert SHORTENED not in str(rehearsal.asked()[-1]["messages"]), "drafted lines are never sent"

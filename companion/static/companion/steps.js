@@ -33,6 +33,14 @@ function waiting(turns, frame, news) {
   news.changed.add(turn.id);
 }
 
+/** No word has come for a while: a line stands where the words will, until the first of them comes. */
+function stillHere(turns, frame, news) {
+  const turn = turns.of(frame, news);
+  if (!isLive(turn) || turn.seq > 0) return;
+  turn.line = frame.line;
+  news.changed.add(turn.id);
+}
+
 function opening(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (!isLive(turn) || turn.openings.some((one) => one.kind === frame.kind)) return;
@@ -63,5 +71,6 @@ function ended(turns, frame, news) {
 /** What each frame does: (turns, frame, news) => nothing. */
 export const STEPS = {
   ...{ hello, accepted, waiting, opening, words },
+  still_here: stillHere,
   ...{ complete: ended, stopped: ended, paused: ended, refused: ended },
 };
