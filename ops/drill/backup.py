@@ -11,15 +11,17 @@ from pathlib import Path
 
 import psycopg
 
-from ops.drill import dump, leftovers, manifest, preflight, rotation, tools, wanted
+from ops.drill import dump, leftovers, manifest, preflight, rotation, shelf, tools, wanted
 from ops.drill.address import Address
 from ops.drill.capture import capture
 from ops.drill.errors import CouldNotRun, Interrupted, Unsettled
 from ops.drill.folder import Marker, RunFolder
-from ops.drill.foreign import told, told_by_system
+from ops.drill.foreign import reason_of, told, told_by_system
 from ops.drill.order import World
 from ops.drill.sealing import seal
 from ops.drill.watch import Watch
+
+SEALED = "sealed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +49,8 @@ class Made:
     removed: tuple[str, ...]
     stuck: tuple[str, ...] = ()
     """Old ones that should have gone and did not, each with the reason."""
+    left_alone: tuple[str, ...] = ()
+    """What lies beside the backups and was not counted or touched, each with the reason."""
 
 
 def back_up(order: BackupOrder, watch: Watch, world: World | None = None) -> Made:
@@ -75,7 +79,6 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
         needed = wanted.of_source(source)
         programs = tools.find(needed.identity.major, tools.places(order.bin), server=False)
         leftovers.clean_folders(work)
-        stuck = _removed(into, rotation.abandoned(os.listdir(into)))[1]
         preflight.check_room(into, needed.size_guessed, dump=True, copy=False, free=world.free, option="--to")
         if (into / name).exists():
             raise CouldNotRun(f"{into / name} is there already.", mend="Wait a second, and run this again.")
@@ -90,43 +93,48 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
         )
     with watch.phase("read through"):
         dump.read_through(programs, taken.archive, folder=folder, tick=watch.tick)
-    partial = into / f"{name}{rotation.PARTIAL}"
-    stack.callback(shutil.rmtree, partial, ignore_errors=True)
+    made_at = world.now()
     with watch.phase("manifest"):
-        size = seal(
+        # In the run's own folder, which the next run clears if this one is killed.
+        sealed = seal(
             taken.archive,
-            partial,
+            folder.path / SEALED,
             picture=taken.picture,
             identity=needed.identity,
-            made_at=world.now(),
+            made_at=made_at,
             pg_dump=programs.version,
             tick=watch.tick,
-        ).bytes
+        )
+        size = sealed.bytes
+    made = rotation.Kept(name=name, made_at=made_at, source=needed.name)
     # From its new name on the backup is made, so a signal comes too late to say that none was.
     with watch.undisturbed():
-        partial.rename(into / name)
-        removed, more_stuck = _removed(into, rotation.surplus(os.listdir(into), keep=order.keep))
+        (folder.path / SEALED).rename(into / name)
+        there, left_alone = shelf.backups_in(into, made_by=made)
+        surplus = rotation.surplus(there, just_made=made, keep=order.keep)
+        removed, stuck = _remove(into, surplus, by_way_of=folder.path)
     return Made(
         path=into / name,
         rows=taken.picture.rows,
         bytes=size,
         seconds=dict(watch.seconds),
         removed=tuple(removed),
-        stuck=(*stuck, *more_stuck),
+        stuck=tuple(stuck),
+        left_alone=tuple(left_alone),
     )
 
 
-def _removed(into: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
+def _remove(into: Path, names: Iterable[str], *, by_way_of: Path) -> tuple[list[str], list[str]]:
     """Remove these; returns those that are gone, and those that are not with the reason. Never fails a backup."""
     gone, stuck = [], []
     for name in names:
         try:
-            # Renamed first: a backup of which half is gone must not look like one.
-            doomed = (into / name).rename(into / f"{name.removesuffix(rotation.PARTIAL)}{rotation.PARTIAL}")
+            # Moved away first: a backup of which half is gone must not look like one.
+            doomed = (into / name).rename(by_way_of / name)
             shutil.rmtree(doomed)
             gone.append(name)
         except OSError as error:
-            stuck.append(f"{into / name}: {error.strerror}")
+            stuck.append(f"{into / name}: {reason_of(error)}")
     return gone, stuck
 
 
@@ -138,7 +146,7 @@ def _alone(into: Path) -> Iterator[None]:
         lock = os.open(into / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CouldNotRun(
-            f"{into} cannot be used: {error.strerror}.", mend="Name another with --to."
+            f"{into} cannot be used: {reason_of(error)}.", mend="Name another with --to."
         ) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,6 +11,7 @@ from ops.drill.address import Address
 from ops.drill.children import Child
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, Unsettled
 from ops.drill.folder import RunFolder
+from ops.drill.foreign import reason_of
 from ops.drill.said import complaint
 from ops.drill.session import READ_ONLY
 from ops.drill.tools import Tools
@@ -89,7 +90,7 @@ def recognise(path: Path) -> Archive:
         with path.open("rb") as file:
             begins = file.read(len(MAGIC))
     except OSError as error:
-        raise CouldNotRun(f"{path} cannot be read: {error.strerror}.") from None
+        raise CouldNotRun(f"{path} cannot be read: {reason_of(error)}.") from None
     if begins == MAGIC:
         return Archive(path=path, is_folder=False)
     if MAGIC.startswith(begins):

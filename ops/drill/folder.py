@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ops.drill.errors import CouldNotRun
+from ops.drill.foreign import reason_of
 from ops.stack.process import Running, family, kill
 from ops.stack.state import write_private
 
@@ -70,7 +71,7 @@ class RunFolder:
             write_private(path / "marker.json", marker.text())
         except OSError as error:
             raise CouldNotRun(
-                f"{work} cannot be used: {error.strerror}.", mend="Name another with --work."
+                f"{work} cannot be used: {reason_of(error)}.", mend="Name another with --work."
             ) from None
         return cls(path=path, lock=lock)
 

@@ -60,8 +60,13 @@ def told_by_system(error: OSError) -> DrillStopped:
     at = f" of {error.filename}" if error.filename else ""
     if is_full:
         return CouldNotRun(f"The disk{at} is full.", mend="Make room, or name a folder on a larger disk.")
-    what = error.strerror or type(error).__name__
+    what = reason_of(error)
     return CouldNotRun(f"The system refused something: {what}{f' ({error.filename})' if at else ''}.")
+
+
+def reason_of(error: OSError) -> str:
+    """What the system said, or the name of the error where it said nothing."""
+    return error.strerror or type(error).__name__
 
 
 def told_by_a_fault(error: BaseException) -> DrillStopped:

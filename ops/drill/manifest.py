@@ -8,11 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from ops.drill.dump import Archive, Tick, fingerprint
 from ops.drill.errors import ArchiveDamaged, CouldNotRun
 from ops.drill.facts import Identity, Picture, Sequence, TableSum
+from ops.drill.foreign import reason_of
 
 VERSION = 1
 FILE = "manifest.json"
@@ -65,6 +66,25 @@ class Numbered(BaseModel):
     """The one field that every version has."""
 
     manifest: int
+
+
+class HeadSource(BaseModel):
+    """Which database a backup is of, of any version."""
+
+    system: str
+    database: str
+
+
+class Head(BaseModel):
+    """What rotation needs to know, the same in every version."""
+
+    made_at: AwareDatetime
+    source: HeadSource
+
+    @property
+    def name(self) -> str:
+        """The cluster's number and the database's name."""
+        return f"{self.source.system}/{self.source.database}"
 
 
 class Manifest(Strict):
@@ -132,10 +152,7 @@ def make(
 
 def read(path: Path) -> Manifest:
     """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged for anything that is none."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise CouldNotRun(f"{path} cannot be read: {error.strerror}.") from None
+    text = _bytes(path)
     try:
         # The number first: a later version has keys that this release would call faults.
         version = Numbered.model_validate_json(text).manifest
@@ -146,10 +163,15 @@ def read(path: Path) -> Manifest:
             )
         return Manifest.model_validate_json(text)
     except ValidationError as error:
-        raise ArchiveDamaged(
-            f"The manifest {path} is not whole; faults in its shape: {error.error_count()}.",
-            mend="Fetch the backup again, or drill an older one.",
-        ) from None
+        raise _not_whole(path, error) from None
+
+
+def read_head(path: Path) -> Head:
+    """Which database a manifest is of, and when it was made. Raises CouldNotRun or ArchiveDamaged."""
+    try:
+        return Head.model_validate_json(_bytes(path))
+    except ValidationError as error:
+        raise _not_whole(path, error) from None
 
 
 def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None:
@@ -173,6 +195,20 @@ def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None
             f"The archive's files are not as the manifest says: {'; '.join(said)}.",
             mend="Fetch the backup again, or drill an older one.",
         )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CouldNotRun(f"{path} cannot be read: {reason_of(error)}.") from None
+
+
+def _not_whole(path: Path, error: ValidationError) -> ArchiveDamaged:
+    return ArchiveDamaged(
+        f"The manifest {path} is not whole; faults in its shape: {error.error_count()}.",
+        mend="Fetch the backup again, or drill an older one.",
+    )
 
 
 def _facts(found: TableSum) -> TableFacts:

@@ -11,6 +11,7 @@ from ops.drill.address import Address
 from ops.drill.errors import CouldNotRun
 from ops.drill.facts import Catalogue
 from ops.drill.folder import make_private
+from ops.drill.foreign import reason_of
 from ops.drill.inventory import tables
 from ops.drill.session import Session
 from ops.stack.state import write_private
@@ -124,7 +125,7 @@ def check_reports(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise CouldNotRun(
-            f"No report can be kept in {folder}: {error.strerror}.",
+            f"No report can be kept in {folder}: {reason_of(error)}.",
             mend="Mend that first: a proof that is not on record does not count.",
         ) from None
 

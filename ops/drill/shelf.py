@@ -1,10 +1,9 @@
 """What lies where a backup was named: the backup, or something else that is said, with what to name instead."""
 
-import os
 from pathlib import Path
 
 from ops.drill import manifest, rotation
-from ops.drill.errors import CouldNotRun
+from ops.drill.errors import CouldNotRun, DrillStopped
 
 CONTENTS = "toc.dat"
 """The file that makes a folder a directory archive."""
@@ -31,9 +30,44 @@ def refuse_a_removed_one(path: Path) -> None:
 
 
 def newest(folder: Path) -> Path | None:
-    """The newest whole backup in a folder of backups."""
-    names = rotation.whole(os.listdir(folder)) if folder.is_dir() else []
-    return folder / names[-1] if names else None
+    """The newest whole backup in a folder of backups, by its manifest."""
+    found = [kept for entry in _entries(folder) if not isinstance(kept := _look_at(entry), str)]
+    return folder / max(found, key=lambda kept: (kept.made_at, kept.name)).name if found else None
+
+
+def backups_in(folder: Path, *, made_by: rotation.Kept) -> tuple[list[rotation.Kept], list[str]]:
+    """The whole backups of the same source as `made_by`; and what else lies there, each with why it is left alone."""
+    ours, left = [], []
+    for entry in _entries(folder):
+        kept = _look_at(entry)
+        if isinstance(kept, str):
+            left.append(f"{entry.name}: {kept}")
+        elif kept.source != made_by.source:
+            left.append(f"{entry.name}: it is of another database")
+        elif kept.made_at > made_by.made_at:
+            left.append(f"{entry.name}: its manifest dates it in the future, {kept.made_at:%Y-%m-%d}")
+        else:
+            ours.append(kept)
+    return ours, left
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{rotation.PREFIX}*")) if folder.is_dir() else []
+
+
+def _look_at(entry: Path) -> rotation.Kept | str:
+    """What a backup says of itself, or why this is none."""
+    if entry.is_symlink():
+        return "it is a link"
+    if not rotation.NAME.fullmatch(entry.name):
+        return "its name is not that of a backup"
+    if not entry.is_dir():
+        return "it is not a folder"
+    try:
+        head = manifest.read_head(entry / manifest.FILE)
+    except DrillStopped:
+        return f"it has no {manifest.FILE} that can be read"
+    return rotation.Kept(name=entry.name, made_at=head.made_at, source=head.name)
 
 
 def _of_a_folder(path: Path) -> CouldNotRun:

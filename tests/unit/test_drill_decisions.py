@@ -1,6 +1,7 @@
 """What a drill decides, without a server: direct or not, ours or not, which verdict, what was not proved."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,7 +11,7 @@ from ops.drill.facts import Difference, Picture, TableSum
 from ops.drill.folder import Marker
 from ops.drill.leftovers import Found, reason_to_leave
 from ops.drill.notproved import ASIDES, Run, not_proved
-from ops.drill.rotation import abandoned, surplus
+from ops.drill.rotation import Kept, surplus
 from ops.drill.verdict import Facts, Verdict, decide
 
 DIRECT = Evidence(
@@ -171,10 +172,31 @@ def test_a_target_of_ones_own_is_not_said_to_be_unproved() -> None:
     assert "server of its own" not in said and "machine you would really use" not in said
 
 
-def test_rotation_takes_the_oldest_of_our_own_whole_backups() -> None:
-    names = ["companion-3", "photos", "companion-1", "companion-2", "companion-0.partial", ".lock"]
+def kept(day: int, *, source: str = "1/live", year: int = 2026) -> Kept:
+    """A backup of one day."""
+    made_at = datetime(year, 3, day, tzinfo=UTC)
+    return Kept(name=f"companion-{made_at:%Y%m%dT%H%M%SZ}", made_at=made_at, source=source)
 
-    assert surplus(names, keep=2) == ["companion-1"]
-    assert surplus(names, keep=0) == []
-    assert surplus(names, keep=9) == []
-    assert abandoned(names) == ["companion-0.partial"]
+
+def test_rotation_takes_the_oldest_of_the_same_source_by_what_the_manifests_say() -> None:
+    # The names say otherwise: the manifest decides.
+    there = [replace(kept(3), made_at=kept(1).made_at), replace(kept(1), made_at=kept(3).made_at), kept(4)]
+
+    assert surplus(there, just_made=kept(4), keep=2) == [kept(3).name]
+    assert surplus(there, just_made=kept(4), keep=1) == [kept(3).name, kept(1).name]
+    assert surplus(there, just_made=kept(4), keep=0) == []
+    assert surplus(there, just_made=kept(4), keep=9) == []
+
+
+def test_rotation_never_takes_the_one_just_made_nor_another_sources_nor_one_of_the_future() -> None:
+    there = [
+        kept(4),
+        kept(2),
+        kept(1, source="2/live"),
+        kept(1, source="1/other"),
+        kept(1, year=2099),
+        kept(2, year=2099),
+    ]
+
+    assert surplus(there, just_made=kept(4), keep=1) == [kept(2).name]
+    assert surplus(there, just_made=kept(4), keep=2) == []

@@ -1,8 +1,11 @@
 """What an operator may type after an option, and what is said when no backup lies where one was named."""
 
+import json
 import re
+import shutil
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 from ops.drill import arguments
 from ops.drill.dump import recognise
 from ops.drill.errors import ArchiveDamaged, CouldNotRun
-from ops.drill.shelf import newest, refuse_anything_else
+from ops.drill.rotation import Kept
+from ops.drill.shelf import backups_in, newest, refuse_anything_else
 from ops.management.commands import backup, check_restored, restore_drill, seed_rows
 
 
@@ -75,9 +79,43 @@ def shelf(tmp_path: Path) -> Path:
         dump = tmp_path / name / "dump"
         dump.mkdir(parents=True)
         (dump / "toc.dat").write_bytes(b"PGDMP")
-        (tmp_path / name / "manifest.json").write_text("{}")
+        made_at = datetime.strptime(name[10:26], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        head = {"made_at": made_at.isoformat(), "source": {"system": "1", "database": "live"}}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(head))
     (tmp_path / "night.dump").write_bytes(b"PGDMP rest")
     return tmp_path
+
+
+def test_what_is_no_backup_of_this_database_is_left_alone_with_the_reason(shelf: Path) -> None:
+    made = Kept(name="companion-20260102T000000Z", made_at=datetime(2026, 1, 2, tzinfo=UTC), source="1/live")
+    (shelf / "companion-latest").symlink_to(shelf / made.name)
+    (shelf / "companion-20251201T000000Z").symlink_to(shelf / made.name)
+    shutil.copytree(shelf / made.name, shelf / "companion-before-upgrade")
+    for name, head in {
+        "companion-20251202T000000Z": {"made_at": "2099-01-01T00:00:00+00:00", "database": "live"},
+        "companion-20251203T000000Z": {"made_at": "2025-12-03T00:00:00+00:00", "database": "other"},
+        "companion-20251204T000000Z": {"made_at": "some day", "database": "live"},
+    }.items():
+        (shelf / name).mkdir()
+        facts = {"made_at": head["made_at"], "source": {"system": "1", "database": head["database"]}}
+        (shelf / name / "manifest.json").write_text(json.dumps(facts))
+    (shelf / "companion-20251205T000000Z").touch()
+    (shelf / "companion-20251206T000000Z").mkdir()
+
+    ours, left = backups_in(shelf, made_by=made)
+
+    assert [one.name for one in ours] == ["companion-20260101T000000Z", made.name]
+    assert left == [
+        "companion-20251201T000000Z: it is a link",
+        "companion-20251202T000000Z: its manifest dates it in the future, 2099-01-01",
+        "companion-20251203T000000Z: it is of another database",
+        "companion-20251204T000000Z: it has no manifest.json that can be read",
+        "companion-20251205T000000Z: it is not a folder",
+        "companion-20251206T000000Z: it has no manifest.json that can be read",
+        "companion-20260103T000000Z.partial: its name is not that of a backup",
+        "companion-before-upgrade: its name is not that of a backup",
+        "companion-latest: it is a link",
+    ]
 
 
 def refusal(path: Path, *, with_manifest: bool = False) -> str:

@@ -64,4 +64,6 @@ class Command(BaseCommand):
             seconds = ", ".join(f"{name} {spent:.1f}" for name, spent in made.seconds.items())
             self.stdout.write(f"{made.rows:,} rows, {made.bytes / 1_000_000:,.1f} MB. Seconds: {seconds}.")
             self.stdout.write(f"Removed: {', '.join(made.removed) or 'none'}.")
+            for line in made.left_alone:
+                self.stdout.write(f"Not counted and left alone: {line}.")
         self.stdout.write(str(made.path))

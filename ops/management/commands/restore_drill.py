@@ -16,6 +16,7 @@ from ops.drill.bar import Bar
 from ops.drill.drill import Drill
 from ops.drill.ending import ending
 from ops.drill.errors import CouldNotRun
+from ops.drill.foreign import reason_of
 from ops.drill.measure import measure
 from ops.drill.order import Order
 from ops.drill.report import Report
@@ -78,7 +79,7 @@ class Command(BaseCommand):
         self.stdout.write(report.as_json() if options["json"] else report.as_text())
         if isinstance(kept_in, OSError):
             # A proof that is not on record is none: the next one would be asked for too late.
-            why = kept_in.strerror
+            why = reason_of(kept_in)
             self.stderr.write(
                 f"The report could not be kept in {order.reports}: {why}. This drill does not count."
             )

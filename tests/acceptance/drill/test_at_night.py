@@ -75,6 +75,21 @@ def test_a_signal_ends_every_command_in_a_sentence_and_leaves_nothing(
     assert [path for path in left if path.parent.name != "drills" and path.name != ".lock"] == []
 
 
+def test_a_killed_backup_leaves_nothing_that_looks_like_one_and_the_next_clears_it(
+    live: Server, state: Path
+) -> None:
+    done = interrupted(live, state, "backup", phase="manifest", by=lambda it: it.kill())
+    backups = state / "backups"
+    left = [path.name for path in backups.iterdir() if not path.name.startswith(".")]
+    half_made = list((backups / ".work").iterdir())
+
+    made = Path(manage(live, state, "backup", "--quiet").stdout.strip())
+
+    assert (done.returncode, left, len(half_made)) == (-signal.SIGKILL, [], 1)
+    assert [path.name for path in backups.iterdir() if not path.name.startswith(".")] == [made.name]
+    assert list((backups / ".work").iterdir()) == []
+
+
 def test_a_proof_that_cannot_be_kept_is_known_before_hours_of_work(live: Server, state: Path) -> None:
     (state / "drills").write_text("a file where the folder should be")
 

@@ -65,13 +65,32 @@ def test_a_backup_made_while_people_write_is_proved_by_a_drill(
 
 
 def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: Make, state: Path) -> None:
-    (state / "backups").mkdir()
-    (state / "backups" / "photos").mkdir()
+    backups = state / "backups"
+    backups.mkdir()
+    theirs = {"photos", "companion-photos.partial", "companion-before-upgrade", "companion-latest"}
+    for name in theirs - {"companion-latest"}:
+        (backups / name).mkdir()
+    (backups / "companion-latest").symlink_to(backups / "photos")
 
     for hours in range(4):
-        make(hours=hours, keep=2)
+        made = make(hours=hours, keep=2)
 
-    assert whole(state) == ["companion-20260304T140000Z", "companion-20260304T150000Z", "photos"]
+    assert set(whole(state)) == theirs | {"companion-20260304T140000Z", "companion-20260304T150000Z"}
+    assert made.removed == ("companion-20260304T130000Z",)
+    assert len(made.left_alone) == 3
+
+
+def test_backups_dated_in_the_future_cost_neither_the_new_one_nor_themselves(make: Make, state: Path) -> None:
+    century = 73 * 365 * 24
+    future = {make(hours=hours, keep=0).path.name for hours in (century, century + 1)}
+
+    first = make(keep=2)
+    second = make(hours=1, keep=2)
+    third = make(hours=2, keep=2)
+
+    assert (first.removed, second.removed, third.removed) == ((), (), (first.path.name,))
+    assert set(whole(state)) == future | {second.path.name, third.path.name}
+    assert all("dates it in the future" in line for line in third.left_alone)
 
 
 def test_two_backups_at_once_are_one(make: Make, state: Path) -> None:
@@ -111,23 +130,28 @@ def test_a_second_backup_of_the_same_second_leaves_the_first_as_it_is(make: Make
     assert whole(state) == [first.path.name]
 
 
-def test_a_half_made_backup_of_a_killed_run_is_cleared(make: Make, state: Path) -> None:
-    (state / "backups" / "companion-20260101T000000Z.partial").mkdir(parents=True)
-
-    make()
-
-    assert whole(state) == ["companion-20260304T120000Z"]
-
-
-def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make: Make, state: Path) -> None:
-    # A file of that name is no folder that could be emptied.
-    (state / "backups").mkdir()
-    (state / "backups" / "companion-20260101T000000Z").touch()
+def test_what_another_program_is_still_fetching_is_left_alone(make: Make, state: Path) -> None:
+    fetched = state / "backups" / "companion-20260101T000000Z.partial"
+    (fetched / "dump").mkdir(parents=True)
 
     made = make(keep=1)
 
+    assert whole(state) == [fetched.name, made.path.name]
+
+
+def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make: Make, state: Path) -> None:
+    old = make()
+
+    def stand_in_the_way(phase: str) -> None:
+        if phase == "manifest":
+            (run,) = (state / "backups" / ".work").iterdir()
+            (run / old.path.name / "something").mkdir(parents=True)
+
+    made = make(hours=1, keep=1, watch=Watch(announce=stand_in_the_way))
+
     assert made.path.is_dir() and made.removed == ()
-    assert made.stuck == (f"{state}/backups/companion-20260101T000000Z: Not a directory",)
+    assert made.stuck == (f"{old.path}: Directory not empty",)
+    assert set(whole(state)) == {old.path.name, made.path.name}
 
 
 def test_a_disk_that_is_too_small_for_the_dump_is_refused(server: Server, state: Path) -> None:
