@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from routing import error_words as words
+from routing.error_facts import ErrorFacts
 from routing.errors import FailureClass
 from routing.retry_after import retry_after_s
 
@@ -26,11 +28,13 @@ def from_response(*, status: int, headers: Mapping[str, str], body: bytes, now: 
     """Classify an answer whose status is not 200. `body` may be cut short; `now` serves dates without a `Date`."""
     if status < 300:
         return Verdict(failure=F.INCOMPLETE, code=_status_code(status))
-    verdict = from_object(parsed(body), status=status)
+    found = parsed(body)
+    facts = ErrorFacts.of(found, headers=headers)
+    verdict = Verdict(failure=_class_of(facts, status), code=facts.code or _status_code(status))
     if status < 400:
         return verdict
     wait = retry_after_s(headers, now=now)
-    return Verdict(failure=verdict.failure, code=verdict.code, retry_after_s=wait)
+    return replace(verdict, retry_after_s=facts.wait_s if wait is None else wait)
 
 
 def from_body(body: bytes) -> Verdict:
@@ -63,154 +67,100 @@ def is_error(found: Any) -> bool:
 
 def from_object(found: Any, *, status: int | None = None) -> Verdict:
     """Classify an error object. `status` is the HTTP status, or None for an object inside a 200 stream."""
-    words = _Words.of(found)
+    facts = ErrorFacts.of(found)
     if status is None:
-        status = words.status
-    return Verdict(failure=_class_of(words, status), code=words.code or _status_code(status) or "no_code")
+        status = facts.status
+    return Verdict(failure=_class_of(facts, status), code=facts.code or _status_code(status) or "no_code")
 
 
-def short_code(value: Any) -> str | None:
-    """The value if it is a code fit for a record: letters, digits, `_`, `.`, `-`, at most 64."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    if isinstance(value, int) and abs(value) >= 10**9:
-        return None
-    text = str(value)
-    return text if _CODE.fullmatch(text) else None
-
-
-_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Words:
-    """The telling parts of an error object of any make."""
-
-    codes: tuple[str, ...]
-    """Code, type and status words, in lower case, the most exact first."""
-    message: str
-    status: int | None
-    code: str | None
-    moderated: bool
-
-    @classmethod
-    def of(cls, found: Any) -> "_Words":
-        if isinstance(found, list) and found:
-            found = found[0]
-        outer = found if isinstance(found, dict) else {}
-        inner = outer.get("error")
-        error = inner if isinstance(inner, dict) else outer
-        named = list(_named(error))
-        numbers = [error.get(key) for key in ("code", "status", "status_code")]
-        status = next((n for n in numbers if type(n) is int and 300 <= n <= 599), None)
-        code = next((c for c in (short_code(name) for name in named) if c), None)
-        message = inner if isinstance(inner, str) else error.get("message") or outer.get("detail")
-        metadata = error.get("metadata")
-        return cls(
-            codes=tuple(name.lower() for name in named),
-            message=message[:4000].lower() if isinstance(message, str) else "",
-            status=status,
-            code=code,
-            moderated=isinstance(metadata, dict) and bool(metadata.get("reasons")),
-        )
-
-
-def _named(error: dict[str, Any]) -> Iterator[str]:
-    candidates = [error.get(key) for key in ("code", "type", "status")]
-    details = error.get("innererror")
-    if isinstance(details, dict):
-        candidates.append(details.get("code"))
-    for value in candidates:
-        if isinstance(value, str) and value and value != "error":
-            yield value[:200]
-
-
-_QUOTA = re.compile(
-    r"insufficient_quota|credit_balance_exhausted|spend_limit|billing|insufficient_(balance|credits|funds)"
-    r"|payment_required|credit_exhausted"
-)
-_QUOTA_SAID = re.compile(r"credit balance is too low")
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|context_window"
-)
-_TOO_LONG_SAID = re.compile(
-    r"maximum context length|prompt is too long|context window|context size|exceeds? (the )?context"
-    r"|context limit|context length|input is too long|input length|too many (input )?tokens"
-    r"|reduce the length of the (messages|prompt)|longer than the maximum model length"
-)
-_REFUSED = re.compile(
-    r"content_filter|content_policy|content_management|responsibleaipolicy|moderation|refusal|safety|policy_violation"
-)
-_REFUSED_SAID = re.compile(
-    r"content management policy|usage polic|content polic|safety system|flagged|moderation|violat\w+ .*polic"
-)
-_ABOUT_THE_REQUEST = (400, 403, 413, 422, 500)
+_ABOUT_THE_REQUEST = (400, 403, 413, 422, 424, 500)
 """Statuses under which a prompt that is too long or not wanted is reported; 500 by some self-hosted servers."""
-_EXACT: tuple[tuple[re.Pattern[str], FailureClass], ...] = tuple(
-    (re.compile(pattern), failure)
-    for pattern, failure in (
-        (r"overloaded|slow_down|^unavailable$", F.OVERLOADED),
-        (r"^rate_?limit|too_many_requests|resource_exhausted|throttl", F.RATE_LIMITED),
-        (
-            r"^authentication|^permission|^not_found|^invalid_api_key|^model_not_found|^unauthenticated",
-            F.MISCONFIGURED,
-        ),
-        (r"^invalid_authentication|^notfounderror|^deploymentnotfound|^account_deactivated", F.MISCONFIGURED),
-    )
+_TAKEN_BACK = (400, 403, 422)
+"""Statuses that speak of the request or the key, and under which passing troubles are reported all the same."""
+_Table = tuple[tuple[re.Pattern[str], FailureClass], ...]
+_EXACT: _Table = (
+    (words.OVERLOADED, F.OVERLOADED),
+    (words.THROTTLED, F.RATE_LIMITED),
+    (words.KEY_OR_MODEL, F.MISCONFIGURED),
 )
-_GENERAL: tuple[tuple[re.Pattern[str], FailureClass], ...] = tuple(
-    (re.compile(pattern), failure)
-    for pattern, failure in (
-        (
-            r"server_?error|api_error|timeout|^internal|unavailable|deadline_exceeded|^aborted$",
-            F.SERVER_ERROR,
-        ),
-        (r"invalid_request|bad_?request|invalid_argument|unprocessable|validation", F.BAD_REQUEST),
-    )
+_GENERAL: _Table = ((words.SERVER, F.SERVER_ERROR), (words.REQUEST, F.BAD_REQUEST))
+_SAID: _Table = (
+    (words.KEY_OR_MODEL_SAID, F.MISCONFIGURED),
+    (words.THROTTLED_SAID, F.RATE_LIMITED),
+    (words.BUSY_SAID, F.OVERLOADED),
+    (words.BROKEN_SAID, F.SERVER_ERROR),
 )
 
 
-def _class_of(words: _Words, status: int | None) -> FailureClass:
-    """The exact words of the body first, then the status, then the body's general words."""
-    codes = " ".join(words.codes)
-    if status == 402 or _QUOTA.search(codes) or _QUOTA_SAID.search(words.message):
+def _class_of(facts: ErrorFacts, status: int | None) -> FailureClass:
+    """The exact words of the body first, then its sentences, then the status, then the body's general words."""
+    if status is not None and status < 400:
+        return _by_status(status) or F.UNKNOWN
+    if status == 402 or _is_quota(facts):
         return F.QUOTA
-    if status is None or status in _ABOUT_THE_REQUEST:
-        if status == 413 or _TOO_LONG.search(codes):
-            return F.TOO_LONG
-        if words.moderated or _REFUSED.search(codes):
-            return F.REFUSED
-    exact = _first(_EXACT, words.codes)
-    if exact is not None and (status is None or status >= 400):
+    exact = _of_the_request(facts, status) or _first(_EXACT, facts.codes)
+    if exact is not None:
         return exact
-    if status is None or status in _ABOUT_THE_REQUEST:
-        # Sentences last: they are the least exact, but for some servers they are all there is.
-        if _TOO_LONG_SAID.search(words.message):
-            return F.TOO_LONG
-        if status != 500 and _REFUSED_SAID.search(words.message):
-            return F.REFUSED
-    general = _by_status(status) or _first(_GENERAL, words.codes)
-    if general is None and status is None and not words.codes:
+    if said := _said(facts, status):
+        return said
+    general = _by_status(status) or _first(_GENERAL, facts.codes)
+    if general is None and status is None and not facts.codes:
         # An error in a stream that gives no reason but a sentence: the server broke, as far as anyone can tell.
         return F.SERVER_ERROR
     return general or F.UNKNOWN
 
 
-def _first(
-    table: tuple[tuple[re.Pattern[str], FailureClass], ...], codes: tuple[str, ...]
-) -> FailureClass | None:
-    return next((failure for code in codes for pattern, failure in table if pattern.search(code)), None)
+def _is_quota(facts: ErrorFacts) -> bool:
+    codes = " ".join(facts.codes)
+    if any(words.QUOTA.search(code) for code in facts.codes):
+        return True
+    # Google says "exceeded your current quota" of every minute; there, only the name of the quota tells.
+    return "resource_exhausted" not in codes and bool(words.QUOTA_SAID.search(facts.message))
+
+
+def _of_the_request(facts: ErrorFacts, status: int | None) -> FailureClass | None:
+    """Too long, or not wanted, by a code."""
+    if status == 429 and words.TOO_LARGE_FOR_ANY_MINUTE.search(facts.message):
+        return F.TOO_LONG
+    if status is None or status in _ABOUT_THE_REQUEST:
+        codes = " ".join(facts.codes)
+        if status == 413 or words.TOO_LONG.search(codes):
+            return F.TOO_LONG
+        if facts.moderated or words.REFUSED.search(codes):
+            return F.REFUSED
+    return None
+
+
+def _said(facts: ErrorFacts, status: int | None) -> FailureClass | None:
+    """By a sentence: the least exact, but for some servers it is all there is."""
+    if status is None or status in _ABOUT_THE_REQUEST:
+        if words.TOO_LONG_SAID.search(facts.message):
+            return F.TOO_LONG
+        if status not in (424, 500) and words.REFUSED_SAID.search(facts.message):
+            return F.REFUSED
+    if status is None or status in _TAKEN_BACK:
+        if failure := _first(_SAID, (facts.message,)):
+            return failure
+        if facts.is_paced:
+            return F.RATE_LIMITED
+    return None
+
+
+def _first(table: _Table, texts: tuple[str, ...]) -> FailureClass | None:
+    return next((failure for text in texts for pattern, failure in table if pattern.search(text)), None)
 
 
 def _by_status(status: int | None) -> FailureClass | None:
     match status:
         case None:
             return None
-        case 408 | 409 | 425:
+        case 408 | 409 | 421 | 423 | 424 | 425 | 499:
+            # 424: what stands behind the gateway failed. 499: the gateway gave up on it.
             return F.SERVER_ERROR
-        case 429:
+        case 420 | 429:
             return F.RATE_LIMITED
-        case 529:
+        case 498 | 529:
+            # 498 is Groq's word for a full service.
             return F.OVERLOADED
         case 400 | 422:
             return F.BAD_REQUEST

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from routing import classify, sse
+from routing.error_facts import short_code
 from routing.errors import FailureClass
 from routing.mend import Mender
 
@@ -71,9 +72,9 @@ class StreamReader:
     def finish(self, ending: Ending | None, reason: Any, said: list[str]) -> None:
         """A terminal reason was seen; `ending` is None if nobody knows it. Nothing visible by now: empty."""
         if ending is None:
-            self.fail(FailureClass.INCOMPLETE, classify.short_code(reason) or "unknown_finish")
+            self.fail(FailureClass.INCOMPLETE, short_code(reason) or "unknown_finish")
         elif ending.failure is None and not (self._visible or _is_visible("".join(said))):
-            self.fail(FailureClass.EMPTY, classify.short_code(reason))
+            self.fail(FailureClass.EMPTY, short_code(reason))
         else:
             self.ending = ending
 

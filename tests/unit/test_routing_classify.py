@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.classify import from_body, from_object, from_response, is_error, short_code
+from routing.classify import from_body, from_object, from_response, is_error
+from routing.error_facts import short_code
 from routing.errors import FailureClass as F
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
