@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,16 +22,29 @@ from companion.house import House
 log = logging.getLogger(__name__)
 
 BEAT = """
-INSERT INTO companion_process AS p (id, host, pid, sockets, draining, routing_version)
-VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s, %(routing_version)s)
+INSERT INTO companion_process AS p (id, host, pid, sockets, draining, persona_version, routing_version, preset,
+                                    routing_hash, documents_refused)
+VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s, %(persona_version)s, %(routing_version)s, %(preset)s,
+        %(routing_hash)s, %(documents_refused)s)
 ON CONFLICT (id) DO UPDATE
 SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining,
-    routing_version = excluded.routing_version
+    routing_version = excluded.routing_version, preset = excluded.preset,
+    documents_refused = excluded.documents_refused
 """
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """What turns that start now on a process are served by, for its heartbeat."""
+
+    routing_version: int
+    preset: str
+    routing_hash: str
+    documents_refused: int
+
+
 class Heartbeat:
-    """Beats for one process. `sockets` counts its open sockets, `serves` is the version of its selection."""
+    """Beats for one process. `sockets` counts its open sockets, `serves` tells which chain it serves."""
 
     def __init__(
         self,
@@ -39,7 +53,7 @@ class Heartbeat:
         *,
         process: UUID,
         sockets: Callable[[], int],
-        serves: Callable[[], int],
+        serves: Callable[[], Served],
     ) -> None:
         self._pool = pool
         self._house = house
@@ -61,7 +75,7 @@ class Heartbeat:
 
     async def beat(self) -> None:
         """Write the row once. Raises psycopg.Error."""
-        began = time.monotonic()
+        began, serves = time.monotonic(), self._serves()
         async with self._pool.connection() as connection:
             await connection.execute(
                 BEAT,
@@ -71,7 +85,11 @@ class Heartbeat:
                     "pid": os.getpid(),
                     "sockets": self._sockets(),
                     "draining": self.draining,
-                    "routing_version": self._serves(),
+                    "persona_version": self._house.persona_version,
+                    "routing_version": serves.routing_version,
+                    "preset": serves.preset,
+                    "routing_hash": serves.routing_hash,
+                    "documents_refused": serves.documents_refused,
                 },
             )
         self._beaten_at = began

@@ -122,6 +122,13 @@ class Process(models.Model):
     sockets = models.IntegerField(default=0)
     routing_version = models.IntegerField(db_default=0)
     """The version of the selection that turns starting there now are served by."""
+    preset = models.CharField(max_length=64, blank=True, db_default="")
+    """The preset they are served by; empty for a process of an older release."""
+    routing_hash = models.CharField(max_length=16, blank=True, db_default="")
+    """Of the routing file that the process has read; empty without a file."""
+    persona_version = models.CharField(max_length=16, blank=True, db_default="")
+    documents_refused = models.IntegerField(db_default=0)
+    """Distinct selections that the process could not use since it started."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
@@ -160,6 +167,8 @@ class Turn(models.Model):
     persona_version = models.CharField(max_length=16)
     preset = models.CharField(max_length=64, blank=True, db_default="")
     routing_version = models.IntegerField(db_default=0)
+    routing_hash = models.CharField(max_length=16, blank=True, db_default="")
+    """Of the routing file that named the lane, once one was called; empty without a file."""
     lane = models.CharField(max_length=64, blank=True, db_default="")
     """The lane a slot is held on while it is live; afterwards the one that answered, or was asked last."""
     lane_takes = models.IntegerField(db_default=0)

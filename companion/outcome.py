@@ -44,6 +44,7 @@ def story_of(outcome: Outcome, house: House) -> Story:
         model=_model_of(result),
         preset=route.preset if route else "",
         routing_version=route.version if route else 0,
+        routing_hash=route.file_hash if route else "",
         marked=route is not None and route.marking == "reduced",
         passed_over=result.passed_over if result else (),
         attempts=result.attempts if result else (),

@@ -16,7 +16,7 @@ from companion.doorbell import Doorbell
 from companion.engine import Caller
 from companion.folding import EndedTurn
 from companion.following import LaneFollower, heading
-from companion.heartbeat import Heartbeat
+from companion.heartbeat import Heartbeat, Served
 from companion.history import History
 from companion.house import House
 from companion.journal import Journal
@@ -43,11 +43,21 @@ def _nobody_listens(story: Story) -> None:
     """Where nobody else wants to know."""
 
 
+def _served(route: Route, documents_refused: int) -> Served:
+    return Served(
+        routing_version=route.version,
+        preset=route.preset,
+        routing_hash=route.file_hash,
+        documents_refused=documents_refused,
+    )
+
+
 class Process:
     """Built once, on the event loop it lives on, and started. `route` names the chain for turns that start now.
 
     `overhears` is given every ring of the bell that is not about turns, `recorded` the story of every turn that this
-    process has ended. `alongside` are loops of others that run as long as this process does.
+    process has ended. `documents_refused` counts the selections it could not use. `alongside` are loops of others that
+    run as long as this process does.
     """
 
     def __init__(
@@ -62,6 +72,7 @@ class Process:
         tuning: Tuning = TUNING,
         overhears: Callable[[dict[str, Any]], None] = _not_ours,
         recorded: Callable[[Story], None] = _nobody_listens,
+        documents_refused: Callable[[], int] = int,
         alongside: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.id = process
@@ -109,7 +120,7 @@ class Process:
             house,
             process=process,
             sockets=lambda: len(self.sockets),
-            serves=lambda: route().version,
+            serves=lambda: _served(route(), documents_refused()),
         )
         self._bell = Doorbell(bell_url, rung=self._rung, returned=self._returned)
         self._loops: list[asyncio.Task[None]] = []

@@ -16,10 +16,10 @@ from routing.errors import FailureClass
 SERVED_BY = """
 UPDATE companion_turn t
 SET lane = coalesce(nullif(c.lane, ''), t.lane), model = c.model, preset = c.preset, routing_version = c.version,
-    marked = c.marked, skipped = c.skipped::jsonb
+    routing_hash = c.hash, marked = c.marked, skipped = c.skipped::jsonb
 FROM unnest(%(ids)s::bigint[], %(lanes)s::text[], %(models)s::text[], %(presets)s::text[], %(versions)s::int[],
-            %(marked)s::bool[], %(skipped)s::text[])
-     AS c(id, lane, model, preset, version, marked, skipped)
+            %(hashes)s::text[], %(marked)s::bool[], %(skipped)s::text[])
+     AS c(id, lane, model, preset, version, hash, marked, skipped)
 WHERE t.id = c.id
 """
 
@@ -56,6 +56,7 @@ class Story:
     model: str = ""
     preset: str = ""
     routing_version: int = 0
+    routing_hash: str = ""
     marked: bool = False
     """The preset says that replies are reduced."""
     passed_over: tuple[PassedOver, ...] = ()
@@ -89,6 +90,7 @@ async def _who_served(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
             "models": [story.model for story in stories],
             "presets": [story.preset for story in stories],
             "versions": [story.routing_version for story in stories],
+            "hashes": [story.routing_hash for story in stories],
             "marked": [story.marked for story in stories],
             "skipped": [json.dumps([_skipped(one) for one in story.passed_over]) for story in stories],
         }

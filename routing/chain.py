@@ -22,6 +22,8 @@ class Route:
     marking: Literal["none", "reduced"]
     ceiling: int | None
     """Turns in flight over all lanes, if the preset has a ceiling of its own."""
+    file_hash: str = ""
+    """Of the routing file that names the lanes; empty without a file."""
 
     def within(self, regions: Collection[str]) -> "Route":
         """The same without the lanes outside these regions; none named: all of them. May leave no lane at all."""
@@ -40,6 +42,7 @@ def route(routing: Routing, preset: str, version: int) -> Route:
         lanes=lanes,
         marking=chosen.marking,
         ceiling=chosen.ceiling,
+        file_hash=routing.file_hash,
     )
 
 

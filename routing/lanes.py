@@ -1,5 +1,6 @@
 """Reads and checks the file of lanes and presets, and holds the default that needs no file."""
 
+import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,13 @@ class Routing:
 
     lanes: Mapping[str, Lane]
     presets: Mapping[str, Preset]
+    file_hash: str = ""
+    """Of the content of the file, 16 hexadecimal digits; empty for the default without a file."""
+
+    @property
+    def is_rehearsed(self) -> bool:
+        """Whether every lane leads to the rehearsal provider, because there is no file: replies are scripted."""
+        return not self.file_hash
 
     def shares_one_failure_domain(self, preset: str) -> bool:
         """Whether a chain of several lanes would go down with one of them."""
@@ -94,11 +102,11 @@ def parse(text: str, *, source: str) -> Routing:
         raise RoutingFileInvalid(_lines(source, wrong))
     lanes = {name: Lane(name=name, **entry.model_dump()) for name, entry in document.lanes.items()}
     presets = {name: Preset(name=name, **entry.model_dump()) for name, entry in document.presets.items()}
-    return _routing(lanes, presets)
+    return _routing(lanes, presets, file_hash=hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
-def _routing(lanes: dict[str, Lane], presets: dict[str, Preset]) -> Routing:
-    return Routing(lanes=MappingProxyType(lanes), presets=MappingProxyType(presets))
+def _routing(lanes: dict[str, Lane], presets: dict[str, Preset], *, file_hash: str = "") -> Routing:
+    return Routing(lanes=MappingProxyType(lanes), presets=MappingProxyType(presets), file_hash=file_hash)
 
 
 # The file.

@@ -187,6 +187,7 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         overhears=store.rung,
         recorded=book.heard,
+        documents_refused=lambda: store.refused,
         alongside=(store.run, book.run, watch.run),
     )
     return process
