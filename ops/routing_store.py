@@ -141,10 +141,19 @@ class RoutingStore:
             return False
         if selection.newest(self._current, found) is not found:
             return False
-        self._current = found
+        before, self._current = self._route, found
         self._route = self._made()
         self._changed()
-        log.warning("routing_store.selected version=%d preset=%s", found.version, self._route.preset)
+        # Who and why are in the row that the version names; both are free text and stay out of the log.
+        log.warning(
+            "routing_store.selected version=%d preset=%s from=%s from_version=%d by=%s reason_length=%d",
+            found.version,
+            self._route.preset,
+            before.preset,
+            before.version,
+            "the_service" if found.by == pins.THE_SERVICE else "a_person",
+            len(found.reason),
+        )
         try:
             await asyncio.to_thread(self._copy.write, found)
         except OSError as failure:

@@ -4,6 +4,7 @@ Errors: `SelectionRefused` and its kinds, each a sentence with the mend. Nothing
 """
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +21,8 @@ from routing import selection
 from routing.errors import SelectionInvalid
 from routing.lanes import NORMAL, Routing
 from routing.selection import COMPILED_IN, LASTS, LASTS_AT_MOST, Concern, Selection
+
+log = logging.getLogger(__name__)
 
 SHORTEST = timedelta(minutes=1)
 
@@ -53,6 +56,9 @@ class Choice:
     said_yes_twice: bool = False
     is_typed: bool = False
     """By a command: then the record names the account too, because `by` is only said."""
+    account: int | None = None
+    """For the log, which holds no text that a person typed: the id of the signed-in operator, or of the system
+    account that ran the command."""
 
 
 class Selector:
@@ -88,14 +94,29 @@ class Selector:
             note = audit.by_command(note) if choice.is_typed else note
             audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)
             cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps({"routing": chosen.version})])
+        _log_change(before, chosen, choice)
         return chosen
 
-    def revert(self, *, by: str, reason: str, seen: int | None = None, is_typed: bool = False) -> Selection:
-        """Back to normal, in one action. Where normal is selected already, nothing is changed and it is returned."""
+    def revert(
+        self,
+        *,
+        by: str,
+        reason: str,
+        seen: int | None = None,
+        is_typed: bool = False,
+        account: int | None = None,
+    ) -> Selection:
+        """Back to normal, in one action. Returns the newest selection unchanged if it is `normal` and takes effect.
+
+        After a restore the table may say `normal` while processes serve a version above every row from their disk:
+        then `normal` is selected anew, above the versions they have applied.
+        """
         now = newest()
-        if now.preset == NORMAL:
+        if now.preset == NORMAL and self._floor(now.version) == now.version:
             return now
-        return self.select(Choice(preset=NORMAL, by=by, reason=reason, seen=seen, is_typed=is_typed))
+        return self.select(
+            Choice(preset=NORMAL, by=by, reason=reason, seen=seen, is_typed=is_typed, account=account)
+        )
 
     def check(self, choice: Choice) -> None:
         """Raise SelectionRefused if the choice makes no sense, whatever is in force."""
@@ -133,6 +154,20 @@ class Selector:
             at=at,
             expires_at=selection.expiry(choice.preset, at=at, lasts=choice.lasts or LASTS),
         )
+
+
+def _log_change(before: Selection, chosen: Selection, choice: Choice) -> None:
+    # Who and why stand in the row that the version names: both are free text, and no log line quotes what was typed.
+    log.warning(
+        "selecting.selected version=%d preset=%s from=%s from_version=%d by=%s account=%s reason_length=%d",
+        chosen.version,
+        chosen.preset,
+        before.preset,
+        before.version,
+        "command" if choice.is_typed else "page",
+        "-" if choice.account is None else choice.account,
+        len(chosen.reason),
+    )
 
 
 def newest() -> Selection:

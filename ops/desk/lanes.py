@@ -84,6 +84,7 @@ def select(
         lasts=None if is_normal else timedelta(hours=wanted["hours"] or USUAL),
         seen=wanted["seen"],
         said_yes_twice=wanted["sure"],
+        account=request.user.pk,
     )
     try:
         chosen = selector().select(choice)
@@ -104,7 +105,8 @@ def revert(
     request: HttpRequest, routing: Callable[[], Routing], selector: Callable[[], Selector]
 ) -> HttpResponse:
     """Back to normal, in one press."""
-    return _selected(request, selector().revert(by=request.user.get_username()[:100], reason=REVERTED))
+    who = request.user
+    return _selected(request, selector().revert(by=who.get_username()[:100], reason=REVERTED, account=who.pk))
 
 
 @by_form_of("staff_home")
@@ -139,7 +141,7 @@ def _page(
     context = {
         "board": standing,
         "left": told.left(standing),
-        "is_normal": standing.newest.preset == NORMAL,
+        "unrecorded": told.unrecorded(standing),
         "lines": [_line(standing, lane) for lane in _in_order(standing)],
         "offered": [
             Offered(preset=preset, concerns=tuple(concerns_on(standing, routing, name)))

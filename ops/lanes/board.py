@@ -1,7 +1,7 @@
 """How things stand on the lanes: what is selected, what each process serves, and what is known of each lane."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from companion.models import Breaker as BreakerRow
 from ops import selecting
 from routing import breaker, selection
 from routing.breaker import STRIKES, Breaker, State
-from routing.lanes import Routing
+from routing.lanes import NORMAL, Routing
 from routing.selection import Concern, Selection
 
 LOOK_BACK = 20
@@ -46,7 +46,8 @@ LEFT JOIN LATERAL (
 ORDER BY l.place
 """
 SERVING = """
-SELECT id, routing_version, extract(epoch FROM clock_timestamp() - beat_at)::float8
+SELECT id, routing_version, preset, routing_hash, persona_version, documents_refused,
+       extract(epoch FROM clock_timestamp() - beat_at)::float8
 FROM companion_process WHERE beat_at > clock_timestamp() - make_interval(secs => %s) ORDER BY started_at
 """
 
@@ -85,10 +86,15 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Serving:
-    """Which version of the selection a web process serves, as it last said."""
+    """What a web process serves, as its last heartbeat said."""
 
     process: str
     version: int
+    preset: str
+    """Empty for a process of an older release."""
+    routing_hash: str
+    persona_version: str
+    documents_refused: int
     beat_age_s: float
 
 
@@ -110,6 +116,16 @@ class Board:
     def behind(self) -> tuple[Serving, ...]:
         """Processes that do not serve what is in force."""
         return tuple(one for one in self.serving if one.version != self.in_force.version)
+
+    @property
+    def unrecorded(self) -> tuple[Serving, ...]:
+        """Processes that serve a version above every row, from their copies on disk: the database was restored."""
+        return tuple(one for one in self.serving if one.version > self.newest.version)
+
+    @property
+    def may_revert(self) -> bool:
+        """Whether going back to normal would change anything."""
+        return self.newest.preset != NORMAL or bool(self.unrecorded)
 
     @property
     def is_pinned(self) -> bool:
@@ -139,8 +155,16 @@ def board(routing: Routing) -> Board:
         chain=chain,
         lanes=tuple(_standing(row, routing, chain, breakers.get(row[0], Breaker()), now) for row in facts),
         serving=tuple(
-            Serving(process=str(process), version=version, beat_age_s=round(age_s, 1))
-            for process, version, age_s in serving
+            Serving(
+                process=str(process),
+                version=version,
+                preset=served,
+                routing_hash=routing_hash,
+                persona_version=persona_version,
+                documents_refused=documents_refused,
+                beat_age_s=round(age_s, 1),
+            )
+            for process, version, served, routing_hash, persona_version, documents_refused, age_s in serving
         ),
     )
 
@@ -166,7 +190,7 @@ def concerns_on(seen: Board, routing: Routing, preset: str) -> Sequence[Concern]
 
 
 def for_status(seen: Board) -> Mapping[str, Any]:
-    """The `routing` part of /ops/status.json."""
+    """The `routing` part of /ops/status.json: what the table says, and what each live web process serves."""
     standing = {lane.lane: lane for lane in seen.lanes}
     in_force, expires_at = seen.in_force, seen.in_force.expires_at
     return {
@@ -184,6 +208,8 @@ def for_status(seen: Board) -> Mapping[str, Any]:
             for lane in seen.chain
         ],
         "behind": [one.process for one in seen.behind],
+        "unrecorded": [one.process for one in seen.unrecorded],
+        "serving": [asdict(one) for one in seen.serving],
     }
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ops.desk.telling import clock, span, still
-from ops.lanes.board import Board, Standing, for_status
+from ops.lanes.board import Board, Serving, Standing, for_status
 from routing.lanes import Routing
 from routing.selection import Selection, to_document
 
@@ -86,10 +86,14 @@ def first_words(lane: Standing) -> str:
 
 def _lines(seen: Board, routing: Routing) -> Iterator[str]:
     chosen = seen.in_force
+    says = "The table says" if seen.unrecorded else "In force"
+    if seen.unrecorded:
+        yield f"NOT ON RECORD: {unrecorded(seen)}"
+        yield "Was the database restored? `manage.py route revert` takes every process back to normal."
     if chosen.version == 0:
-        yield f"In force: {seen.preset}. Nothing has been selected yet."
+        yield f"{says}: {seen.preset}. Nothing has been selected yet."
     else:
-        yield f"In force: {seen.preset} (version {chosen.version})"
+        yield f"{says}: {seen.preset} (version {chosen.version})"
         yield f"  selected by {still(chosen.by)} at {clock(chosen.at)}: {still(chosen.reason)}"
     if chosen.expires_at and seen.is_pinned:
         yield f"  until {clock(chosen.expires_at)}: {left(seen)} more; then normal by itself"
@@ -129,9 +133,25 @@ def _processes(seen: Board) -> str:
         return "Web processes: none is running."
     if not seen.behind:
         return f"Web processes: {len(seen.serving)}, and every one serves version {seen.in_force.version}."
-    told = ", ".join(f"{one.process[:8]} serves version {one.version}" for one in seen.behind)
+    told = ", ".join(served(one) for one in seen.behind)
+    follow = "" if seen.unrecorded else " They follow within ten seconds, or their log says why."
+    return f"Web processes: {len(seen.serving)}; {told}.{follow}"
+
+
+def served(one: Serving) -> str:
+    """What one web process serves, in words."""
+    preset = f" ({still(one.preset)})" if one.preset else ""
+    return f"{one.process[:8]} serves version {one.version}{preset}"
+
+
+def unrecorded(seen: Board) -> str:
+    """What is served although no row says so; empty if there is nothing of the kind."""
+    if not seen.unrecorded:
+        return ""
+    told = ", ".join(served(one) for one in seen.unrecorded)
     return (
-        f"Web processes: {len(seen.serving)}; {told}. They follow within ten seconds, or their log says why."
+        f"of {len(seen.serving)} web processes, {told}, from the copy on disk. "
+        f"The last row in the table is version {seen.newest.version} ({still(seen.newest.preset)})."
     )
 
 

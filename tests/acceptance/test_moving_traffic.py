@@ -5,13 +5,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
+from ops.lanes.board import board
+from ops.last_known_good import LastKnownGood
 from ops.models import Alert
 from routing.lanes import NORMAL
 from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
@@ -19,7 +23,16 @@ from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
-from tests.selections import all_serve, back_to_normal, everybody_follows, insert, newest, select
+from tests.selections import (
+    ROUTING,
+    all_serve,
+    back_to_normal,
+    everybody_follows,
+    insert,
+    newest,
+    route,
+    select,
+)
 
 POLLED_WITHIN_S = 10
 FOUND_WITHIN_S = 20
@@ -121,6 +134,36 @@ async def test_a_pin_that_ends_is_reverted_by_web_processes_alone(
 
     assert (newest().preset, newest().by) == (NORMAL, "the service")
     assert await head_asked(three[2], people, rehearsal) == "rehearsal-1"
+
+
+async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_takes_effect(
+    rehearsal: Rehearsal, people: People, tmp_path: Path
+) -> None:
+    """The table says normal, an older version; the process serves a pin that no row knows."""
+    back_to_normal()
+    forgotten = replace(
+        newest(),
+        version=newest().version + 50,
+        preset="pin_second",
+        at=timezone.now(),
+        expires_at=timezone.now() + timedelta(hours=1),
+    )
+    assert LastKnownGood(tmp_path, ROUTING).write(forgotten)
+    with start_web(rehearsal, COMPANION_STATE_DIR=str(tmp_path)) as web:
+        assert await head_asked(web, people, rehearsal) == "rehearsal-2"
+        served = f"serves version {forgotten.version} (pin_second)"
+        await until(lambda: served in route("show"), within_s=FOUND_WITHIN_S)
+        assert "NOT ON RECORD: of " in route("show")
+        assert "The table says: normal" in route("show")
+        assert in_database(lambda: board(ROUTING)).may_revert
+
+        said = route("revert", "--by", "Ines")
+
+        assert "Nothing was changed" not in said and newest().version == forgotten.version + 1
+        await until(lambda: all_serve(newest().version), within_s=FOUND_WITHIN_S)
+        assert await head_asked(web, people, rehearsal) == "rehearsal-1"
+        assert "NOT ON RECORD" not in route("show")
+        assert "Nothing was changed." in route("revert", "--by", "Ines")
 
 
 async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(

@@ -1,8 +1,10 @@
 """`manage.py route show|select|revert|history|measure`: which chain is in force, and moving traffic to another."""
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,7 +20,7 @@ from ops.people import names
 from ops.people.command import read
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
 from routing.errors import RoutingFileInvalid
-from routing.lanes import Routing
+from routing.lanes import Routing, rehearsal_routing
 from routing.selection import Selection, to_document
 
 SAID_NO = 3
@@ -73,10 +75,13 @@ class Command(BaseCommand):
             if name in options:
                 options[name] = read(reader, options[name])
         try:
-            routing = wiring.build_routing()
+            routing = _routing(wiring.build_routing, do)
             getattr(self, f"_{do}")(routing, wiring.build_selector(routing), options)
         except RoutingFileInvalid as refusal:
-            raise CommandError(f"The service cannot run like this. {refusal}") from None
+            raise CommandError(
+                f"The service cannot start like this. {refusal}\nProcesses that run go on with the file as they "
+                "read it: the page /ops/routing/ still selects, and `manage.py route revert` still goes back."
+            ) from None
         except AsksTwice as refusal:
             raise CommandError(
                 f"Nothing was changed. {refusal} Say --yes if it is to be selected all the same.",
@@ -102,6 +107,7 @@ class Command(BaseCommand):
             seen=selecting.newest().version,
             said_yes_twice=options["yes"],
             is_typed=True,
+            account=os.getuid(),
         )
         try:
             chosen = selector.select(choice)
@@ -113,7 +119,9 @@ class Command(BaseCommand):
 
     def _revert(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         before = selecting.newest()
-        chosen = selector.revert(by=options["by"], reason=options["reason"], is_typed=True)
+        chosen = selector.revert(
+            by=options["by"], reason=options["reason"], is_typed=True, account=os.getuid()
+        )
         if chosen.version == before.version and not options["json"]:
             self._say("Normal is selected already. Nothing was changed.")
         else:
@@ -136,6 +144,7 @@ class Command(BaseCommand):
             lasts=measure.LASTS,
             said_yes_twice=options["yes"],
             is_typed=True,
+            account=os.getuid(),
         )
         try:
             measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
@@ -169,6 +178,16 @@ class Command(BaseCommand):
 
     def _say(self, what: str | dict[str, Any]) -> None:
         self.stdout.write(what if isinstance(what, str) else json.dumps(what))
+
+
+def _routing(build: Callable[[], Routing], do: str) -> Routing:
+    try:
+        return build()
+    except RoutingFileInvalid:
+        if do != "revert":
+            raise
+        # Going back needs no file: every file has a preset `normal`.
+        return rehearsal_routing(settings.REHEARSAL_URL)
 
 
 def _length(text: str) -> timedelta:

@@ -5,15 +5,18 @@ import os
 import pwd
 import re
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError
+from django.test import override_settings
 from django.utils import timezone
 
 from ops.lanes import told
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
 from ops.models import AuditEntry
+from ops.project import wiring
 from ops.selecting import Choice
 from routing.lanes import NORMAL
 from tests.people import in_database
@@ -94,6 +97,20 @@ def test_programs_read_all_of_it_as_json() -> None:
     back = json.loads(route("revert", "--by", "Ines", "--json"))
     assert back["preset"] == NORMAL
     assert json.loads(route("revert", "--by", "Ines", "--json")) == back
+
+
+def test_with_a_routing_file_that_is_wrong_one_can_still_go_back_and_is_told_so(
+    tmp_path: Path,
+) -> None:
+    select("pin_second")
+    (tmp_path / "routing.toml").write_text("[lane.x]")
+    wiring.build_routing.cache_clear()
+    with override_settings(COMPANION_ROUTING=str(tmp_path / "routing.toml")):
+        with pytest.raises(CommandError, match=r"`manage.py route revert` still goes back"):
+            route("show")
+        assert "normal, selected by Ines" in route("revert", "--by", "Ines")
+    wiring.build_routing.cache_clear()
+    assert newest().preset == NORMAL
 
 
 def test_history_reads_from_the_oldest_to_the_newest() -> None:

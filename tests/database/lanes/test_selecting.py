@@ -146,6 +146,38 @@ def test_a_database_that_was_restored_does_not_bring_an_old_version_again() -> N
         in_database(lambda: Process.objects.filter(id=serving).delete())
 
 
+def test_going_back_after_a_restore_is_above_every_version_that_a_process_or_the_disk_has_applied() -> None:
+    """The table says normal already, and that is not what is served."""
+    select(NORMAL)
+    before = newest().version
+    from_disk = selector(copy_version=before + 30)
+    assert in_database(lambda: from_disk.revert(by="Ines", reason="x")).version == before + 31
+
+    serving = "00000000-0000-0000-0000-00000000beef"
+    in_database(lambda: Process.objects.create(id=serving, host="here", pid=1, routing_version=before + 60))
+    try:
+        back = in_database(lambda: selector().revert(by="Ines", reason="x"))
+        assert (back.version, back.preset) == (before + 61, NORMAL)
+        assert in_database(lambda: selector().revert(by="Ines", reason="x")) == back
+    finally:
+        in_database(lambda: Process.objects.filter(id=serving).delete())
+
+
+def test_a_change_is_logged_with_its_presets_and_versions_and_without_what_was_typed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    select(NORMAL)
+    before = newest().version
+    choice = Choice(preset="local_only", by="Ines Ward", reason="Tomas is worried", account=7)
+    in_database(lambda: selector().select(choice))
+
+    *_, said = [one.getMessage() for one in caplog.records if "selecting.selected" in one.getMessage()]
+    assert said == (
+        f"selecting.selected version={before + 1} preset=local_only from=normal from_version={before} "
+        "by=page account=7 reason_length=16"
+    )
+
+
 def test_the_database_refuses_a_version_that_does_not_rise() -> None:
     chosen = select("local_only")
     for version in (chosen.version, chosen.version - 1):
