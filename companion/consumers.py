@@ -20,8 +20,8 @@ from companion.access import Doorkeeper, VisitFacts
 from companion.cookies import cookie_of
 from companion.history import History
 from companion.house import House
-from companion.opening import Asked, NotOpened
-from companion.outbox import Outbox
+from companion.opening import Asked, AskedAgain, NotOpened, Opened
+from companion.outbox import KeptQuestions, Outbox
 from companion.runner import Runner
 from companion.watchers import Watchers
 
@@ -151,14 +151,17 @@ class ChatConsumer(AsyncConsumer):
             service.sockets.add(self, visit.visit, address)
             # Subscribe first, then read: what happens in between waits in the outbox.
             service.watchers.watch(outbox)
-            views = await service.history.latest(visit.conversation)
+            views, kept = await asyncio.gather(
+                service.history.latest(visit.conversation), service.history.kept(visit.conversation)
+            )
         except psycopg.Error as failure:
             log.warning("socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
             return
         snapshots = [view.snapshot() for view in views]
-        await self._send_frame(frames.hello(service.house.character, visit.conversation, snapshots))
-        outbox.begin(views)
+        offers = [one.offer() for one in kept]
+        await self._send_frame(frames.hello(service.house.character, visit.conversation, snapshots, offers))
+        outbox.begin(views, kept)
         service.watchers.saw(views)
 
     async def _receive(self, text: str | None) -> None:
@@ -180,7 +183,7 @@ class ChatConsumer(AsyncConsumer):
 
     async def _act(
         self,
-        frame: frames.Say | frames.CatchUp | frames.Stop | frames.Ack | frames.Ping,
+        frame: frames.Frame,
         visit: VisitFacts,
         outbox: Outbox,
     ) -> None:
@@ -191,6 +194,11 @@ class ChatConsumer(AsyncConsumer):
                 await self._send_frame(frames.PONG)
             case frames.Say():
                 await self._say(frame, visit)
+            case frames.AskAgain():
+                await self._ask_again(frame, visit, outbox)
+            case frames.LetGo():
+                await self._service.runner.let_go(conversation=visit.conversation, turn=frame.turn)
+                await self._tell_kept(visit, outbox)
             case frames.Stop():
                 if await self._is_theirs(frame.turn, visit):
                     await self._service.runner.stop(frame.turn)
@@ -208,8 +216,27 @@ class ChatConsumer(AsyncConsumer):
             await self.close(SESSION_ENDED)
         elif opened is NotOpened.TOO_MANY:
             await self._send_frame(frames.problem("too_many", self._service.house.lines.one_at_a_time))
+        elif isinstance(opened, Opened) and not opened.is_new:
+            await self._send_frame(frames.accepted(frame.key, opened.turn))
+
+    async def _ask_again(self, frame: frames.AskAgain, visit: VisitFacts, outbox: Outbox) -> None:
+        if self._service.is_draining:
+            await self.close(COME_BACK)
+            return
+        again = AskedAgain(visit=visit.visit, key=frame.key, turn=frame.turn)
+        opened = await self._service.runner.ask_again(again)
+        if opened is NotOpened.SIGNED_OUT:
+            await self.close(SESSION_ENDED)
+        elif opened is NotOpened.TOO_MANY:
+            await self._send_frame(frames.problem("not_now", self._service.house.lines.ask_again_later))
+        elif opened is NotOpened.SETTLED:
+            await self._tell_kept(visit, outbox)
         elif not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
+
+    async def _tell_kept(self, visit: VisitFacts, outbox: Outbox) -> None:
+        questions = await self._service.history.kept(visit.conversation)
+        outbox.offer(KeptQuestions(questions=questions, asked=True))
 
     async def _catch_up(self, frame: frames.CatchUp, visit: VisitFacts, outbox: Outbox) -> None:
         views = [

@@ -60,6 +60,12 @@ async def ring_breakers(cursor: AsyncCursor[Row], *, by: UUID) -> None:
     await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps({"by": str(by), "breakers": True})))
 
 
+async def ring_kept(cursor: AsyncCursor[Row], *, by: UUID, conversation: int) -> None:
+    """Tell every process, with this transaction's commit, that a kept question of this conversation was settled."""
+    told = {"by": str(by), "kept": [conversation]}
+    await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(told)))
+
+
 class Doorbell:
     """Hears rings and passes each on. `returned` is awaited after every (re)connect, before the first ring."""
 

@@ -51,6 +51,21 @@ class Stop(_Frame):
     turn: int = Field(ge=1, lt=2**63)
 
 
+class AskAgain(_Frame):
+    """Ask a kept question again, as a new turn. `key` is that turn's, as with a message."""
+
+    type: Literal["ask_again"]
+    turn: int = Field(ge=1, lt=2**63)
+    key: UUID
+
+
+class LetGo(_Frame):
+    """Do not offer a kept question any more. Answered with `kept`."""
+
+    type: Literal["let_go"]
+    turn: int = Field(ge=1, lt=2**63)
+
+
 class Ack(_Frame):
     """Everything up to piece `seq` of a turn has been shown."""
 
@@ -65,11 +80,11 @@ class Ping(_Frame):
     type: Literal["ping"]
 
 
-Incoming = Annotated[Say | CatchUp | Stop | Ack | Ping, Field(discriminator="type")]
-_incoming: TypeAdapter[Say | CatchUp | Stop | Ack | Ping] = TypeAdapter(Incoming)
+Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Ping
+_incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="type")])
 
 
-def read(text: str | None) -> Say | CatchUp | Stop | Ack | Ping:
+def read(text: str | None) -> Frame:
     """The frame in `text`. Raises FrameRefused for anything else, and for a message that is empty or too long."""
     if text is None or len(text.encode("utf-8", "surrogatepass")) > LARGEST_FRAME:
         raise FrameRefused("bad_frame")
@@ -98,13 +113,15 @@ def write(frame: dict[str, Any]) -> str:
     return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
-def hello(persona: str, conversation: int, turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """The first frame: who speaks, and the last turns."""
+def hello(
+    persona: str, conversation: int, turns: list[dict[str, Any]], kept: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The first frame: who speaks, the last turns, and the kept questions as in a `kept` frame."""
     return {
         "type": "hello",
         "v": VERSION,
         "persona": {"name": persona},
-        "conversation": {"id": conversation, "turns": turns},
+        "conversation": {"id": conversation, "turns": turns, "kept": kept},
     }
 
 
@@ -116,6 +133,11 @@ def accepted(key: UUID, turn: int) -> dict[str, Any]:
 def waiting(turn: int, line: str) -> dict[str, Any]:
     """The turn waits for its place."""
     return {"type": "waiting", "turn": turn, "line": line}
+
+
+def kept(questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """The kept questions as they are now, oldest first: [{"turn", "question", "line"}]. Replaces what was told."""
+    return {"type": "kept", "questions": questions}
 
 
 def still_here(turn: int, line: str) -> dict[str, Any]:

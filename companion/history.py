@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.house import House
+from companion.kept import IS_KEPT, MOST_OFFERED, KeptQuestion
 
 Row = tuple[Any, ...]
 PAGE = 50
@@ -86,6 +87,15 @@ AFTER = (
     f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
 )
 NAMED = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
+
+# Of the conversations with kept questions: which, the oldest first. Most have none, so texts are read in a second step.
+KEPT_TURNS = f"""
+SELECT c.id, array_agg(kept.id ORDER BY kept.id)
+FROM unnest(%(conversations)s::bigint[]) AS c(id)
+CROSS JOIN LATERAL (
+    SELECT t.id FROM companion_turn t WHERE t.conversation_id = c.id AND {IS_KEPT} ORDER BY t.id LIMIT %(offered)s) kept
+GROUP BY c.id
+"""
 
 PIECES = """
 SELECT s.turn_id, s.seq, s.text FROM companion_spoken s
@@ -186,6 +196,7 @@ class History:
         self._house = house
         self._materials: Batch[int, Material] = Batch(self._material_of)
         # A page of fifty turns may be long, so not all at once.
+        self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._kept_of)
         self._latest: Batch[int, list[View]] = Batch(self._latest_of, at_most=32)
 
     async def latest(self, conversation: int) -> list[View]:
@@ -199,6 +210,28 @@ class History:
             view = _view(row)
             found[view.conversation].append(view)
         return [found[conversation] for conversation in conversations]
+
+    async def kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """The ids of the kept questions of these conversations, oldest first; none: not listed."""
+        rows = await self._rows(KEPT_TURNS, conversations=list(conversations), offered=MOST_OFFERED)
+        return {conversation: tuple(turns) for conversation, turns in rows}
+
+    async def kept(self, conversation: int) -> tuple[KeptQuestion, ...]:
+        """The kept questions of a conversation, oldest first."""
+        return await self._kept.submit(conversation)
+
+    async def _kept_of(self, conversations: Sequence[int]) -> list[tuple[KeptQuestion, ...]]:
+        kept = await self.kept_turns(list(set(conversations)))
+        ids = [turn for turns in kept.values() for turn in turns]
+        line = self._house.lines.kept
+        questions = {
+            view.turn: KeptQuestion(turn=view.turn, question=view.question, line=line)
+            for view in (await self.named(ids) if ids else ())
+        }
+        return [
+            tuple(questions[turn] for turn in kept.get(conversation, ()) if turn in questions)
+            for conversation in conversations
+        ]
 
     async def named(self, turns: Sequence[int]) -> list[View]:
         """The turns of these ids. The caller checks whose they are."""
@@ -249,6 +282,7 @@ def reading(house: House) -> dict[str, Any]:
         "queued": house.lines.queued,
         "still_here": house.lines.still_here,
         "still_here_s": house.still_here_s,
+        "keep_s": house.keep_s,
         "lease_s": house.lease_s,
     }
 

@@ -26,6 +26,12 @@ class Lines(Protocol):
     @property
     def declined(self) -> str: ...
     @property
+    def kept(self) -> str: ...
+    @property
+    def ask_again_later(self) -> str: ...
+    @property
+    def unanswerable(self) -> str: ...
+    @property
     def too_long(self) -> str: ...
     @property
     def not_understood(self) -> str: ...
@@ -51,6 +57,8 @@ class House:
     ceiling: int
     wait_ceiling_s: float
     hold_s: float
+    keep_s: float
+    """How long after its turn ended a question that was not answered is offered back, once its hold is over."""
     turn_budget_s: float
     attempts: int
     still_here_s: float = 6.0

@@ -15,13 +15,14 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.doorbell import ring
+from companion.doorbell import ring, ring_kept
 from companion.folding import EndedTurn, Row, end_turns
 from companion.heads import REROUTE, where
 from companion.house import House
-from companion.opening import Asked, NotOpened, Opened, Opening
+from companion.kept import let_go, lock_kept, settle
+from companion.opening import Asked, AskedAgain, NotOpened, Opened, Opening, find_opened
 from companion.record import Story, record
-from companion.states import State
+from companion.states import Settled, State
 from companion.sweep import pause_away, pause_orphans
 from companion.waiting_room import (
     ENTER_LANE,
@@ -72,6 +73,35 @@ class Ledger:
     async def open(self, asked: Asked) -> Opened | NotOpened:
         """Store the question, waiting or admitted."""
         return await self._openings.submit(asked)
+
+    async def ask_again(self, again: AskedAgain) -> Opened | NotOpened:
+        """Open a turn with a kept question and settle the old one, in one transaction."""
+        async with self._transaction() as cursor:
+            keep_s = self._house.keep_s
+            question = await lock_kept(cursor, visit=again.visit, turn=again.turn, keep_s=keep_s)
+            if question is None:
+                return await find_opened(cursor, again)
+            await lock_gate(cursor)
+            asked = Asked(visit=again.visit, key=again.key, question=question)
+            opening = Opening(cursor.connection, [asked])
+            await opening.ask(self._terms())
+            result = await run_gate(cursor, self._house)
+            opened = await opening.read(result.admitted)
+            for _, conversation in opened:
+                await settle(cursor, again.turn, Settled.ASKED_AGAIN)
+                await ring_kept(cursor, by=self._process, conversation=conversation)
+            await ring(cursor, by=self._process, result=result, opened=opened)
+        [answer] = await opening.answers()
+        self._told(result, [])
+        return answer
+
+    async def let_go(self, *, conversation: int, turn: int) -> bool:
+        """Settle a kept question: its participant does not want to ask it again. False: it is not kept any more."""
+        async with self._transaction() as cursor:
+            settled = await let_go(cursor, conversation=conversation, turn=turn, keep_s=self._house.keep_s)
+            if settled:
+                await ring_kept(cursor, by=self._process, conversation=conversation)
+        return settled
 
     async def close(self, story: Story) -> EndedTurn | None:
         """End a turn, free its slot and keep its story. None: it had ended already, and its story has been added."""
@@ -138,8 +168,9 @@ class Ledger:
             # By then the turns are somebody else's to end.
             raise psycopg.OperationalError("the database did not answer within the lease") from None
 
-    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
-        terms = {
+    def _terms(self) -> dict[str, Any]:
+        """What new turns are given, and the limits under which they are opened."""
+        return {
             **where(self._route()),
             "owner": self._process,
             "persona": self._house.persona_version,
@@ -148,10 +179,12 @@ class Ledger:
             "most_waiting": self._house.most_waiting,
             "most_a_minute": self._house.most_a_minute,
         }
+
+    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
             opening = Opening(cursor.connection, asked)
-            await opening.ask(terms)
+            await opening.ask(self._terms())
             # The gate is the first to wait for an answer: until then everything travels together.
             result = await run_gate(cursor, self._house)
             opened = await opening.read(result.admitted)

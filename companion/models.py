@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from companion.states import LIVE, State
+from companion.states import LIVE, Settled, State
 
 
 class Site(models.Model):
@@ -163,6 +163,14 @@ class Turn(models.Model):
 
     held_until = models.DateTimeField(null=True)
     answered_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="answered")
+    settled = models.CharField(
+        max_length=16, blank=True, db_default="", choices=[(one.value, one.value) for one in Settled]
+    )
+    settled_at = models.DateTimeField(null=True)
+    tried_along = models.SmallIntegerField(db_default=0)
+    """How many later turns asked this question along and failed before a word, for what was asked."""
+    tried_along_failure = models.CharField(max_length=32, blank=True, db_default="")
+    """The `FailureClass` of the last of them."""
 
     persona_version = models.CharField(max_length=16)
     preset = models.CharField(max_length=64, blank=True, db_default="")
@@ -208,6 +216,11 @@ class Turn(models.Model):
             models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
             models.Index(
                 fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"
+            ),
+            models.Index(
+                fields=["conversation", "held_until"],
+                condition=Q(held_until__isnull=False, answered_by__isnull=True, settled=""),
+                name="turn_unsettled",
             ),
             models.Index(fields=["closed_at"], name="turn_by_end"),
         ]

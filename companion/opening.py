@@ -72,10 +72,20 @@ class Asked:
     question: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedAgain:
+    """A kept question that its participant asks again. `turn` is the one that did not answer it."""
+
+    visit: UUID
+    key: UUID
+    turn: int
+
+
 class NotOpened(Enum):
     """Why a message was not stored: nothing of it is lost, the page still has it."""
 
     SIGNED_OUT = "the visit has ended"
+    SETTLED = "the question that was asked again is not kept any more"
     TOO_MANY = "this person has as many turns under way, or has sent as many messages, as one may"
 
 
@@ -88,6 +98,16 @@ class Opened:
     is_new: bool
     material: Material | None = None
     """What its prompt may be made of, where it was let in at once and not in a crowd."""
+
+
+async def find_opened(cursor: AsyncCursor[Row], asked: AskedAgain) -> Opened | NotOpened:
+    """The turn that this key has opened before, where nothing may be opened any more."""
+    await cursor.execute(FIND, {"visits": [asked.visit], "keys": [asked.key]})
+    row = await cursor.fetchone()
+    if row is None:
+        return NotOpened.SIGNED_OUT
+    _, turn, conversation = row
+    return NotOpened.SETTLED if turn is None else Opened(turn=turn, conversation=conversation, is_new=False)
 
 
 class Opening:

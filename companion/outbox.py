@@ -18,6 +18,7 @@ import psycopg
 from companion import frames
 from companion.history import History, View
 from companion.journal import Said
+from companion.kept import KeptQuestion
 from companion.states import ENDED
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,14 @@ class Accepted:
     turn: int
     conversation: int
     key: UUID
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptQuestions:
+    """The kept questions of this conversation as they are now, oldest first. `asked`: the page waits for them."""
+
+    questions: tuple[KeptQuestion, ...]
+    asked: bool = False
 
 
 @dataclass(slots=True)
@@ -60,8 +69,10 @@ class Outbox:
         self._history = history
         self.conversation = conversation
         self._cursors: dict[int, Cursor] = {}
-        self._events: deque[Accepted | Said | View] = deque()
+        self._events: deque[Accepted | Said | View | KeptQuestions] = deque()
         self._behind: set[int] = set()
+        self.kept: tuple[int, ...] = ()
+        """The turns of the kept questions that this page was told of."""
         self._unread: deque[tuple[int, int, int]] = deque()
         self._unread_bytes = 0
         self._rewound = 0
@@ -69,8 +80,9 @@ class Outbox:
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, turns: list[View]) -> None:
-        """The page has been given `turns` in its `hello`; from here on it is sent what changes."""
+    def begin(self, turns: list[View], kept: tuple[KeptQuestion, ...] = ()) -> None:
+        """The page has been given these in its `hello`; from here on it is sent what changes."""
+        self.kept = tuple(one.turn for one in kept)
         for view in turns:
             self._cursors[view.turn] = Cursor(
                 seq=view.seq,
@@ -82,7 +94,7 @@ class Outbox:
         self._ready = True
         self._run()
 
-    def offer(self, event: Accepted | Said | View) -> None:
+    def offer(self, event: Accepted | Said | View | KeptQuestions) -> None:
         """Something happened in this socket's conversation."""
         if isinstance(event, Said) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
@@ -165,6 +177,8 @@ class Outbox:
                         await self._say(event)
                     case View():
                         await self._change(event)
+                    case KeptQuestions():
+                        await self._keep(event)
             elif self._behind and not self._is_full():
                 if not await self._refill():
                     return
@@ -201,6 +215,12 @@ class Outbox:
                 await self._send(frames.still_here(view.turn, view.line))
         elif view.state in _ENDED:
             await self._end(view, cursor)
+
+    async def _keep(self, event: KeptQuestions) -> None:
+        turns = tuple(one.turn for one in event.questions)
+        if event.asked or turns != self.kept:
+            self.kept = turns
+            await self._send(frames.kept([one.offer() for one in event.questions]))
 
     async def _end(self, view: View, cursor: Cursor) -> None:
         # After a pause the closing frame stands alone: a half answer is not sent again.

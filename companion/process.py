@@ -31,6 +31,8 @@ from routing.chain import Route
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
+LOOK_FOR_KEPT_EVERY = 5
+"""Ticks between two looks for questions whose hold, or whose time of being offered, has run out."""
 RECHECK_EVERY = 30
 """Ticks between two checks that the visits of all open sockets are still live."""
 
@@ -229,6 +231,7 @@ class Process:
             ended = {UUID(visit) for visit in visits}
             self.sockets.close_visits(ended)
             self.runner.signed_out(ended)
+        self.watchers.kept_changed(ring.get("kept", ()))
         if "admitted" not in ring:
             if "breakers" in ring:
                 self._lanes.moved()
@@ -257,6 +260,8 @@ class Process:
                 if ticks % 3 == 0:
                     self.watchers.refresh()
                     await self.ledger.sweep(driven=self.runner.driven, watched=self.watchers.conversations)
+                if ticks % LOOK_FOR_KEPT_EVERY == 0:
+                    self.watchers.kept_changed(self.watchers.conversations)
                 if ticks % RECHECK_EVERY == 0:
                     await self._recheck_visits()
             except (psycopg.Error, TimeoutError) as failure:

@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from companion.history import History, Material
 from companion.house import House
 from companion.journal import Journal, Line
 from companion.ledger import Ledger
-from companion.opening import Asked, NotOpened, Opened
+from companion.opening import Asked, AskedAgain, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.outcome import Outcome, log_story, story_of
 from companion.prompt import Draft
@@ -118,7 +118,19 @@ class Runner:
 
     async def say(self, asked: Asked) -> Opened | NotOpened:
         """Store a message and drive its turn. The socket may go away meanwhile."""
-        task = self._spawn(self._open(asked))
+        return await self._opened(self._open(asked, self._ledger.open(asked)))
+
+    async def ask_again(self, again: AskedAgain) -> Opened | NotOpened:
+        """Store a kept question as a new turn and drive it. The socket may go away meanwhile."""
+        return await self._opened(self._open(again, self._ledger.ask_again(again)))
+
+    async def let_go(self, *, conversation: int, turn: int) -> None:
+        """Settle a kept question because its participant said so."""
+        if await self._ledger.let_go(conversation=conversation, turn=turn):
+            self._watchers.kept_changed([conversation])
+
+    async def _opened(self, opening: Coroutine[Any, Any, Opened | NotOpened]) -> Opened | NotOpened:
+        task = self._spawn(opening)
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
         return await asyncio.shield(task)
@@ -181,12 +193,16 @@ class Runner:
                 self._journal.drop(drive.line)
             drive.task.cancel()
 
-    async def _open(self, asked: Asked) -> Opened | NotOpened:
-        opened = await self._ledger.open(asked)
+    async def _open(
+        self, asked: Asked | AskedAgain, opening: Awaitable[Opened | NotOpened]
+    ) -> Opened | NotOpened:
+        opened = await opening
         if isinstance(opened, Opened) and opened.is_new:
             self._watchers.accepted(
                 Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
             )
+            if isinstance(asked, AskedAgain):
+                self._watchers.kept_changed([opened.conversation])
             self._start(opened, asked.visit)
         return opened
 

@@ -33,6 +33,18 @@ class Reason(StrEnum):
     """Something in this program that nobody foresaw."""
 
 
+class Settled(StrEnum):
+    """How a question that no reply answered was settled; while it is not, it is held, kept or expired."""
+
+    NOT = ""
+    ASKED_AGAIN = "asked_again"
+    """The participant asked it again: a turn of its own carries it now."""
+    LET_GO = "let_go"
+    """The participant let it go."""
+    UNANSWERABLE = "unanswerable"
+    """It cannot be answered: asked along again it failed again, or was refused."""
+
+
 STEPS = MappingProxyType(
     {
         State.WAITING: frozenset(

@@ -13,7 +13,7 @@ import psycopg
 
 from companion.history import History, View
 from companion.journal import Said
-from companion.outbox import Accepted, Outbox
+from companion.outbox import Accepted, KeptQuestions, Outbox
 from companion.states import LIVE
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,7 @@ class Watchers:
         self._outboxes: dict[int, set[Outbox]] = defaultdict(set)
         self._elsewhere: dict[int, int] = {}
         self._changed: set[int] = set()
+        self._kept: set[int] = set()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
@@ -62,7 +63,7 @@ class Watchers:
         """A message is stored as a turn of this process."""
         self._offer(accepted.conversation, accepted)
 
-    def _offer(self, conversation: int, event: Accepted | Said | View) -> None:
+    def _offer(self, conversation: int, event: Accepted | Said | View | KeptQuestions) -> None:
         for outbox in tuple(self._outboxes.get(conversation, ())):
             outbox.offer(event)
 
@@ -75,6 +76,12 @@ class Watchers:
             if outboxes := self._outboxes.get(conversation):
                 self._changed.update((turn,), *(outbox.unended() for outbox in outboxes))
                 self._wake.set()
+
+    def kept_changed(self, conversations: Iterable[int]) -> None:
+        """The kept questions of these conversations may have changed: those that are watched are read again."""
+        if mine := self._outboxes.keys() & set(conversations):
+            self._kept |= mine
+            self._wake.set()
 
     def saw(self, views: Iterable[View]) -> None:
         """A socket has just read these turns: follow the live ones that another process drives."""
@@ -112,11 +119,14 @@ class Watchers:
                     pass
             self._wake.clear()
             changed, self._changed = self._changed, set()
+            kept, self._kept = self._kept, set()
             try:
                 await self._read(changed)
+                await self._read_kept(kept)
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
                 self._changed |= changed
+                self._kept |= kept
                 await asyncio.sleep(POLL_S)
                 self._wake.set()
 
@@ -136,6 +146,22 @@ class Watchers:
                 self._elsewhere.pop(view.turn, None)
             self._offer(view.conversation, view)
         await self._follow([view for view in views if view.turn in self._elsewhere])
+
+    async def _read_kept(self, conversations: set[int]) -> None:
+        """Tell each socket of the kept questions it was not told of, and of those that are kept no more."""
+        if not conversations:
+            return
+        turns = await self._history.kept_turns(sorted(conversations))
+        stale = [
+            conversation
+            for conversation in conversations
+            if any(
+                outbox.kept != turns.get(conversation, ()) for outbox in self._outboxes.get(conversation, ())
+            )
+        ]
+        found = await asyncio.gather(*(self._history.kept(conversation) for conversation in stale))
+        for conversation, questions in zip(stale, found, strict=True):
+            self._offer(conversation, KeptQuestions(questions=questions))
 
     async def _follow(self, views: list[View]) -> None:
         """Pass on the new words of turns that another process drives."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 MEANINGS: Mapping[str, str] = {
     "COMPANION_CEILING": "replies that may be said at once, over all processes; operators change it while all runs",
     "COMPANION_WAIT_CEILING_S": "seconds in the waiting room, then a person is asked to try again",
-    "COMPANION_HOLD_S": "seconds that an unanswered question is held, to be answered first",
+    "COMPANION_HOLD_S": "seconds that an unanswered question is held, to be answered first with the next message",
+    "COMPANION_KEEP_S": "seconds until which a question whose hold is over is offered back to the person",
     "COMPANION_STILL_HERE_S": "seconds without a word after which a line says that he is still there",
     "COMPANION_TURN_BUDGET_S": "seconds for one turn with all its attempts",
     "COMPANION_ATTEMPTS": "calls to a provider for one turn, at most",

@@ -32,6 +32,11 @@ class Lines(_Part):
     one_at_a_time: Text
     shortened: Text
     declined: Text
+    unanswerable: Text
+    kept: Text
+    ask_again_later: Text
+    ask_again: Text
+    let_it_go: Text
 
     # In the voice of the service, which says it is a computer program where that matters.
     disclosure: Text

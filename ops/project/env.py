@@ -30,7 +30,8 @@ class Number:
 NUMBERS: Mapping[str, Number] = {
     "COMPANION_CEILING": Number(default=32, low=1, high=10_000),
     "COMPANION_WAIT_CEILING_S": Number(default=45, low=1, high=600),
-    "COMPANION_HOLD_S": Number(default=86_400, low=60, high=2_592_000),
+    "COMPANION_HOLD_S": Number(default=7_200, low=60, high=2_592_000),
+    "COMPANION_KEEP_S": Number(default=86_400, low=60, high=2_592_000),
     "COMPANION_STILL_HERE_S": Number(default=6, low=1, high=60),
     "COMPANION_TURN_BUDGET_S": Number(default=60, low=5, high=600),
     "COMPANION_ATTEMPTS": Number(default=4, low=1, high=10),

@@ -25,6 +25,7 @@ try:
     COMPANION_CEILING = _environment.number("COMPANION_CEILING")
     COMPANION_WAIT_CEILING_S = _environment.number("COMPANION_WAIT_CEILING_S")
     COMPANION_HOLD_S = _environment.number("COMPANION_HOLD_S")
+    COMPANION_KEEP_S = _environment.number("COMPANION_KEEP_S")
     COMPANION_STILL_HERE_S = _environment.number("COMPANION_STILL_HERE_S")
     COMPANION_TURN_BUDGET_S = _environment.number("COMPANION_TURN_BUDGET_S")
     COMPANION_ATTEMPTS = _environment.number("COMPANION_ATTEMPTS")

@@ -71,6 +71,7 @@ def build_house() -> House:
         ceiling=settings.COMPANION_CEILING,
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
         hold_s=settings.COMPANION_HOLD_S,
+        keep_s=settings.COMPANION_KEEP_S,
         turn_budget_s=settings.COMPANION_TURN_BUDGET_S,
         still_here_s=settings.COMPANION_STILL_HERE_S,
         attempts=settings.COMPANION_ATTEMPTS,

@@ -34,6 +34,7 @@ class Script:
         self.conversation = conversation
         self.turns = turns
         self.accepts = True
+        self.kept: list[Frame] = []
         self.sent: list[Frame] = []
         self._sockets: list[WebSocketRoute] = []
         self._changed = asyncio.Event()
@@ -82,7 +83,7 @@ class Script:
     def _connected(self, socket: WebSocketRoute) -> None:
         self._sockets.append(socket)
         socket.on_message(lambda text: self._heard(json.loads(text)))
-        conversation = {"id": self.conversation, "turns": self.turns}
+        conversation = {"id": self.conversation, "turns": self.turns, "kept": self.kept}
         self.tell({"type": "hello", "v": 1, "persona": {"name": "Robin"}, "conversation": conversation})
         self._changed.set()
 

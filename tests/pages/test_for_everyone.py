@@ -54,6 +54,15 @@ async def full(room: Room, rosa: Person) -> Script:
     return await Script.behind(room, rosa, turns)
 
 
+async def kept(room: Room, rosa: Person) -> None:
+    """A question is offered back, and cannot be asked now."""
+    script = await full(room, rosa)
+    line = "I did not come back to this in time. You can ask it again, or let it go."
+    script.tell({"type": "kept", "questions": [{"turn": 3, "question": LONG_WORD, "line": line}]})
+    script.tell({"type": "problem", "code": "not_now", "line": "Let me come to your other words first."})
+    await expect(room.page.get_by_text("Let me come to your other words first.").first).to_be_visible()
+
+
 async def away(room: Room, rosa: Person) -> None:
     script = await full(room, rosa)
     script.tell({"type": "problem", "code": "too_long", "line": "That is too much."})
@@ -87,6 +96,7 @@ async def goodbye(room: Room, rosa: Person) -> None:
 STATES: list[Callable[[Room, Person], Awaitable[object]]] = [
     empty,
     full,
+    kept,
     away,
     signed_out,
     code_refused,

@@ -3,6 +3,7 @@
 import { Announcer } from "./announce.js";
 import { Away } from "./away.js";
 import { Composer } from "./composer.js";
+import { Kept } from "./kept.js";
 import { showEnding, watchForTheEnd } from "./leaving.js";
 import { Painter } from "./painter.js";
 import { Past } from "./past.js";
@@ -39,25 +40,22 @@ const composer = new Composer({
   stop: () => turns.firstLive() && line.send({ type: "stop", turn: turns.firstLive().id }),
   announce,
 });
+const kept = new Kept({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
 
 function heard(frame) {
   if (over) return;
   if (frame.type === "accepted") return accepted(frame);
   // Comes before any hello, and then the door is shut: it stands where the line's own words do.
   if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
+  if (frame.type === "hello" && (conversation ??= frame.conversation.id) !== frame.conversation.id) return somebodyElse();
+  if (kept.take(frame)) return;
   if (frame.type === "problem") return composer.problem(frame.line, frame.code);
-  if (frame.type === "hello" && !mine(frame.conversation.id)) return somebodyElse();
   note(turns.take(frame));
   if (frame.type === "refused") giveBack(turns.get(frame.turn));
 }
 
-function mine(id) {
-  conversation ??= id;
-  return conversation === id;
-}
-
 function accepted(frame) {
-  const question = composer.accepted(frame.key);
+  const question = composer.accepted(frame.key) ?? kept.accepted(frame.key);
   if (question === null) return note(turns.take(frame));
   painter.add(turns.begin(frame.turn, frame.key, question).id);
   painter.now();
@@ -161,7 +159,7 @@ function empty() {
   away.end();
   composer.forget();
   announcer.silence();
-  view.clear();
+  [view, kept].forEach((one) => one.clear());
   turns = new Turns({ stopped: "" });
 }
 
@@ -171,7 +169,7 @@ function putAway() {
   line.close();
   composer.stash();
   announcer.silence();
-  view.clear();
+  [view, kept].forEach((one) => one.clear());
   greeting.hidden = true;
 }
 

@@ -1,0 +1,75 @@
+"""Kept questions: their hold is over and nothing has answered them, so the page offers them back.
+
+The participant asks one again, or lets it go. After `House.keep_s` it is offered no more, and staff see it as expired.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from companion.folding import Row
+from companion.states import Settled
+
+MOST_OFFERED = 5
+"""Kept questions of one conversation that a page is told of at once, the oldest."""
+
+# Stable times, so that the index over unsettled questions bounds the scan.
+IS_KEPT = f"""t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
+    AND t.held_until <= statement_timestamp()
+    AND t.held_until > statement_timestamp() - make_interval(secs => %(keep_s)s)
+    AND t.closed_at > statement_timestamp() - make_interval(secs => %(keep_s)s)"""
+
+# Locks the row before the gate, so that of two tabs one finds it kept and the other finds it settled.
+LOCK_KEPT = f"""
+SELECT t.question FROM companion_turn t
+JOIN companion_conversation c ON c.id = t.conversation_id
+JOIN companion_visit v ON v.participant_id = c.participant_id
+WHERE v.id = %(visit)s AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+  AND t.id = %(turn)s AND {IS_KEPT}
+FOR NO KEY UPDATE OF t
+"""
+
+SETTLE = """
+UPDATE companion_turn SET settled = %(settled)s, settled_at = clock_timestamp()
+WHERE id = %(turn)s AND settled = ''
+"""
+
+LET_GO = f"""
+UPDATE companion_turn t SET settled = '{Settled.LET_GO}', settled_at = clock_timestamp()
+WHERE t.id = %(turn)s AND t.conversation_id = %(conversation)s AND {IS_KEPT}
+RETURNING t.id
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptQuestion:
+    """One kept question as its participant is offered it. `turn` is the one that did not answer it."""
+
+    turn: int
+    question: str
+    line: str
+
+    def offer(self) -> dict[str, Any]:
+        """The shape in `hello` and `kept` frames: turn, question, line."""
+        return {"turn": self.turn, "question": self.question, "line": self.line}
+
+
+async def lock_kept(cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s: float) -> str | None:
+    """Lock a kept question of this visit's participant until the transaction ends. None: it is not kept any more."""
+    facts: dict[str, Any] = {"visit": visit, "turn": turn, "keep_s": keep_s}
+    await cursor.execute(LOCK_KEPT, facts)
+    row = await cursor.fetchone()
+    return None if row is None else row[0]
+
+
+async def settle(cursor: AsyncCursor[Row], turn: int, settled: Settled) -> None:
+    """Settle a question whose row this transaction has locked."""
+    await cursor.execute(SETTLE, {"turn": turn, "settled": settled.value})
+
+
+async def let_go(cursor: AsyncCursor[Row], *, conversation: int, turn: int, keep_s: float) -> bool:
+    """Settle a kept question as let go. False: it is not kept any more."""
+    await cursor.execute(LET_GO, {"conversation": conversation, "turn": turn, "keep_s": keep_s})
+    return await cursor.fetchone() is not None

@@ -1,0 +1,116 @@
+/** Offers questions back that were kept and never answered, one at a time: to ask again or to let go. */
+
+import { newKey } from "./composer.js";
+
+/** `send(frame)` says whether it was sent. */
+export class Kept {
+  #box;
+  #send;
+  #announce;
+  #place;
+  #view;
+  #offers = [];
+  #pending = null;
+  #announced = new Set();
+
+  constructor({ box, send, announce, place, view }) {
+    this.#box = box;
+    this.#send = send;
+    this.#announce = announce;
+    this.#place = place;
+    this.#view = view;
+    this.#part("ask-again").addEventListener("click", () => this.#askAgain());
+    this.#part("let-go").addEventListener("click", () => this.#letGo());
+  }
+
+  /** One frame. Whether it was about kept questions alone. */
+  take(frame) {
+    if (frame.type === "hello") this.#greeted(frame.conversation.kept ?? []);
+    else if (frame.type === "kept") this.#show(frame.questions);
+    else if (frame.code === "not_now") this.#problem(frame.line);
+    else return false;
+    return frame.type !== "hello";
+  }
+
+  /** The question of the turn that this key has opened; null if it was not asked from here. */
+  accepted(key) {
+    if (this.#pending?.frame.key !== key) return null;
+    const { question, frame } = this.#pending;
+    this.#show(this.#offers.filter((offer) => offer.turn !== frame.turn));
+    return question;
+  }
+
+  clear() {
+    this.#pending = null;
+    this.#announced.clear();
+    this.#offers = [];
+    this.#draw();
+  }
+
+  /** What was pressed when the line broke is sent once more, under the same key. */
+  #greeted(offers) {
+    const { frame } = this.#pending ?? {};
+    this.#show(offers);
+    if (this.#pending) this.#send(frame);
+  }
+
+  #show(offers) {
+    this.#offers = offers;
+    if (!offers.some((offer) => offer.turn === this.#pending?.frame.turn)) this.#pending = null;
+    this.#place.during(
+      () => this.#draw(),
+      () => this.#view.newest(),
+    );
+  }
+
+  /** It cannot be asked now: the line says so, and the question stays. */
+  #problem(line) {
+    this.#pending = null;
+    this.#draw();
+    this.#say("problem", line);
+    this.#announce(line);
+  }
+
+  #askAgain() {
+    this.#press((turn) => ({ type: "ask_again", turn, key: newKey() }));
+  }
+
+  #letGo() {
+    this.#press((turn) => ({ type: "let_go", turn }));
+  }
+
+  #press(frameFor) {
+    const [offer] = this.#offers;
+    if (!offer || this.#pending) return;
+    const frame = frameFor(offer.turn);
+    if (!this.#send(frame)) return;
+    this.#pending = { frame, question: offer.question };
+    this.#draw();
+  }
+
+  #draw() {
+    const [offer] = this.#offers;
+    const wasFocused = this.#box.contains(document.activeElement);
+    this.#say("problem", "");
+    this.#say("line", offer?.line ?? "");
+    this.#say("question", offer?.question ?? "");
+    for (const name of ["ask-again", "let-go"]) this.#part(name).ariaDisabled = this.#pending ? "true" : null;
+    this.#box.hidden = !offer;
+    // The button under the focus is gone: whoever pressed it goes on writing.
+    if (!offer && wasFocused) document.querySelector("[data-composer] textarea").focus({ preventScroll: true });
+    if (offer && !this.#announced.has(offer.turn)) {
+      this.#announced.add(offer.turn);
+      this.#announce(offer.line);
+    }
+  }
+
+  #say(name, text) {
+    const node = this.#part(name);
+    if (node.textContent !== text) node.textContent = text;
+    node.hidden = !text;
+  }
+
+  #part(name) {
+    return this.#box.querySelector(`[data-kept-${name}]`);
+  }
+}

@@ -1,0 +1,124 @@
+"""A question that was kept past its hold is offered back: *Ask it again*, *Let it go* (T8)."""
+
+from playwright.async_api import Locator, expect
+
+from tests.pages.conftest import OpenRoom
+from tests.pages.room import Room
+from tests.pages.script import Script
+from tests.people import People
+from tests.processes import Rehearsal, Web
+from tests.staff import broken_turn, run_out
+
+QUESTION = "What helps against fear?"
+KEPT = "I did not come back to this in time. You can ask it again, or let it go."
+
+
+def offer(room: Room) -> Locator:
+    return room.page.get_by_role("group", name=KEPT)
+
+
+async def test_it_is_asked_again_with_one_press_and_goes_from_every_tab(
+    open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    run_out(await broken_turn(service, rosa, rehearsal, question=QUESTION))
+    room = await (await open_room()).enter(rosa)
+    other = await room.another_tab()
+    await expect(offer(room)).to_contain_text(QUESTION)
+    await expect(offer(other)).to_contain_text(QUESTION)
+
+    await offer(room).get_by_role("button", name="Ask it again").dblclick()
+    turn = await room.becomes(room.turns.nth(1), "complete")
+
+    await expect(room.question(turn)).to_have_text(QUESTION)
+    await expect(room.turns).to_have_count(2)
+    await expect(offer(room)).to_be_hidden()
+    await expect(offer(other)).to_be_hidden()
+    await expect(other.turns).to_have_count(2)
+    await expect(room.box).to_be_focused()
+    await room.page.reload()
+    await room.ready()
+    await expect(offer(room)).to_be_hidden()
+
+
+async def test_it_is_let_go_by_keyboard_and_the_next_one_is_offered(
+    open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    for question in ("First question?", "Second question?"):
+        run_out(await broken_turn(service, rosa, rehearsal, question=question))
+    room = await (await open_room()).enter(rosa)
+    await expect(offer(room)).to_contain_text("First question?")
+
+    let_go = offer(room).get_by_role("button", name="Let it go")
+    await let_go.press("Enter")
+    await expect(offer(room)).to_contain_text("Second question?")
+    await expect(let_go).to_be_focused()
+    await let_go.press("Enter")
+    await expect(offer(room)).to_be_hidden()
+
+    await expect(room.box).to_be_focused()
+    assert [turn.settled for turn in rosa.turns()] == ["let_go", "let_go"]
+
+
+async def test_an_offer_that_comes_to_an_open_page_is_heard_once_and_moves_no_focus(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    await room.box.focus()
+    kept = {"turn": 1, "question": QUESTION, "line": KEPT}
+
+    script.tell(*[{"type": "kept", "questions": [kept]}] * 2)
+    await expect(offer(room)).to_be_visible()
+
+    assert await room.heard() == [KEPT]
+    await expect(room.box).to_be_focused()
+
+
+async def test_what_cannot_be_asked_now_says_so_and_can_be_pressed_again(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    script.tell({"type": "kept", "questions": [{"turn": 1, "question": QUESTION, "line": KEPT}]})
+    ask = offer(room).get_by_role("button", name="Ask it again")
+
+    await ask.click()
+    first = await script.until_sent("ask_again")
+    await expect(ask).to_be_disabled()
+    script.tell({"type": "problem", "code": "not_now", "line": "A bit later."})
+    await expect(offer(room)).to_contain_text("A bit later.")
+    assert (await room.heard())[-1] == "A bit later."
+    await ask.click()
+
+    assert (await script.until_sent("ask_again", times=2))["key"] != first["key"]
+
+
+async def test_what_was_pressed_when_the_line_broke_is_sent_once_more_under_the_same_key(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    script.kept = [{"turn": 1, "question": QUESTION, "line": KEPT}]
+    script.tell({"type": "kept", "questions": script.kept})
+    await offer(room).get_by_role("button", name="Ask it again").click()
+    first = await script.until_sent("ask_again")
+
+    await script.close(4503)
+
+    assert await script.until_sent("ask_again", times=2) == first
+
+
+async def test_nothing_of_it_stays_once_the_person_has_finished(
+    open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    run_out(await broken_turn(service, rosa, rehearsal, question=QUESTION))
+    room = await (await open_room()).enter(rosa)
+    await expect(offer(room)).to_contain_text(QUESTION)
+
+    await room.finished.click()
+    await expect(room.page.get_by_text("Goodbye.", exact=False).last).to_be_visible()
+
+    assert QUESTION not in await room.whole_text()
