@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Set
 
 from ops.drill import sequences
+from ops.drill.differing import wording
 from ops.drill.facts import Catalogue, Difference, Entry, Picture, TableSum
 
 Settle = Callable[[str, str, str, Entry, Entry], bool]
@@ -94,7 +95,8 @@ def _parts(
 ) -> Iterator[Difference]:
     for part in sorted((source.keys() | copy.keys()) - leave):
         if source.get(part) != copy.get(part) and not settle(kind, name, part, source, copy):
-            yield Difference(kind=kind, name=name, what=f"another {part}")
+            what = wording(kind, part, source.get(part), copy.get(part))
+            yield Difference(kind=kind, name=name, what=what)
 
 
 def _short_sequences(source: Picture, copy: Picture) -> Iterator[Difference]:

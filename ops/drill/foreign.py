@@ -40,10 +40,15 @@ def told(error: psycopg.Error) -> DrillStopped:
             )
         case psycopg.errors.DiskFull():
             return CouldNotRun("A server's disk is full.", mend="Make room.")
+        case psycopg.errors.InsufficientPrivilege() if "row-level security" in str(error):
+            return CouldNotRun(
+                "Row security hides rows from the role that drills.", mend="Give that role BYPASSRLS."
+            )
         case psycopg.errors.InsufficientPrivilege():
             return CouldNotRun(
                 "The role lacks a right that is needed.",
-                mend="GRANT pg_read_all_data TO the role that drills.",
+                mend="It must be able to read every table (pg_read_all_data), and on the server that takes the copy to "
+                "create databases (CREATEDB).",
             )
         case psycopg.errors.QueryCanceled():
             return CouldNotRun("Somebody ended a statement of the drill.", mend="Run it again.")

@@ -29,6 +29,10 @@ OWNED = """
 SELECT DISTINCT r FROM unnest(%s::text[]) r
 WHERE EXISTS (SELECT FROM pg_roles o WHERE o.rolname = r) AND NOT pg_has_role(r, 'MEMBER')
 """
+ROW_SECURITY = """
+SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relrowsecurity AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1
+"""
 
 
 def check_source(session: Session) -> None:
@@ -44,11 +48,18 @@ def check_source(session: Session) -> None:
             mend="Correct the database's name in DIRECT_DATABASE_URL.",
         )
     unreadable = [table.name for table in tables(session) if not table.readable]
+    hidden = [row[0] for row in session.execute(ROW_SECURITY)]
+    role = session.info.user
+    lacking = [
+        *([f"GRANT pg_read_all_data TO {role};"] if unreadable else []),
+        *([f"ALTER ROLE {role} BYPASSRLS;"] if hidden else []),
+    ]
     if unreadable:
-        raise CouldNotRun(
-            f"The role may not read {len(unreadable)} tables, {unreadable[0]} among them.",
-            mend=f"GRANT pg_read_all_data TO {session.info.user};",
-        )
+        what = f"The role may not read {len(unreadable)} tables, {unreadable[0]} among them."
+    else:
+        what = f"Row security hides rows of {len(hidden)} tables from the role, {', '.join(hidden[:1])} among them."
+    if lacking:
+        raise CouldNotRun(what, mend=" ".join(lacking))
 
 
 def check_in_use(direct: Session, in_use: Address) -> None:

@@ -16,6 +16,11 @@ from ops.stack.state import write_private
 VERSION = 1
 SHOWN = 40
 TEMPLATE = "ops/drill_report.html"
+EVIDENCE: Mapping[Level, str] = {
+    "A": "a fresh dump and the source, at one snapshot",
+    "B": "a backup and the manifest made with it",
+    "C": "a file alone, which nothing was there to compare with",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,9 +62,19 @@ class Report:
     report: int = VERSION
 
     @property
+    def means(self) -> str:
+        """What the verdict says on this evidence."""
+        return self.verdict.means(self.level)
+
+    @property
     def was_restored(self) -> bool:
         """Whether a restore went through; only then is there evidence of anything."""
         return self.restore_s > 0
+
+    @property
+    def evidence(self) -> str:
+        """What the copy was held against, in words."""
+        return EVIDENCE[self.level]
 
     @property
     def expected(self) -> list[tuple[str, float]]:
@@ -76,7 +91,7 @@ class Report:
     def as_json(self) -> str:
         """The machine's form."""
         return json.dumps(
-            {**asdict(self), "means": self.verdict.means, "expected_restore_s": dict(self.expected)}, indent=1
+            {**asdict(self), "means": self.means, "expected_restore_s": dict(self.expected)}, indent=1
         )
 
     def as_text(self) -> str:
@@ -98,14 +113,14 @@ class Report:
                 *([f"Stopped  {self.stopped}"] if self.stopped else []),
                 *([f"Dump     kept in {self.kept_dump}"] if self.kept_dump else []),
                 f"Verdict  {self.verdict}",
-                f"         {self.verdict.means}",
+                f"         {self.means}",
             ]
         )
 
     def _where(self) -> str:
         if not self.was_restored:
             return f"Where    {self.restored_on}; nothing was restored"
-        return f"Where    {self.restored_on}, tools {self.tools}; evidence level {self.level}"
+        return f"Where    {self.restored_on}, tools {self.tools}; evidence level {self.level}: {EVIDENCE[self.level]}"
 
     def _expected(self) -> list[str]:
         said = [f"{time} at {size}" for size, time in self.expectations]
@@ -115,8 +130,8 @@ class Report:
         if not self.tables:
             return []
         return [
-            f"Content  {self.rows:,} rows in {len(self.tables)} tables, {sum(self.objects.values()):,} objects; "
-            f"archive {_mb(self.archive_bytes)}"
+            f"Content  {self.rows:,} rows in {len(self.tables)} tables, {sum(self.objects.values()):,} objects"
+            f"{', compared with nothing' if self.level == 'C' else ''}; archive {_mb(self.archive_bytes)}"
         ]
 
     def as_page(self) -> str:

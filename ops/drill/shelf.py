@@ -14,7 +14,10 @@ def refuse_anything_else(path: Path, *, with_manifest: bool = False) -> None:
     if not path.exists():
         raise CouldNotRun(f"There is nothing at {path}.", mend=_instead(path.parent))
     if (whole := _of_which_it_is_a_part(path)) is not None:
-        raise CouldNotRun(f"{path} is one file of a backup.", mend=f"Name the whole: {whole}")
+        part = (
+            "the dump of a backup without the manifest beside it" if path.is_dir() else "one file of a backup"
+        )
+        raise CouldNotRun(f"{path} is {part}.", mend=f"Name the whole: {whole}")
     if (path / manifest.FILE).is_file():
         return
     if path.is_dir() and (with_manifest or not (path / CONTENTS).is_file()):
@@ -90,8 +93,11 @@ def _instead(folder: Path) -> str:
 
 
 def _of_which_it_is_a_part(path: Path) -> Path | None:
+    # Through links too: a manifest that lies beside what was named must not be passed over in silence.
+    path = path.resolve()
     if not path.is_file():
-        return None
+        is_dump = path.name == manifest.DUMP and (path.parent / manifest.FILE).is_file()
+        return path.parent if is_dump else None
     if (path.parent.parent / manifest.FILE).is_file() and path.parent.name == manifest.DUMP:
         return path.parent.parent
     beside = (path.parent / CONTENTS).is_file() or path.name == manifest.FILE

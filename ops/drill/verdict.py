@@ -27,9 +27,10 @@ class Verdict(StrEnum):
         """0 to 4."""
         return EXIT_CODES[self]
 
-    @property
-    def means(self) -> str:
-        """What that says, what is safe, and what to do next: for whoever reads it at night."""
+    def means(self, level: Level) -> str:
+        """What that says on this evidence, what is safe, and what to do next."""
+        if self is Verdict.PROCEDURE_ONLY and level == "C":
+            return FILE_ALONE
         return MEANINGS[self]
 
 
@@ -43,7 +44,8 @@ EXIT_CODES = {
 }
 MEANINGS = {
     Verdict.PROVED: "Every row and every object of the copy is as it was. Read what was not proved.",
-    Verdict.PROCEDURE_ONLY: "It restores, and that is all: nothing that people made was there to compare.",
+    Verdict.PROCEDURE_ONLY: "It restores and compares equal, and that is all: this database holds no conversation "
+    "yet, so there was next to nothing to compare.",
     Verdict.DIFFERENT: "What was backed up is not what comes back. The database in use was only read and goes on. "
     "Remove no backup, and go on with “DIFFERENT” in ops/runbooks/restore-drill.md.",
     Verdict.COULD_NOT_RUN: "Nothing was proved, and nothing is known to be wrong. The database in use was not "
@@ -52,6 +54,10 @@ MEANINGS = {
     Verdict.LEFT_SOMETHING_BEHIND: "What is named may hold a copy of what people wrote. End what holds it, and run "
     "the drill again: it clears its own leftovers.",
 }
+FILE_ALONE = (
+    "It restores, and that is all: the file came without a manifest, so nothing says what ought to be in it. "
+    "Drill the whole folder that manage.py backup made."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -213,3 +213,30 @@ def test_a_definition_is_taken_apart_into_what_can_be_settled_alone(
     kind: str, entry: dict[str, str], parts: dict[str, str]
 ) -> None:
     assert take_apart(kind, entry) == parts
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "source", "copy", "said"),
+    [
+        ("index", "valid", "true", "false", "valid: yes in the source, no in the copy"),
+        ("index", "valid", "false", "true", "valid: no in the source, yes in the copy"),
+        ("constraint", "validated", "true", "false", "validated: yes in the source, no in the copy"),
+        ("column", "NOT NULL", "true", "false", "NOT NULL: yes in the source, no in the copy"),
+        ("trigger", "enabled", "O", "D", "enabled in the source, disabled in the copy"),
+        ("trigger", "enabled", "O", "?", "another enabled"),
+        ("column", "default", "'rosa'", None, "its default is missing in the copy"),
+        ("column", "default", None, "'rosa'", "its default is only in the copy"),
+        ("column", "default", "'rosa'", "'ada'", "another default"),
+        ("trigger", "on", "public.a", "public.b", "another table"),
+        ("type", "labels in order", "'a','b'", "'b','a'", "another list or order of labels"),
+        ("grant", "sam", "SELECT", "INSERT", "another grant to sam"),
+        ("grant", "sam", "SELECT", None, "its grant to sam is missing in the copy"),
+    ],
+)
+def test_a_part_that_differs_is_said_in_words_and_without_a_value(
+    kind: str, part: str, source: str | None, copy: str | None, said: str
+) -> None:
+    there = [{kind: {"public.it": {} if text is None else {part: text}}} for text in (source, copy)]
+    ours, theirs = (picture(catalogue=catalogue) for catalogue in there)
+
+    assert found(ours, theirs) == [f"{kind} public.it: {said}"]

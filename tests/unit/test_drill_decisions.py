@@ -12,7 +12,7 @@ from ops.drill.folder import Marker
 from ops.drill.leftovers import Found, reason_to_leave
 from ops.drill.notproved import ASIDES, Run, not_proved
 from ops.drill.rotation import Kept, surplus
-from ops.drill.verdict import Facts, Verdict, decide
+from ops.drill.verdict import Facts, Level, Verdict, decide
 
 DIRECT = Evidence(
     shaken_hands_with=41, served_by=41, asked_for="live", got="live", token_sent="a", token_back="a", oid=7
@@ -108,14 +108,23 @@ def test_a_verdict_and_its_exit_code(facts: Facts, verdict: Verdict, code: int) 
     assert decide(facts).exit_code == code
 
 
+@pytest.mark.parametrize("level", ["A", "B", "C"])
 @pytest.mark.parametrize("verdict", Verdict)
-def test_a_verdict_says_what_it_means_and_a_bad_one_what_is_safe_and_what_to_do(verdict: Verdict) -> None:
-    assert verdict.means.endswith(".")
+def test_a_verdict_says_what_it_means_and_a_bad_one_what_is_safe_and_what_to_do(
+    verdict: Verdict, level: Level
+) -> None:
+    means = verdict.means(level)
+    assert means.endswith(".")
     if verdict.exit_code:
-        assert any(word in verdict.means for word in ("was only read", "was not changed", "may hold a copy"))
-        assert any(
-            word in verdict.means for word in ("un it again", "run the drill again", "restore-drill.md")
-        )
+        assert any(word in means for word in ("was only read", "was not changed", "may hold a copy"))
+        assert any(word in means for word in ("un it again", "run the drill again", "restore-drill.md"))
+
+
+def test_a_file_alone_and_a_database_without_conversations_are_not_told_in_the_same_words() -> None:
+    alone, unused = Verdict.PROCEDURE_ONLY.means("C"), Verdict.PROCEDURE_ONLY.means("A")
+
+    assert "without a manifest" in alone and "conversation" not in alone
+    assert "no conversation yet" in unused and "manifest" not in unused
 
 
 def picture(rows: int = 3, **asides: int) -> Picture:

@@ -129,7 +129,10 @@ def refusal(path: Path, *, with_manifest: bool = False) -> str:
 def test_a_backup_and_a_bare_archive_are_taken(shelf: Path) -> None:
     whole = shelf / "companion-20260102T000000Z"
 
-    for path in (whole, whole / "dump", shelf / "night.dump"):
+    bare = shelf / "companion-20260101T000000Z"
+    (bare / "manifest.json").unlink()
+
+    for path in (whole, bare / "dump", shelf / "night.dump"):
         refuse_anything_else(path)
     refuse_anything_else(whole, with_manifest=True)
     assert newest(shelf) == whole
@@ -143,10 +146,11 @@ def test_a_folder_of_backups_and_a_missing_one_name_the_newest(shelf: Path) -> N
     assert "Correct the path" in refusal(shelf / "nowhere" / "at-all")
 
 
-def test_one_file_of_a_backup_names_the_whole(shelf: Path) -> None:
+def test_a_part_of_a_backup_names_the_whole(shelf: Path) -> None:
     whole = shelf / "companion-20260102T000000Z"
 
-    for path in (whole / "manifest.json", whole / "dump" / "toc.dat"):
+    (shelf / "tonight").symlink_to(whole / "dump")
+    for path in (whole / "manifest.json", whole / "dump" / "toc.dat", whole / "dump", shelf / "tonight"):
         assert refusal(path).endswith(f"Name the whole: {whole}")
 
 

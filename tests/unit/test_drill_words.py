@@ -15,7 +15,7 @@ from ops.drill import manifest, records
 from ops.drill.address import Address
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
 from ops.drill.folder import prepare
-from ops.drill.foreign import told, told_by_a_fault, told_by_system
+from ops.drill.foreign import reason_of, told, told_by_a_fault, told_by_system
 from ops.drill.report import duration
 from ops.drill.said import complaint
 
@@ -245,6 +245,20 @@ def test_a_full_disk_and_a_fault_of_our_own_are_said_without_their_texts() -> No
 
     assert "KeyError in test_drill_words.py" in found.what
     assert "Rosa" not in str(found)
+
+
+def test_what_the_system_refused_without_a_word_is_not_none() -> None:
+    for error in (OSError(), shutil.Error([("a", "b", "c")]), OSError("no number")):
+        assert "None" not in str(told_by_system(error))
+        assert reason_of(error) not in {"", "None"}
+
+
+def test_rows_that_are_hidden_by_row_security_are_not_mended_by_a_right_to_read() -> None:
+    hidden = psycopg.errors.InsufficientPrivilege(
+        'query would be affected by row-level security policy for table "x"'
+    )
+
+    assert "BYPASSRLS" in told(hidden).mend and "pg_read_all_data" not in told(hidden).mend
 
 
 def test_a_folder_that_was_there_before_keeps_its_mode(tmp_path: Path) -> None:

@@ -243,6 +243,21 @@ def test_a_manifest_that_tells_of_other_rows_is_different_and_names_the_table(ma
     assert [line for line in report.differences if not line.startswith("table public.heap: at least")] == []
 
 
+def alone(made: Made) -> Path:
+    """The dump of a backup whose manifest is lost."""
+    (made.path / "manifest.json").unlink()
+    return made.path / "dump"
+
+
+def test_the_dump_of_a_backup_is_not_drilled_past_its_manifest_in_silence(make: Make, drill: Run) -> None:
+    made = make()
+
+    report = drill(source=None, archive=made.path / "dump", where="private server")
+
+    assert report.verdict == Verdict.COULD_NOT_RUN
+    assert report.stopped.endswith(f"Name the whole: {made.path}")
+
+
 @pytest.mark.parametrize("damage", [cut_to_nothing, cut_short, file_missing])
 def test_a_damaged_archive_without_a_manifest_is_different_too(
     make: Make, drill: Run, damage: Callable[[Path], None]
@@ -250,15 +265,18 @@ def test_a_damaged_archive_without_a_manifest_is_different_too(
     made = make()
     damage(made.path)
 
-    report = drill(source=None, archive=made.path / "dump", where="private server")
+    report = drill(source=None, archive=alone(made), where="private server")
 
     assert (report.level, report.verdict) == ("C", Verdict.DIFFERENT), report.as_text()
 
 
 def test_an_archive_without_a_manifest_restores_and_is_never_proved(make: Make, drill: Run) -> None:
-    report = drill(source=None, archive=make().path / "dump", where="private server")
+    report = drill(source=None, archive=alone(make()), where="private server")
 
     assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
+    for said in (report.as_text(), report.as_page(), report.as_json()):
+        assert "the file came without a manifest" in said
+    assert "objects, compared with nothing" in report.as_text()
     assert "without a manifest" in report.not_proved[0]
 
 

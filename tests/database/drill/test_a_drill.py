@@ -112,6 +112,20 @@ def test_a_migrated_database_that_nobody_uses_is_procedure_only(server: Server, 
     assert any("without a row: public.person" in line for line in report.not_proved)
 
 
+def test_a_database_with_people_and_no_conversation_is_procedure_only(server: Server, drill: Run) -> None:
+    server.create("shown", like="sample")
+    server.load("shown", "CREATE TABLE companion_turn (id int PRIMARY KEY)")
+    try:
+        before = drill(source=server.address("shown"))
+        server.load("shown", "INSERT INTO companion_turn VALUES (1)")
+        after = drill(source=server.address("shown"))
+    finally:
+        server.drop("shown")
+
+    assert (before.verdict, after.verdict) == (Verdict.PROCEDURE_ONLY, Verdict.PROVED)
+    assert "no conversation yet" in before.as_text()
+
+
 def test_no_report_holds_a_value(server: Server, drill: Run, state: Path) -> None:
     report = drill(where="same server")
 

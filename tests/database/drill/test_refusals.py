@@ -75,7 +75,19 @@ def test_a_role_that_may_not_read_everything(server: Server, drill: Run) -> None
 
     said = refused(drill(source=server.address("sample", user="blind"), where="private server"))
 
-    assert "GRANT pg_read_all_data TO blind;" in said
+    assert "GRANT pg_read_all_data TO blind; ALTER ROLE blind BYPASSRLS;" in said
+
+
+def test_a_role_from_which_row_security_hides_rows_is_given_the_right_it_lacks(
+    server: Server, drill: Run
+) -> None:
+    server.load("postgres", "DROP ROLE IF EXISTS shaded; CREATE ROLE shaded LOGIN")
+    server.load("postgres", "GRANT pg_read_all_data TO shaded")
+
+    said = refused(drill(source=server.address("sample", user="shaded"), where="private server"))
+
+    assert "ALTER ROLE shaded BYPASSRLS;" in said
+    assert "GRANT" not in said
 
 
 def test_a_role_that_may_not_act_for_the_owners(server: Server, drill: Run) -> None:

@@ -1,0 +1,40 @@
+"""PURE: how a part of an object that differs is said. Yes and no are named; no other value is."""
+
+from collections.abc import Mapping
+
+YES_OR_NO: Mapping[str, str] = {"true": "yes", "false": "no", "t": "yes", "f": "no"}
+NAMES: Mapping[str, str] = {
+    "on": "table",
+    "of type": "type",
+    "range of": "subtype",
+    "partition of": "partition bound",
+    "partitioned by": "partition key",
+    "parents": "list of parents",
+    "labels in order": "list or order of labels",
+    "what": "selection of changes",
+    "using": "condition (USING)",
+    "with check": "condition (WITH CHECK)",
+    "options": "set of options",
+    "options of its TOAST": "set of options of its TOAST table",
+}
+"""Parts whose names do not read as nouns."""
+ENABLED: Mapping[str, str] = {
+    "O": "enabled",
+    "D": "disabled",
+    "R": "enabled on a replica only",
+    "A": "always enabled",
+}
+
+
+def wording(kind: str, part: str, source: str | None, copy: str | None) -> str:
+    """One sentence for a part that is not in the copy as it is in the source. None: the object has no such part."""
+    name = f"grant to {part}" if kind == "grant" else NAMES.get(part, part)
+    if source is None:
+        return f"its {name} is only in the copy"
+    if copy is None:
+        return f"its {name} is missing in the copy"
+    known = ENABLED if part == "enabled" else YES_OR_NO
+    if source in known and copy in known:
+        left = "" if part == "enabled" else f"{name}: "
+        return f"{left}{known[source]} in the source, {known[copy]} in the copy"
+    return f"another {name}"
