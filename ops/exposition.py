@@ -65,7 +65,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
-    routing, alerts, proved = figures["routing"], figures["alerts"], figures["drill"].get("proved_at")
+    routing, alerts, drill = figures["routing"], figures["alerts"], figures["drill"]
     yield from _gauge(
         "routing_version",
         "The version of the selection in force, with its preset.",
@@ -82,11 +82,18 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         "Since the worker last looked through the alerts.",
         [({}, alerts["looked_through_s"])],
     )
-    yield from _gauge(
-        "restore_proved_seconds",
-        "Since a drill last proved that a backup restores.",
-        [({}, (at - datetime.fromisoformat(proved)).total_seconds() if proved else None)],
-    )
+    for name, key, what in (
+        ("restore_proved_seconds", "proved_at", "Since a drill last proved that a backup restores."),
+        (
+            "restore_proved_data_age_seconds",
+            "proved_as_of",
+            "Age of the newest data that were proved to restore.",
+        ),
+    ):
+        moment = drill.get(key)
+        yield from _gauge(
+            name, what, [({}, (at - datetime.fromisoformat(moment)).total_seconds() if moment else None)]
+        )
 
 
 def _by(label: str, counts: Mapping[str, float]) -> Iterable[Sample]:

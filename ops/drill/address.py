@@ -1,7 +1,7 @@
 """Where a database is, with the password kept apart so that it is never printed and never in an argument."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,9 @@ import psycopg
 from psycopg import conninfo, pq
 
 from ops.drill.errors import CouldNotRun
+
+SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
+ACCOUNT = ("host", "hostaddr", "port", "user")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +52,17 @@ class Address:
         """Whether the server surely runs on this machine."""
         host = self.keywords.get("host", "")
         return host.startswith("/") or host in {"localhost", "127.0.0.1", "::1"}
+
+    def without_secrets(self) -> dict[str, str]:
+        """The keywords that may be written down."""
+        return {name: value for name, value in self.keywords.items() if name not in SECRETS}
+
+    def with_secrets_of(self, known: Iterable["Address"]) -> "Address":
+        """The same, with the secrets of the first known address for the same account of the same server."""
+        for other in known:
+            if all(self.keywords.get(name) == other.keywords.get(name) for name in ACCOUNT):
+                return replace(self, keywords={**other.keywords, **self.keywords})
+        return self
 
     def to(self, database: str) -> "Address":
         """Another database of the same server."""

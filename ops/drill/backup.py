@@ -11,13 +11,24 @@ from pathlib import Path
 
 import psycopg
 
-from ops.drill import dump, leftovers, manifest, preflight, rotation, shelf, tools, wanted
+from ops.drill import (
+    dump,
+    in_use,
+    leftovers,
+    manifest,
+    preflight,
+    rotation,
+    shelf,
+    tools,
+    wanted,
+    whereabouts,
+)
 from ops.drill.address import Address
 from ops.drill.capture import capture
 from ops.drill.errors import CouldNotRun, Interrupted, Unsettled
 from ops.drill.folder import Marker, RunFolder
 from ops.drill.foreign import reason_of, told, told_by_system
-from ops.drill.order import World
+from ops.drill.order import World, scratch_name
 from ops.drill.sealing import seal
 from ops.drill.watch import Watch
 
@@ -36,6 +47,8 @@ class BackupOrder:
     setting: str = "DIRECT_DATABASE_URL"
     in_use: Address | None = None
     """The address the service uses, where it is another one."""
+    state: Path | None = None
+    """The state folder, where it is noted which folder a run works in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +62,8 @@ class Made:
     removed: tuple[str, ...]
     stuck: tuple[str, ...] = ()
     """Old ones that should have gone and did not, each with the reason."""
+    in_use_doubt: str = ""
+    """Why the source may not be the database in use."""
     left_alone: tuple[str, ...] = ()
     """What lies beside the backups and was not counted or touched, each with the reason."""
 
@@ -77,12 +92,20 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
         source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
         stack.callback(source.session.close)
         needed = wanted.of_source(source)
+        doubt = ""
+        if in_use.has_beats(source.session):
+            doubt = in_use.doubt(source.session, sleep=world.sleep)
         programs = tools.find(needed.identity.major, tools.places(order.bin), server=False)
         leftovers.clean_folders(work)
         preflight.check_room(into, needed.size_guessed, dump=True, copy=False, free=world.free, option="--to")
         if (into / name).exists():
             raise CouldNotRun(f"{into / name} is there already.", mend="Wait a second, and run this again.")
-        folder = RunFolder.make(work, Marker(run=world.run_name(), source=needed.name, scratch=""))
+        marker = Marker(run=world.run_name(), source=needed.name, scratch="")
+        if order.state is not None:
+            run = work / scratch_name(marker.run)
+            noted = whereabouts.note(order.state, run, marker)
+            stack.callback(lambda: noted.close(keep=run.exists()))
+        folder = RunFolder.make(work, marker)
         stack.callback(folder.remove)
     taken = capture(
         source, folder.path / manifest.DUMP, tools=programs, jobs=order.jobs, folder=folder, watch=watch
@@ -121,6 +144,7 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
         removed=tuple(removed),
         stuck=tuple(stuck),
         left_alone=tuple(left_alone),
+        in_use_doubt=doubt,
     )
 
 

@@ -3,7 +3,19 @@
 from contextlib import ExitStack
 from dataclasses import replace
 
-from ops.drill import dump, leftovers, manifest, picture, place, preflight, shelf, tools, wanted
+from ops.drill import (
+    dump,
+    in_use,
+    leftovers,
+    manifest,
+    picture,
+    place,
+    preflight,
+    shelf,
+    tools,
+    wanted,
+    whereabouts,
+)
 from ops.drill.capture import Capture, Source, capture
 from ops.drill.compare import compare, remarks
 from ops.drill.deparse import Settler
@@ -11,6 +23,7 @@ from ops.drill.findings import Findings, report_of
 from ops.drill.folder import Marker, RunFolder, make_private
 from ops.drill.foreign import stop_for
 from ops.drill.inventory import tables
+from ops.drill.leftovers import Cleaned
 from ops.drill.order import Order, World, scratch_name
 from ops.drill.place import Place
 from ops.drill.report import Report
@@ -52,9 +65,10 @@ class Drill:
         with self._watch.phase("preflight"):
             source = self._look(stack)
             marker = Marker(run=self._name, source=self._wanted.name, scratch=scratch_name(self._name))
-            where = self._check_where(stack, marker)
+            where = self._check_where(stack, marker, source)
             # The last check, because it is the first that makes something: the folder of the reports.
             preflight.check_reports(self._order.reports)
+            self._note(stack, marker, where)
             folder = RunFolder.make(self._order.work_folder, marker)
             stack.callback(self._remove, folder)
         if where is None:
@@ -77,20 +91,22 @@ class Drill:
             source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
             stack.callback(source.session.close)
             self._found.wanted = wanted.of_source(source)
+            self._found.in_use_doubt = in_use.doubt(source.session, sleep=self._world.sleep)
         major, needs_server = self._wanted.identity.major, order.where == "private server"
         self._found.tools = tools.find(major, tools.places(order.bin), server=needs_server)
         return source
 
-    def _check_where(self, stack: ExitStack, marker: Marker) -> Place | None:
+    def _check_where(self, stack: ExitStack, marker: Marker, source: Source | None) -> Place | None:
         """The server that takes the copy, checked and cleaned; None when it is still to be started."""
         order, where = self._order, None
+        self._clean(leftovers.clean_noted(order.state, known=order.addresses))
+        if source is not None and order.where != "same server":
+            self._clean(place.clean_beside(source, self._wanted))
         if order.where != "private server":
             where = place.existing(order)
             stack.callback(where.session.close)
-            self._found.cleaned += place.make_ready(
-                where, order, self._wanted, own=marker.scratch, world=self._world
-            )
-        self._found.cleaned += leftovers.clean_folders(order.work_folder)
+            self._clean(place.make_ready(where, order, self._wanted, own=marker.scratch, world=self._world))
+        self._clean(leftovers.clean_folders(order.work_folder))
         preflight.check_room(
             order.work_folder,
             self._wanted.size_guessed,
@@ -109,6 +125,23 @@ class Drill:
                 option="",
             )
         return where
+
+    def _clean(self, cleaned: Cleaned) -> None:
+        self._found.cleaned += cleaned
+        self._found.left_behind += cleaned.still_there
+
+    def _note(self, stack: ExitStack, marker: Marker, where: Place | None) -> None:
+        """Note where this run works, before it makes anything there. The note goes when nothing of it is left."""
+        noted = whereabouts.note(
+            self._order.state,
+            self._order.work_folder / scratch_name(self._name),
+            marker,
+            server=where.server if where else None,
+            setting=where.setting if where else "",
+            system=place.system_of(where) if where else "",
+        )
+        of_others = len(self._found.left_behind)
+        stack.callback(lambda: noted.close(keep=len(self._found.left_behind) > of_others))
 
     def _take(self, source: Source, folder: RunFolder) -> None:
         """Dump the source and take its picture."""

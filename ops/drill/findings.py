@@ -1,6 +1,7 @@
 """What a run knows so far, whole at every moment, and the report that follows from it."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from ops.drill import notproved, verdict
@@ -41,6 +42,8 @@ class Findings:
     cleaned: Cleaned = field(default_factory=Cleaned)
     left_behind: list[str] = field(default_factory=list)
     kept_dump: str = ""
+    in_use_doubt: str = ""
+    """Why a source that was drilled may not be the database in use."""
 
     @property
     def level(self) -> verdict.Level:
@@ -75,6 +78,8 @@ def report_of(
         source=seen,
         bytes=size,
         compared=found.copy is not None and found.stopped is None,
+        in_use_doubt=found.in_use_doubt,
+        age_days=_age_days(found, started_at),
     )
     return Report(
         run=run,
@@ -103,7 +108,23 @@ def report_of(
         archive_bytes=found.archive_bytes,
         restore_s=_restore_s(seconds),
         kept_dump=found.kept_dump,
+        as_of=_as_of(found, started_at),
+        in_use_doubt=found.in_use_doubt,
     )
+
+
+def _as_of(found: Findings, started_at: str) -> str:
+    """The moment whose data were drilled, ISO 8601; empty for a file that does not say. Never later than the drill."""
+    if found.level == "A":
+        return started_at
+    if found.wanted is None or found.wanted.made_at is None:
+        return ""
+    return min(found.wanted.made_at, datetime.fromisoformat(started_at)).isoformat(timespec="seconds")
+
+
+def _age_days(found: Findings, started_at: str) -> int | None:
+    as_of = _as_of(found, started_at)
+    return (datetime.fromisoformat(started_at) - datetime.fromisoformat(as_of)).days if as_of else None
 
 
 def _restore_s(seconds: dict[str, float]) -> float:

@@ -91,7 +91,7 @@ class Manifest(Strict):
     """The whole file."""
 
     manifest: int
-    made_at: str
+    made_at: AwareDatetime
     pg_dump: str
     source: SourceFacts
     files: Mapping[str, FileFacts]
@@ -128,7 +128,7 @@ def make(
     """The manifest of a dump that is whole."""
     return Manifest(
         manifest=VERSION,
-        made_at=made_at.isoformat(timespec="seconds"),
+        made_at=made_at.replace(microsecond=0),
         pg_dump=pg_dump,
         source=SourceFacts(
             system=identity.system, database=identity.database, server=identity.server, bytes=identity.bytes

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from statistics import mean
 
-from ops.drill import dump, picture, place, snapshot, tools, wanted
+from ops.drill import dump, picture, place, snapshot, tools, wanted, whereabouts
 from ops.drill.capture import Source
 from ops.drill.drill import Drill
 from ops.drill.folder import Marker, RunFolder
@@ -30,7 +30,7 @@ def measure(order: Order, watch: Watch) -> tuple[str, Verdict]:
     """
     assert order.source is not None
     with watch.orderly() as stack:
-        source = wanted.open_right_source(order.source, setting=order.setting)
+        source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
         stack.callback(source.session.close)
         there = tables(source.session)
         floor_s, sums_s = _hashing(source, there, order.jobs, watch)
@@ -103,6 +103,8 @@ def _alone(source: Source, order: Order, stack: ExitStack, watch: Watch) -> tupl
     programs = tools.find(needed.identity.major, tools.places(order.bin), server=True)
     run = World().run_name()
     marker = Marker(run=run, source=needed.name, scratch=scratch_name(run))
+    noted = whereabouts.note(order.state, order.work_folder / scratch_name(run), marker)
+    stack.callback(lambda: noted.close(keep=(order.work_folder / scratch_name(run)).exists()))
     folder = RunFolder.make(order.work_folder, marker)
     stack.callback(folder.remove)
     where = place.private(folder, programs, needed, stack=stack, watch=watch)

@@ -42,6 +42,10 @@ class Run:
     bytes: int = 0
     compared: bool = True
     """Whether it came to the comparison; one that stopped before has proved nothing at all."""
+    in_use_doubt: str = ""
+    """Why the source may not be the database in use."""
+    age_days: int | None = 0
+    """Whole days between the data and the drill; None: unknown."""
 
 
 def not_proved(run: Run) -> list[str]:
@@ -52,6 +56,11 @@ def not_proved(run: Run) -> list[str]:
 
 
 def _by_level(run: Run) -> Iterator[str]:
+    if run.in_use_doubt:
+        yield f"that this is the database in use: {run.in_use_doubt}. The drill does not count as a proof"
+    if run.age_days:
+        days = f"{run.age_days} day{'s' if run.age_days > 1 else ''}"
+        yield f"anything newer than this backup, which was {days} old: the proof is worth no more than that"
     if run.level == "A":
         yield "last night's backup: this was a dump made for the drill (drill the other with --backup)"
     if run.level == "C":

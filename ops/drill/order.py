@@ -36,6 +36,13 @@ class Order:
     setting: str = "DIRECT_DATABASE_URL"
     in_use: Address | None = None
     """The address the service uses, where it is another one."""
+    known: tuple[Address, ...] = ()
+    """Further servers whose passwords are known: where earlier drills may have left something."""
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """Every address that is known."""
+        return tuple(one for one in (self.target, self.source, *self.known) if one is not None)
 
     @property
     def work_folder(self) -> Path:

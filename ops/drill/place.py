@@ -9,6 +9,7 @@ from psycopg import sql
 
 from ops.drill import direct, leftovers, preflight, scratch
 from ops.drill.address import Address
+from ops.drill.capture import Source
 from ops.drill.errors import CouldNotRun
 from ops.drill.folder import Marker, RunFolder
 from ops.drill.leftovers import Cleaned
@@ -40,12 +41,15 @@ def existing(order: Order) -> Place:
         session = open_scratch(order.target, setting=order.target_setting)
         return Place(server=order.target, setting=order.target_setting, session=session)
     assert order.source is not None
+    return beside(order.source, setting=order.setting)
+
+
+def beside(source: Address, *, setting: str) -> Place:
+    """The maintenance database of a source's own server. Raises CouldNotRun."""
     for database in MAINTENANCE:
-        server = order.source.to(database)
+        server = source.to(database)
         with suppress(CouldNotRun):
-            return Place(
-                server=server, setting=order.setting, session=open_scratch(server, setting=order.setting)
-            )
+            return Place(server=server, setting=setting, session=open_scratch(server, setting=setting))
     raise CouldNotRun(
         "Neither postgres nor template1 can be connected to on the source's server.",
         mend="Name a maintenance database with --target URL.",
@@ -75,6 +79,24 @@ def make_ready(place: Place, order: Order, wanted: Wanted, *, own: str, world: W
         preflight.check_servers_room(place.session, wanted.size_guessed, free=world.free)
     listed = leftovers.listed_by_dead_runs(order.work_folder)
     return leftovers.clean_databases(place.session, source=wanted.name, listed=listed, own=own)
+
+
+def clean_beside(source: Source, wanted: Wanted) -> Cleaned:
+    """Clear what killed runs left on the source's own server, of which there may be no note."""
+    if not leftovers.look_alikes(source.session):
+        return Cleaned()
+    try:
+        there = beside(source.address, setting=source.setting)
+    except CouldNotRun as refusal:
+        return Cleaned(left=(f"databases beside the source: {refusal.what}",))
+    with there.session as session:
+        return leftovers.clean_databases(session, source=wanted.name, listed=frozenset(), own="")
+
+
+def system_of(place: Place) -> str:
+    """The cluster's own number."""
+    row = place.session.execute("SELECT system_identifier::text FROM pg_control_system()").fetchone()
+    return str(row[0]) if row else ""
 
 
 def create(place: Place, marker: Marker, wanted: Wanted) -> Scratch:

@@ -7,7 +7,6 @@ from pathlib import Path
 import psycopg
 
 from ops.drill import ledger
-from ops.drill.address import Address
 from ops.drill.errors import CouldNotRun
 from ops.drill.facts import Catalogue
 from ops.drill.folder import make_private
@@ -60,22 +59,6 @@ def check_source(session: Session) -> None:
         what = f"Row security hides rows of {len(hidden)} tables from the role, {', '.join(hidden[:1])} among them."
     if lacking:
         raise CouldNotRun(what, mend=" ".join(lacking))
-
-
-def check_in_use(direct: Session, in_use: Address) -> None:
-    """The address that the service uses, through a pooler or not, leads to the very database that is drilled."""
-    query = "SELECT system_identifier::text || ' ' || current_database() FROM pg_control_system()"
-    try:
-        with in_use.connect_plainly() as service:
-            theirs = _one(service, query)
-    except psycopg.OperationalError:
-        # The service's own way is closed just now; the direct one is all there is to go by.
-        return
-    if _one(direct, query) != theirs:
-        raise CouldNotRun(
-            "DIRECT_DATABASE_URL leads to another database than DATABASE_URL, which the service uses.",
-            mend="Correct one of them.",
-        )
 
 
 def check_scratch_server(server: Session, *, major: int, catalogue: Catalogue) -> None:

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ops.drill.report import duration
+from ops.drill.report import age_said, duration
 from ops.drill.verdict import Verdict
 
 FOLDER = "drills"
@@ -31,6 +31,24 @@ class Record:
     source_bytes: int
     restore_s: float
     differences: int
+    as_of: datetime | None = None
+    """The moment whose data were drilled, never later than the drill; None where the file did not say."""
+    in_use_doubt: str = ""
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it proved something about the service's own database."""
+        return self.verdict == Verdict.PROVED and self.as_of is not None and not self.in_use_doubt
+
+    @property
+    def verdict_said(self) -> str:
+        """The verdict, and whether it counts."""
+        return f"{self.verdict} (not the database in use)" if self.in_use_doubt else self.verdict
+
+    @property
+    def age_said(self) -> str:
+        """How old the data were, for people."""
+        return age_said(self.at - self.as_of) if self.as_of else NOTHING
 
     @property
     def evidence(self) -> str:
@@ -65,14 +83,21 @@ def latest(state_dir: Path) -> Record | None:
 
 
 def due_at(state_dir: Path) -> datetime | None:
-    """When the next drill is due: a quarter after the last one that PROVED something. None: now, none ever did."""
-    proved = proved_at(state_dir)
-    return proved + QUARTER if proved else None
+    """When the next proof is due: a quarter after the newest data that were proved. None: now, none ever were."""
+    proof = best_proof(state_dir)
+    return proof.as_of + QUARTER if proof and proof.as_of else None
 
 
-def proved_at(state_dir: Path) -> datetime | None:
-    """When a drill last PROVED something."""
-    return next((record.at for record in all_of(state_dir) if record.verdict == Verdict.PROVED), None)
+def best_proof(state_dir: Path) -> Record | None:
+    """The proof of the newest data. A proof is worth the age of its backup, not that of the drill."""
+    best: Record | None = None
+    for record in all_of(state_dir):
+        # No data are newer than their drill, so no earlier drill can be worth more.
+        if best is not None and best.as_of is not None and record.at <= best.as_of:
+            break
+        if record.is_proof and record.as_of and (not best or not best.as_of or record.as_of > best.as_of):
+            best = record
+    return best
 
 
 def is_overdue(state_dir: Path, now: datetime) -> bool:
@@ -83,41 +108,64 @@ def is_overdue(state_dir: Path, now: datetime) -> bool:
 
 def unproved(state_dir: Path, now: datetime) -> str | None:
     """Why operators must be told, or None while a proof is fresh and nothing newer contradicts it."""
-    due = due_at(state_dir)
     if against := contradiction(state_dir):
         return against
-    if due is None:
-        return "no drill has proved it yet"
-    return f"the last proof is of {due - QUARTER:%Y-%m-%d}" if due < now else None
+    proof = best_proof(state_dir)
+    if proof is None or proof.as_of is None:
+        return _no_proof(latest(state_dir))
+    if proof.as_of + QUARTER >= now:
+        return None
+    return f"the newest backup that was proved is of {proof.as_of:%Y-%m-%d}, drilled on {proof.at:%Y-%m-%d}"
+
+
+def _no_proof(last: Record | None) -> str:
+    if last is not None and last.verdict == Verdict.PROVED and last.in_use_doubt:
+        return f"the drill of {last.at:%Y-%m-%d} was not of the database in use, and no other has proved it"
+    return "no drill has proved it yet"
 
 
 def contradiction(state_dir: Path) -> str | None:
-    """The drill that says otherwise, later than the last proof, or None."""
+    """The drill that says otherwise, later than the last proof or of newer data, or None."""
     # One that could not run says nothing, so it takes nothing back: only a later proof does.
-    since = takewhile(lambda record: record.verdict != Verdict.PROVED, all_of(state_dir))
-    for record in since:
-        if record.verdict in {Verdict.DIFFERENT, Verdict.LEFT_SOMETHING_BEHIND, UNREADABLE}:
-            return f"the drill of {record.at:%Y-%m-%d} says {record.verdict}, and none since has proved it"
+    proved: datetime | None = None
+    for record in all_of(state_dir):
+        if proved is not None and record.at <= proved:
+            break
+        if record.is_proof and record.as_of:
+            proved = max(proved or record.as_of, record.as_of)
+        elif record.verdict == Verdict.DIFFERENT:
+            # That an older backup restores says nothing about the newer one that does not.
+            if proved is None or proved < (record.as_of or record.at):
+                return _against(record)
+        elif record.verdict in {Verdict.LEFT_SOMETHING_BEHIND, UNREADABLE} and proved is None:
+            return _against(record)
     return None
 
 
+def _against(record: Record) -> str:
+    return f"the drill of {record.at:%Y-%m-%d} says {record.verdict}, and none since has proved it"
+
+
 def for_status(state_dir: Path) -> dict[str, str | None]:
-    """The `drill` part of /ops/status.json: last_at, verdict, proved_at, due_at."""
-    last, proved, due = latest(state_dir), proved_at(state_dir), due_at(state_dir)
+    """The `drill` part of /ops/status.json: last_at, verdict, proved_at, proved_as_of, due_at."""
+    last, proof = latest(state_dir), best_proof(state_dir)
+    as_of = proof.as_of if proof else None
     return {
         "last_at": last.at.isoformat() if last else None,
         "verdict": last.verdict if last else None,
-        "proved_at": proved.isoformat() if proved else None,
-        "due_at": due.isoformat() if due else None,
+        "proved_at": proof.at.isoformat() if proof else None,
+        "proved_as_of": as_of.isoformat() if as_of else None,
+        "due_at": (as_of + QUARTER).isoformat() if as_of else None,
     }
 
 
 def page_context(state_dir: Path, now: datetime, *, shown: int = 8) -> dict[str, Any]:
     """What templates/ops/_drills.html needs."""
+    proof = best_proof(state_dir)
     return {
         "drills": list(islice(all_of(state_dir), shown)),
         "drill_due_at": due_at(state_dir),
-        "drill_proved_at": proved_at(state_dir),
+        "drill_proof": proof,
         "drill_is_overdue": is_overdue(state_dir, now),
         "drill_contradicts": contradiction(state_dir),
     }
@@ -141,9 +189,14 @@ def _read(path: Path) -> Record:
 
 
 def _record(facts: dict[str, Any]) -> Record:
+    at = datetime.fromisoformat(facts["ended_at"])
+    # A report of an earlier release does not say how old its data were.
+    as_of = facts.get("as_of", facts["ended_at"])
     return Record(
         run=str(facts["run"]),
-        at=datetime.fromisoformat(facts["ended_at"]),
+        at=at,
+        as_of=min(at, datetime.fromisoformat(as_of)) if as_of else None,
+        in_use_doubt=str(facts.get("in_use_doubt", "")),
         verdict=str(facts["verdict"]),
         level=str(facts["level"]),
         where=str(facts["where"]),

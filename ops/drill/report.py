@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,10 @@ class Report:
     restore_s: float
     """Restore and ANALYZE: from an empty database to one that can serve. 0 where it did not come to that."""
     kept_dump: str = ""
+    as_of: str = ""
+    """The moment whose data were drilled, ISO 8601: a proof is worth no more. Empty where the file does not say."""
+    in_use_doubt: str = ""
+    """Why the source may not be the database in use; empty where it is, or where a file was drilled."""
     report: int = VERSION
 
     @property
@@ -70,6 +74,14 @@ class Report:
     def was_restored(self) -> bool:
         """Whether a restore went through; only then is there evidence of anything."""
         return self.restore_s > 0
+
+    @property
+    def age(self) -> str:
+        """How old the data were that were drilled, for people."""
+        if not self.as_of:
+            return "unknown: the file does not say"
+        at, started = datetime.fromisoformat(self.as_of), datetime.fromisoformat(self.started_at)
+        return f"of {at:%Y-%m-%d %H:%M} UTC, {age_said(started - at)} when it was drilled"
 
     @property
     def evidence(self) -> str:
@@ -102,6 +114,7 @@ class Report:
                 *_section("Looks like ours and was left alone", self.left_alone),
                 f"Source   {self.source}"
                 + (f", PostgreSQL {self.server}, {_mb(self.source_bytes)}" if self.server else ""),
+                *([f"Data     {self.age}"] if self.was_restored else []),
                 self._where(),
                 *self._content(),
                 "Seconds  " + ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items()),
@@ -148,6 +161,16 @@ class Report:
             ],
         }
         return render_to_string(TEMPLATE, context)
+
+
+def age_said(age: timedelta) -> str:
+    """PURE: how old something is, for people."""
+    hours = max(0.0, age.total_seconds() / 3600)
+    if hours < 1:
+        return "less than an hour old"
+    if hours < 48:
+        return f"{hours:.0f} hour{'' if round(hours) == 1 else 's'} old"
+    return f"{hours / 24:.0f} days old"
 
 
 def duration(seconds: float) -> str:

@@ -1,9 +1,11 @@
 """What a copy must be made like, known before anything is made: from the source, a manifest, or an archive alone."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from ops.drill import asides, catalogue, direct, dump, manifest, preflight, scratch, shelf, snapshot, tools
+from ops.drill import in_use as database_in_use
 from ops.drill.address import Address
 from ops.drill.capture import Source
 from ops.drill.dump import Archive, Tick
@@ -29,6 +31,8 @@ class Wanted:
     label: str
     archive: Archive | None = None
     picture: Picture | None = None
+    made_at: datetime | None = None
+    """When a backup was made, by its manifest; None for a fresh dump, and for a file that does not say."""
 
     @property
     def name(self) -> str:
@@ -48,7 +52,7 @@ def open_right_source(address: Address, *, setting: str, in_use: Address | None 
         direct.refuse_catch_all(address, setting=setting)
         preflight.check_source(session)
         if in_use is not None:
-            preflight.check_in_use(session, in_use)
+            database_in_use.refuse_another(session, in_use)
     except BaseException:
         session.close()
         raise
@@ -107,4 +111,5 @@ def _with_manifest(path: Path, tick: Tick) -> Wanted:
         label=f"{facts.source.database}, as {path.name} holds it",
         archive=archive,
         picture=facts.picture,
+        made_at=facts.made_at,
     )

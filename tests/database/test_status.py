@@ -76,7 +76,7 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
 
 
 def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
-    assert set(figures(service)["drill"]) == {"last_at", "verdict", "proved_at", "due_at"}
+    assert set(figures(service)["drill"]) == {"last_at", "verdict", "proved_at", "proved_as_of", "due_at"}
 
 
 def test_the_figures_say_when_alerts_were_last_looked_through_and_which_are_open(service: Web) -> None:

@@ -16,7 +16,7 @@ from ops.drill.address import Address
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
 from ops.drill.folder import prepare
 from ops.drill.foreign import reason_of, told, told_by_a_fault, told_by_system
-from ops.drill.report import duration
+from ops.drill.report import age_said, duration
 from ops.drill.said import complaint
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -132,7 +132,17 @@ def test_the_manifests_document_names_every_key() -> None:
             assert f"`{key}`" in document, key
 
 
-def record(state: Path, *, days_ago: int, verdict: str, run: str = "", restore_s: float = 2.5) -> None:
+def record(
+    state: Path,
+    *,
+    days_ago: int,
+    verdict: str,
+    run: str = "",
+    restore_s: float = 2.5,
+    older_by: int | None = 0,
+    doubt: str = "",
+) -> None:
+    """Put a drill on record, of data that were `older_by` days old; None: of no known age."""
     folder = state / "drills"
     folder.mkdir(exist_ok=True)
     at = NOW - timedelta(days=days_ago)
@@ -147,12 +157,14 @@ def record(state: Path, *, days_ago: int, verdict: str, run: str = "", restore_s
         "restore_s": restore_s,
         "expected_restore_s": {"10 x this size": 25.0},
         "differences": [],
+        "as_of": "" if older_by is None else (at - timedelta(days=older_by)).isoformat(),
+        "in_use_doubt": doubt,
     }
     (folder / f"{facts['run']}.json").write_text(json.dumps(facts))
 
 
 def test_a_drill_is_due_at_once_where_none_ever_proved_anything(tmp_path: Path) -> None:
-    nothing = {"last_at": None, "verdict": None, "due_at": None, "proved_at": None}
+    nothing = dict.fromkeys(("last_at", "verdict", "due_at", "proved_at", "proved_as_of"))
     assert records.for_status(tmp_path) == nothing
     assert records.is_overdue(tmp_path, NOW)
     record(tmp_path, days_ago=1, verdict="COULD NOT RUN")
@@ -177,7 +189,9 @@ def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_p
     assert records.unproved(tmp_path, NOW) == "no drill has proved it yet"
     record(tmp_path, days_ago=80, verdict="PROVED")
     assert records.unproved(tmp_path, NOW) is None
-    assert records.unproved(tmp_path, NOW + timedelta(days=20)) == "the last proof is of 2026-03-13"
+    assert records.unproved(tmp_path, NOW + timedelta(days=20)) == (
+        "the newest backup that was proved is of 2026-03-13, drilled on 2026-03-13"
+    )
     record(tmp_path, days_ago=2, verdict="COULD NOT RUN")
     assert records.unproved(tmp_path, NOW) is None
     record(tmp_path, days_ago=1, verdict="DIFFERENT")
@@ -189,6 +203,61 @@ def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_p
     assert records.unproved(tmp_path, NOW) == contradicted
     record(tmp_path, days_ago=0, verdict="PROVED", run="20260601t230000_abcd")
     assert records.unproved(tmp_path, NOW) is None
+
+
+def test_a_proof_is_worth_the_age_of_its_backup_and_not_that_of_its_drill(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=1, verdict="PROVED", older_by=200)
+
+    assert records.is_overdue(tmp_path, NOW)
+    assert records.unproved(tmp_path, NOW) == (
+        "the newest backup that was proved is of 2025-11-12, drilled on 2026-05-31"
+    )
+    status = records.for_status(tmp_path)
+    assert status["proved_at"] == "2026-05-31T00:00:00+00:00"
+    assert status["proved_as_of"] == "2025-11-12T00:00:00+00:00"
+    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    assert "200 days old" in page and "overdue" in page
+    # An older drill of newer data is worth more.
+    record(tmp_path, days_ago=20, verdict="PROVED", older_by=1)
+    assert records.due_at(tmp_path) == NOW - timedelta(days=21) + records.QUARTER
+    assert records.unproved(tmp_path, NOW) is None
+
+
+def test_a_proof_of_older_data_takes_back_no_difference_in_newer_ones(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=3, verdict="DIFFERENT", older_by=1)
+    record(tmp_path, days_ago=2, verdict="PROVED", older_by=30)
+    against = "the drill of 2026-05-29 says DIFFERENT, and none since has proved it"
+    assert records.unproved(tmp_path, NOW) == against
+    record(tmp_path, days_ago=1, verdict="PROVED", older_by=0)
+    assert records.unproved(tmp_path, NOW) is None
+
+
+def test_a_drill_of_a_database_that_is_not_in_use_is_no_proof(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=1, verdict="PROVED", doubt="no web process beats in it now")
+
+    assert records.due_at(tmp_path) is None
+    assert records.unproved(tmp_path, NOW) == (
+        "the drill of 2026-05-31 was not of the database in use, and no other has proved it"
+    )
+    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    assert "PROVED (not the database in use)" in page and "No backup has been proved yet" in page
+
+
+def test_a_report_of_the_release_before_still_counts(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=3, verdict="PROVED")
+    (path,) = (tmp_path / "drills").iterdir()
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps({key: facts[key] for key in facts.keys() - {"as_of", "in_use_doubt"}}))
+
+    assert records.due_at(tmp_path) == NOW - timedelta(days=3) + records.QUARTER
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [(0.2, "less than an hour old"), (1, "1 hour old"), (30, "30 hours old"), (24 * 9, "9 days old")],
+)
+def test_an_age_is_said_no_finer_than_it_matters(hours: float, said: str) -> None:
+    assert age_said(timedelta(hours=hours)) == said
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"run": "a", "ended_at": "never"}'])

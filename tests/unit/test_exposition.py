@@ -27,7 +27,7 @@ FIGURES: dict[str, Any] = {
         "chain": [{"lane": "second", "state": "closed"}, {"lane": "local", "state": "open"}],
     },
     "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5},
-    "drill": {"proved_at": "2026-11-29T11:00:00+00:00"},
+    "drill": {"proved_at": "2026-11-29T11:00:00+00:00", "proved_as_of": "2026-11-29T02:00:00+00:00"},
 }
 
 
@@ -58,6 +58,7 @@ def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
     assert 'companion_alerts_open{kind="quota"} 2' in lines
     assert "companion_alerts_looked_through_seconds 3.5" in lines
     assert "companion_restore_proved_seconds 3600.0" in lines
+    assert "companion_restore_proved_data_age_seconds 36000.0" in lines
 
 
 def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() -> None:

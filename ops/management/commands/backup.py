@@ -55,11 +55,16 @@ class Command(BaseCommand):
                     bin=options["bin"],
                     setting=SETTING,
                     in_use=in_use(),
+                    state=settings.COMPANION_STATE_DIR,
                 ),
                 watch,
             )
         for name in made.stuck:
             self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")
+        if made.in_use_doubt:
+            self.stderr.write(
+                f"This backup is whole. It may not be of the database in use: {made.in_use_doubt}."
+            )
         if not options["quiet"]:
             seconds = ", ".join(f"{name} {spent:.1f}" for name, spent in made.seconds.items())
             self.stdout.write(f"{made.rows:,} rows, {made.bytes / 1_000_000:,.1f} MB. Seconds: {seconds}.")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ops.drill import arguments
 from ops.drill import report as reports
-from ops.drill.address import Address
+from ops.drill.address import SECRETS, Address
 from ops.drill.bar import Bar
 from ops.drill.drill import Drill
 from ops.drill.ending import ending
@@ -24,7 +24,6 @@ from ops.drill.verdict import Verdict
 from ops.drill.watch import Silent, Watch
 
 SETTING = "DIRECT_DATABASE_URL"
-SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 
 
 class Command(BaseCommand):
@@ -107,6 +106,8 @@ def order_of(options: dict[str, Any]) -> Order:
     target_setting = "--target" if options["target"] else "DRILL_TARGET_URL"
     same = target == "same-server"
     named = Address.of(target, setting=target_setting) if target and not same else None
+    usual = settings.DRILL_TARGET_URL
+    is_usual_known = usual and usual != "same-server"
     if options["target"] and named and SECRETS & named.keywords.keys():
         raise CouldNotRun(
             "A password on a command line can be read by everybody on this machine.",
@@ -126,6 +127,7 @@ def order_of(options: dict[str, Any]) -> Order:
         bin=options["bin"],
         setting=SETTING,
         in_use=in_use(),
+        known=(Address.of(usual, setting="DRILL_TARGET_URL"),) if is_usual_known else (),
     )
 
 

@@ -1,5 +1,6 @@
 """A server of the drill's own tests, a database with one of everything, and copies of it."""
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,10 +47,14 @@ def other_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[str]:
-    """The url of `sample` on a streaming replica."""
-    postgres = follow(_postgres, STATE / "drill-replica")
-    yield Server(postgres.start()).url_of("sample")
+def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[EmbeddedPostgres]:
+    """A streaming replica of the server."""
+    folder = STATE / "drill-replica"
+    # What is left of an earlier one may have been promoted, and follows no more.
+    shutil.rmtree(folder, ignore_errors=True)
+    postgres = follow(_postgres, folder)
+    postgres.start()
+    yield postgres
     postgres.stop("immediate")
 
 

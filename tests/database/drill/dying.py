@@ -1,4 +1,4 @@
-"""A drill in a process of its own that kills itself with -9. Arguments: URL, STATE, WHERE, PHASE.
+"""A drill in a process of its own that kills itself with -9. Arguments: URL, STATE, WHERE, PHASE, and WORK if need be.
 
 A PHASE with a plus is killed in the middle of it, once its programs run; without, as it begins. No phase: no death.
 """
@@ -42,14 +42,19 @@ def die() -> None:
 
 def main() -> int:
     """Drill, and die on the way."""
-    url, state, where, phase = sys.argv[1:5]
+    url, state, where, phase, *work = sys.argv[1:6]
     in_the_middle = phase.removesuffix("+") if phase.endswith("+") else ""
 
     def announce(begun: str) -> None:
         if begun == phase:
             die()
 
-    order = Order(source=Address.of(url, setting="DIRECT_DATABASE_URL"), state=Path(state), where=where)  # type: ignore[arg-type]
+    order = Order(
+        source=Address.of(url, setting="DIRECT_DATABASE_URL"),
+        state=Path(state),
+        where=where,  # type: ignore[arg-type]
+        work=Path(work[0]) if work else None,
+    )
     report = Drill(order, Watch(Killer(in_the_middle), announce=announce)).run()
     print(report.as_text())
     return report.verdict.exit_code

@@ -37,7 +37,7 @@ EVERY_PHASE_PRIVATELY = ["private server", "private server+", *ON_THE_SAME_SERVE
 NOT_OURS = {"restore_drill_plain", "restore_drill_elsewhere", "restore_drill_alive", "restorexdrill_other"}
 
 
-def killed(server: Server, state: Path, *, where: str, phase: str) -> None:
+def killed(server: Server, state: Path, *, where: str, phase: str, work: Path | None = None) -> None:
     """A drill that dies in this phase."""
     command = [
         sys.executable,
@@ -47,6 +47,7 @@ def killed(server: Server, state: Path, *, where: str, phase: str) -> None:
         str(state),
         where,
         phase,
+        *([str(work)] if work else []),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGKILL, f"{phase}: {done.stdout[-900:]} {done.stderr}"
@@ -119,6 +120,85 @@ def test_a_database_created_and_not_yet_marked_is_cleared_too(
 
     assert f"database {left}" in report.cleaned
     assert left not in server.databases()
+
+
+def scratches(server: Server) -> set[str]:
+    """The scratch databases of drills."""
+    return {name for name in server.databases() if name.startswith("restore_drill_")}
+
+
+def notes(state: Path) -> list[Path]:
+    """Where runs that are not over, or were killed, say that they work."""
+    return list((state / "drill-runs").glob("*"))
+
+
+@pytest.mark.parametrize("way", ["a fresh dump", "a file", "another state folder"])
+def test_what_a_killed_run_left_on_the_same_server_is_cleared_by_a_drill_that_works_elsewhere(
+    server: Server, drill: Run, state: Path, tmp_path: Path, way: str
+) -> None:
+    kept = Path(drill(keep_dump=True).kept_dump)
+    killed(server, state, where="same server", phase="restore")
+    (left,) = scratches(server)
+
+    if way == "a file":
+        report = drill(source=None, archive=kept, where="private server")
+    elif way == "a fresh dump":
+        report = drill(where="private server")
+    else:
+        report = drill(where="private server", state=tmp_path / "another")
+
+    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert f"database {left}" in report.cleaned
+    assert scratches(server) == set()
+    assert way == "another state folder" or notes(state) == []
+
+
+def test_what_a_killed_run_left_in_another_work_folder_is_cleared_by_one_with_the_usual_folder(
+    server: Server, drill: Run, state: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o755)
+    killed(server, state, where="private server", phase="restore+", work=elsewhere)
+    (left,) = elsewhere.iterdir()
+    assert working_in(left)
+
+    report = drill(where="private server")
+
+    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.cleaned == (f"folder {left.name}",)
+    assert (working_in(left), list(elsewhere.iterdir()), notes(state)) == ([], [], [])
+
+
+def test_a_copy_that_may_still_be_on_a_server_which_cannot_be_looked_at_is_no_proof(
+    drill: Run, state: Path
+) -> None:
+    postgres = EmbeddedPostgres(STATE / "drill-away", settings={"fsync": "off"})
+    try:
+        away = Server(postgres.start())
+        away.drop("sample")
+        away.load("postgres", "DROP ROLE IF EXISTS sample_owner, sample_reader")
+        away.create("sample")
+        away.load("sample", SAMPLE.read_text())
+        killed(away, state, where="same server", phase="restore")
+        (left,) = scratches(away)
+        (note,) = notes(state)
+        postgres.stop()
+
+        unknown = drill(where="private server")
+        postgres.start()
+        away.load("postgres", f"ALTER DATABASE {left} OWNER TO sample_owner")
+        refused = drill(where="private server")
+        away.load("postgres", f"ALTER DATABASE {left} OWNER TO companion")
+        cleared = drill(where="private server")
+
+        assert unknown.verdict == refused.verdict == Verdict.LEFT_SOMETHING_BEHIND
+        assert "cannot be looked for" in unknown.left_behind[0]
+        assert unknown.left_behind[0].endswith(f"remove {note}")
+        assert refused.left_behind == (f"database {left}: another role owns it",)
+        assert (cleared.verdict, cleared.cleaned) == (Verdict.PROVED, (f"database {left}",))
+        assert (scratches(away), notes(state)) == (set(), [])
+    finally:
+        postgres.stop("immediate")
 
 
 @pytest.mark.parametrize("phases", [PRIVATELY, pytest.param(EVERY_PHASE_PRIVATELY, marks=pytest.mark.long)])

@@ -12,6 +12,7 @@ from ops.drill.report import Report
 from ops.drill.scratch import create
 from ops.drill.session import open_scratch
 from ops.drill.verdict import Verdict
+from ops.stack.postgres import EmbeddedPostgres
 from tests.database.drill.conftest import Run, address_of
 from tests.database.drill.copies import SETTING, Server
 
@@ -47,12 +48,29 @@ def test_a_direct_address_that_leads_elsewhere_than_the_services(
     server.create("stale", like="sample")
     try:
         said = refused(drill(in_use=server.address("stale")))
+        # Whether it is in use has to show in the database itself then, and here nothing shows it.
         unreachable = address_of(f"postgresql://companion@:5432/sample?host={tmp_path}")
-        assert drill(in_use=unreachable).verdict == Verdict.PROVED
+        unsettled = drill(in_use=unreachable)
     finally:
         server.drop("stale")
 
     assert "leads to another database than DATABASE_URL" in said
+    assert unsettled.verdict == Verdict.PROVED
+    assert "that this is the database in use" in unsettled.not_proved[0]
+
+
+def test_a_promoted_copy_of_the_database_in_use_is_not_that_database(
+    server: Server, drill: Run, replica: EmbeddedPostgres
+) -> None:
+    copy = Server(replica.url)
+    copy.load("postgres", "SELECT pg_promote()")
+    promoted = refused(drill(source=copy.address("sample"), in_use=server.address("sample")))
+    # A copy whose clock of promotions is the same is another server all the same.
+    stale = refused(drill(source=server.address("sample"), in_use=copy.address("sample")))
+
+    assert "a copy of the database in use: it is on timeline 2, and DATABASE_URL" in promoted
+    assert "leads to timeline 1" in promoted
+    assert "a copy of the database in use" in stale
 
 
 def test_a_server_that_is_not_there(drill: Run, tmp_path: Path) -> None:
@@ -153,8 +171,10 @@ def test_a_plain_sql_file(drill: Run, tmp_path: Path) -> None:
     assert "neither a custom nor a directory archive" in refused(drill(source=None, archive=plain))
 
 
-def test_a_replica(drill: Run, replica: str) -> None:
-    said = refused(drill(source=address_of(replica), where="private server"))
+def test_a_replica(drill: Run, replica: EmbeddedPostgres) -> None:
+    source = Server(replica.url).address("sample")
+
+    said = refused(drill(source=source, where="private server"))
 
     assert "replica" in said
     assert "Name the primary" in said
