@@ -56,11 +56,14 @@ async def full(room: Room, rosa: Person) -> Script:
 
 async def kept(room: Room, rosa: Person) -> None:
     """A question is offered back, and cannot be asked now."""
-    script = await full(room, rosa)
+    paused = snapshot(
+        1, question=LONG_WORD, state="paused", reply="", line="I have to stop for a little while."
+    )
+    script = await Script.behind(room, rosa, [paused])
     line = "I did not come back to this in time. You can ask it again, or let it go."
-    script.tell({"type": "kept", "questions": [{"turn": 3, "question": LONG_WORD, "line": line}]})
+    script.tell({"type": "kept", "questions": [{"turn": 1, "question": LONG_WORD, "line": line}]})
     script.tell({"type": "problem", "code": "not_now", "line": "Let me come to your other words first."})
-    await expect(room.page.get_by_text("Let me come to your other words first.").first).to_be_visible()
+    await expect(room.page.locator("[data-kept-problem]")).to_be_visible()
 
 
 async def away(room: Room, rosa: Person) -> None:

@@ -76,6 +76,22 @@ async def test_an_offer_that_comes_to_an_open_page_is_heard_once_and_moves_no_fo
     await expect(room.box).to_be_focused()
 
 
+async def test_it_stands_aside_while_a_reply_is_under_way(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    script.tell({"type": "kept", "questions": [{"turn": 1, "question": QUESTION, "line": KEPT}]})
+    await expect(offer(room)).to_be_visible()
+
+    turn = await room.say("Hello.")
+    await expect(offer(room)).to_be_hidden()
+    script.say(1, "Good morning.")
+    script.tell({"type": "complete", "turn": 1, "seq": 1})
+    await room.becomes(turn, "complete")
+
+    await expect(offer(room)).to_be_visible()
+    assert await room.heard() == [KEPT, "Good morning."]
+
+
 async def test_what_cannot_be_asked_now_says_so_and_can_be_pressed_again(
     open_room: OpenRoom, people: People
 ) -> None:

@@ -136,6 +136,7 @@ function paint(ids) {
     () => view.newest(),
   );
   changed.forEach((turn) => announcer.follow(turn));
+  kept.standAside(Boolean(turns.firstLive()));
   composer.offerStop(Boolean(turns.firstLive()));
   earlier.hidden = !turns.hasEarlier;
   greeting.hidden = turns.hasEarlier;

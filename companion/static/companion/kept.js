@@ -11,6 +11,7 @@ export class Kept {
   #view;
   #offers = [];
   #pending = null;
+  #isAside = false;
   #announced = new Set();
 
   constructor({ box, send, announce, place, view }) {
@@ -38,6 +39,13 @@ export class Kept {
     const { question, frame } = this.#pending;
     this.#show(this.#offers.filter((offer) => offer.turn !== frame.turn));
     return question;
+  }
+
+  /** While a reply is under way it is what is read; the offer stands aside until it has ended. */
+  standAside(isLive) {
+    if (this.#isAside === isLive) return;
+    this.#isAside = isLive;
+    this.#show(this.#offers);
   }
 
   clear() {
@@ -89,7 +97,7 @@ export class Kept {
   }
 
   #draw() {
-    const [offer] = this.#offers;
+    const [offer] = this.#isAside ? [] : this.#offers;
     const wasFocused = this.#box.contains(document.activeElement);
     this.#say("problem", "");
     this.#say("line", offer?.line ?? "");
