@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 BEAT = """
 INSERT INTO companion_process AS p (id, host, pid, sockets, draining, persona_version, routing_version, preset,
-                                    routing_hash, documents_refused)
+                                    routing_hash, documents_refused, conditions)
 VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s, %(persona_version)s, %(routing_version)s, %(preset)s,
-        %(routing_hash)s, %(documents_refused)s)
+        %(routing_hash)s, %(documents_refused)s, %(conditions)s::varchar[])
 ON CONFLICT (id) DO UPDATE
 SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining,
     routing_version = excluded.routing_version, preset = excluded.preset,
-    documents_refused = excluded.documents_refused
+    documents_refused = excluded.documents_refused, conditions = excluded.conditions
 """
 
 
@@ -41,6 +41,7 @@ class Served:
     preset: str
     routing_hash: str
     documents_refused: int
+    conditions: tuple[str, ...] = ()
 
 
 class Heartbeat:
@@ -90,6 +91,7 @@ class Heartbeat:
                     "preset": serves.preset,
                     "routing_hash": serves.routing_hash,
                     "documents_refused": serves.documents_refused,
+                    "conditions": [one[:140] for one in serves.conditions],
                 },
             )
         self._beaten_at = began

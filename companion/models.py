@@ -129,6 +129,8 @@ class Process(models.Model):
     persona_version = models.CharField(max_length=16, blank=True, db_default="")
     documents_refused = models.IntegerField(db_default=0)
     """Distinct selections that the process could not use since it started."""
+    conditions = ArrayField(models.CharField(max_length=140), db_default=models.Value("{}"))
+    """`KIND ABOUT` for each thing that the process knows to be wrong with its own set-up."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"

@@ -45,12 +45,13 @@ def _nobody_listens(story: Story) -> None:
     """Where nobody else wants to know."""
 
 
-def _served(route: Route, documents_refused: int) -> Served:
+def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> Served:
     return Served(
         routing_version=route.version,
         preset=route.preset,
         routing_hash=route.file_hash,
         documents_refused=documents_refused,
+        conditions=conditions,
     )
 
 
@@ -58,8 +59,8 @@ class Process:
     """Built once, on the event loop it lives on, and started. `route` names the chain for turns that start now.
 
     `overhears` is given every ring of the bell that is not about turns, `recorded` the story of every turn that this
-    process has ended. `documents_refused` counts the selections it could not use. `alongside` are loops of others that
-    run as long as this process does.
+    process has ended. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
+    with how it is set up. `alongside` are loops of others that run as long as this process does.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Process:
         overhears: Callable[[dict[str, Any]], None] = _not_ours,
         recorded: Callable[[Story], None] = _nobody_listens,
         documents_refused: Callable[[], int] = int,
+        conditions: Callable[[], tuple[str, ...]] = tuple,
         alongside: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.id = process
@@ -122,7 +124,7 @@ class Process:
             house,
             process=process,
             sockets=lambda: len(self.sockets),
-            serves=lambda: _served(route(), documents_refused()),
+            serves=lambda: _served(route(), documents_refused(), conditions()),
         )
         self._bell = Doorbell(bell_url, rung=self._rung, returned=self._returned)
         self._loops: list[asyncio.Task[None]] = []

@@ -59,6 +59,16 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, key, what in (
         ("process_turns_in_flight", "in_flight", "Turns each web process drives now."),
         ("process_sockets", "sockets", "Open pages of each web process."),
+        (
+            "process_routing_version",
+            "routing_version",
+            "The version of the selection that each web process serves.",
+        ),
+        (
+            "process_documents_refused",
+            "documents_refused",
+            "Distinct selections that each web process could not use since it started.",
+        ),
         ("process_beat_age_seconds", "beat_age_s", "Since each web process was last heard of."),
     ):
         yield from _gauge(name, what, (({"process": one["id"]}, one[key]) for one in alive))
@@ -75,6 +85,16 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         "lane_state",
         "1 for the state of each lane's breaker, for the lanes of the chain in force.",
         (({"lane": one["lane"], "state": one["state"]}, 1) for one in routing["chain"]),
+    )
+    yield from _gauge(
+        "scripted_replies",
+        "1 if no routing file is set and the rehearsal provider answers people.",
+        [({}, int(routing["scripted"]))],
+    )
+    yield from _gauge(
+        "normal_has_fallback",
+        "0 if the normal chain has one lane, or lanes of one failure domain alone.",
+        [({}, int(not routing["normal_weakness"]))],
     )
     yield from _gauge("alerts_open", "Alerts that nobody has seen, by kind.", _by("kind", alerts["open"]))
     yield from _gauge(

@@ -41,6 +41,12 @@ SELECT
         'id', p.id,
         'in_flight', (SELECT count(*) FROM companion_turn t WHERE t.owner = p.id AND t.state = 'speaking'),
         'sockets', p.sockets,
+        'routing_version', p.routing_version,
+        'preset', p.preset,
+        'routing_hash', p.routing_hash,
+        'persona_version', p.persona_version,
+        'documents_refused', p.documents_refused,
+        'conditions', p.conditions,
         'age_s', round(extract(epoch FROM clock_timestamp() - p.started_at)),
         'draining', p.draining,
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)

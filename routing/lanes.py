@@ -34,6 +34,15 @@ class Routing:
         """Whether every lane leads to the rehearsal provider, because there is no file: replies are scripted."""
         return not self.file_hash
 
+    def weakness(self, preset: str) -> str:
+        """Why the chain would go down as a whole, in words; empty if it would not."""
+        chain = self.presets[preset].chain
+        if len(chain) == 1:
+            return f"{chain[0]} is its only lane"
+        if self.shares_one_failure_domain(preset):
+            return f"all its lanes share the failure domain {self.lanes[chain[0]].failure_domain}"
+        return ""
+
     def shares_one_failure_domain(self, preset: str) -> bool:
         """Whether a chain of several lanes would go down with one of them."""
         lanes = [self.lanes[name] for name in self.presets[preset].chain]

@@ -27,6 +27,7 @@ os.environ.update(
         "SECRET_KEY": "a key for tests, and for nothing else",
         "DATABASE_URL": POSTGRES.url,
         "COMPANION_STATE_DIR": str(STATE),
+        "COMPANION_REHEARSED": "yes",
         "OPS_TOKEN": "a token for tests",
     }
 )

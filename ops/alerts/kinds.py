@@ -28,6 +28,12 @@ class Kind(StrEnum):
     PERSONA_CHANGED = "persona_changed"
     RESTORE_UNPROVED = "restore_unproved"
     WORKER_AWAY = "worker_away"
+    FILE_REFUSED = "file_refused"
+    FILE_CHANGED = "file_changed"
+    PROCESSES_DIFFER = "processes_differ"
+    SELECTION_UNRECORDED = "selection_unrecorded"
+    NO_FALLBACK = "no_fallback"
+    SCRIPTED_REPLIES = "scripted_replies"
 
 
 DAILY = timedelta(hours=23)
@@ -127,6 +133,36 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
             says="The worker has not looked through the alerts for {}. Nothing goes out by e-mail or webhook.",
             do="Look at its log and start it again. Until then no lane is drilled either.",
             runbook=_NIGHT,
+        ),
+        Kind.FILE_REFUSED: Meaning(
+            says="The {} on disk has become wrong: a process that starts anew would refuse it.",
+            do="Mend it; manage.py serve --check names the place. Running processes go on with what they read.",
+            runbook=_NIGHT,
+        ),
+        Kind.FILE_CHANGED: Meaning(
+            says="The {} on disk is not the one that is served.",
+            do="If it is meant, restart the web processes and the worker in turn. If not, put the old file back.",
+            runbook=_NIGHT,
+        ),
+        Kind.PROCESSES_DIFFER: Meaning(
+            says="Web processes serve from more than one version of the {}.",
+            do="Give every machine the same files, and restart those that differ.",
+            runbook=_NIGHT,
+        ),
+        Kind.SELECTION_UNRECORDED: Meaning(
+            says="A web process serves {}, which stands in no row: the database was restored, it seems.",
+            do="Look with manage.py route show, then go back to normal or select what is needed.",
+            runbook=_NIGHT,
+        ),
+        Kind.NO_FALLBACK: Meaning(
+            says="The normal chain has nothing to fall back on: {}.",
+            do="Add a lane of another failure domain to the routing file.",
+            runbook=_FAILING,
+        ),
+        Kind.SCRIPTED_REPLIES: Meaning(
+            says="People are answered with scripted replies of the rehearsal provider: {}.",
+            do="Set COMPANION_ROUTING and restart; if scripted replies are meant, set COMPANION_REHEARSED=yes.",
+            runbook=_FAILING,
         ),
     }
 )

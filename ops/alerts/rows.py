@@ -9,11 +9,11 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from ops.alerts.kinds import MEANINGS, Kind
+from ops.alerts.lasting import BY_ITSELF
 from ops.alerts.statements import OPEN, RAISE, facts
 from ops.models import Alert
 
-BY_ITSELF = "the service"
-"""Stands where the name of an operator would, for alerts whose cause is over."""
+__all__ = ["BY_ITSELF", "Told", "acknowledge", "close", "in_words", "open_alerts", "raise_alert", "told"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

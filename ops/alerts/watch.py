@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
+from ops.alerts.lasting import LASTING
 from ops.alerts.statements import (
     DRILL_IS_OVERDUE,
     PERSONA_IS_ANOTHER,
@@ -43,5 +44,7 @@ class Watch:
     async def look(self) -> None:
         """Look once. Raises psycopg.Error."""
         async with self._pool.connection() as connection:
+            for one in LASTING:
+                await connection.execute(one.statement, one.facts)
             for statement in (PERSONA_IS_ANOTHER, PIN_IS_LONG, DRILL_IS_OVERDUE, WORKER_IS_AWAY):
                 await connection.execute(statement, self._facts)

@@ -111,6 +111,12 @@ class Board:
     chain: tuple[str, ...]
     lanes: tuple[Standing, ...]
     serving: tuple[Serving, ...]
+    routing_hash: str
+    """Of the routing file that this process has read; empty without a file."""
+    is_scripted: bool
+    """Whether the rehearsal provider answers, because there is no routing file."""
+    weakness: str
+    """Why the normal chain would go down as a whole; empty if it would not."""
 
     @property
     def behind(self) -> tuple[Serving, ...]:
@@ -166,6 +172,9 @@ def board(routing: Routing) -> Board:
             )
             for process, version, served, routing_hash, persona_version, documents_refused, age_s in serving
         ),
+        routing_hash=routing.file_hash,
+        is_scripted=routing.is_rehearsed,
+        weakness=routing.weakness(NORMAL),
     )
 
 
@@ -208,6 +217,9 @@ def for_status(seen: Board) -> Mapping[str, Any]:
             for lane in seen.chain
         ],
         "behind": [one.process for one in seen.behind],
+        "scripted": seen.is_scripted,
+        "routing_hash": seen.routing_hash,
+        "normal_weakness": seen.weakness,
         "unrecorded": [one.process for one in seen.unrecorded],
         "serving": [asdict(one) for one in seen.serving],
     }

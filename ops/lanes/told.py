@@ -19,6 +19,12 @@ STATES: Mapping[str, str] = {
 """What each state of a breaker means for the lane."""
 
 
+SCRIPTED = (
+    "SCRIPTED REPLIES: no routing file is set, so the rehearsal provider answers people. No model does. "
+    "Set COMPANION_ROUTING."
+)
+
+
 def text(seen: Board, routing: Routing) -> str:
     """Everything, for a person at a terminal. What people wrote cannot steer the terminal."""
     return "\n".join(_lines(seen, routing))
@@ -86,6 +92,10 @@ def first_words(lane: Standing) -> str:
 
 def _lines(seen: Board, routing: Routing) -> Iterator[str]:
     chosen = seen.in_force
+    if seen.is_scripted:
+        yield SCRIPTED
+    if seen.weakness:
+        yield f"NO FALLBACK: in the normal chain, {seen.weakness}."
     says = "The table says" if seen.unrecorded else "In force"
     if seen.unrecorded:
         yield f"NOT ON RECORD: {unrecorded(seen)}"

@@ -42,6 +42,8 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         "hour_json": json.dumps(told["hour"]),
         "newest_first": told["hour"][::-1],
         "rules": settings.rules,
+        "scripted": settings.routing.get("scripted", False),
+        "weakness": settings.routing.get("normal_weakness", ""),
         "here": "home",
         **records.page_context(django_settings.COMPANION_STATE_DIR, seen.at),
     }

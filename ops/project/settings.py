@@ -35,6 +35,7 @@ try:
     COMPANION_PAGES_PER_ADDRESS = _environment.number("COMPANION_PAGES_PER_ADDRESS")
     COMPANION_SIGN_IN_TRIES = _environment.number("COMPANION_SIGN_IN_TRIES")
     COMPANION_BEHIND_PROXY = _environment.flag("COMPANION_BEHIND_PROXY")
+    COMPANION_REHEARSED = _environment.flag("COMPANION_REHEARSED")
     _secure = _environment.flag("COMPANION_SECURE_COOKIES")
     ALERT_WEBHOOK_URL = _environment.web_address("ALERT_WEBHOOK_URL")
     ALERT_EMAIL = _environment.addresses("ALERT_EMAIL")

@@ -124,6 +124,8 @@ def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     """Serve on this port, or on a listening socket that was handed over, until told to leave. Returns the exit code."""
     house = wiring.build_house()
     routing = wiring.build_routing()
+    if routing.is_rehearsed:
+        log.warning("web.scripted_replies no routing file is set, so the rehearsal provider answers people")
     server = WebServer(
         host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(house, routing)
     )

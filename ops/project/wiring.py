@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from companion.process import Process
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
+from ops.conditions import Conditions, WatchedFile
 from ops.desk.access import OPERATORS
 from ops.drill import records
 from ops.fresh import Lately
@@ -31,6 +33,7 @@ from ops.routing_store import RoutingStore
 from ops.rules import MEANINGS, rules
 from ops.selecting import Selector
 from ops.status import Settings
+from personas.errors import PersonaInvalid
 from personas.load import load
 from personas.schema import Persona, system_prompt
 from routing import lanes
@@ -38,6 +41,7 @@ from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
 from routing.breaker import Tuning
 from routing.chain import Caller
+from routing.errors import RoutingFileInvalid
 
 
 @cache
@@ -105,7 +109,14 @@ def build_facts() -> Settings:
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
         hold_s=settings.COMPANION_HOLD_S,
         persona={"name": house.character, "version": house.persona_version},
-        routing={"version": 0, "preset": lanes.NORMAL, "chain": []},
+        routing={
+            "version": 0,
+            "preset": lanes.NORMAL,
+            "chain": [],
+            "scripted": routing.is_rehearsed,
+            "routing_hash": routing.file_hash,
+            "normal_weakness": routing.weakness(lanes.NORMAL),
+        },
         preset_ceiling=routing.presets[lanes.NORMAL].ceiling,
         rules=tuple(rules(named | kept)),
     )
@@ -178,6 +189,9 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.rerouted()
     )
     watch = Watch(pool, persona_version=house.persona_version)
+    conditions = Conditions(
+        routing, list(_watched_files(house, routing)), is_rehearsed=settings.COMPANION_REHEARSED
+    )
     process = Process(
         pool=pool,
         bell_url=settings.DATABASE_URL,
@@ -189,9 +203,28 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         overhears=store.rung,
         recorded=book.heard,
         documents_refused=lambda: store.refused,
-        alongside=(store.run, book.run, watch.run),
+        conditions=lambda: conditions.current,
+        alongside=(store.run, book.run, watch.run, conditions.run),
     )
     return process
+
+
+def _watched_files(house: House, routing: lanes.Routing) -> Iterator[WatchedFile]:
+    yield WatchedFile(
+        name="character's file",
+        path=settings.COMPANION_PERSONA,
+        version=house.persona_version,
+        read=lambda path: load(path).version,
+        refusal=PersonaInvalid,
+    )
+    if settings.COMPANION_ROUTING:
+        yield WatchedFile(
+            name="routing file",
+            path=Path(settings.COMPANION_ROUTING),
+            version=routing.file_hash,
+            read=lambda path: lanes.load(path).file_hash,
+            refusal=RoutingFileInvalid,
+        )
 
 
 def build_selector(routing: lanes.Routing) -> Selector:

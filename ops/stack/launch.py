@@ -20,7 +20,7 @@ from ops.stack.postgres import EmbeddedPostgres
 from ops.stack.roster import Roster
 from ops.stack.state import StateFolder
 from ops.stack.supervise import SERVER_STAGE, ConfigurationRefused, Hosted, Program, Supervisor
-from ops.stack.surroundings import Signature, is_named, listed_with, published, signature
+from ops.stack.surroundings import Signature, is_named, is_on, listed_with, published, signature
 from ops.stack.valkey import EmbeddedValkey
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,7 +123,10 @@ class Launch:
         if self.environment.get("REHEARSAL_URL"):
             self.say("Provider: the rehearsal provider REHEARSAL_URL names.")
             return None
-        return self.supervisor.start(_rehearsal(port=0)).log_since
+        return self.supervisor.start(self._rehearsal(port=0)).log_since
+
+    def _rehearsal(self, *, port: int) -> Program:
+        return _rehearsal(port=port, obeys_messages=is_on(self.environment, "COMPANION_REHEARSED"))
 
     def _await_rehearsal(self, since: int | None) -> None:
         if since is None:
@@ -137,8 +140,10 @@ class Launch:
             time.sleep(0.02)
         url = self.environment["REHEARSAL_URL"] = found[1]
         # A later start must answer at the address that everybody knows by then.
-        self.supervisor.replace(_rehearsal(port=int(url.split(":")[2].split("/")[0])))
-        self.say("Provider: the rehearsal provider runs; no key is needed.")
+        self.supervisor.replace(self._rehearsal(port=int(url.split(":")[2].split("/")[0])))
+        self.say(
+            "Provider: the rehearsal provider runs; no key is needed. Its replies are SCRIPTED: no model answers."
+        )
 
     def _publish(self) -> None:
         facts: dict[str, object] = dict(published(self.environment, root=ROOT))
@@ -231,8 +236,10 @@ def _worker(state: StateFolder) -> Program:
     )
 
 
-def _rehearsal(*, port: int) -> Program:
-    command = (sys.executable, "-m", "routing.rehearsal", "--port", str(port), "--directives")
+def _rehearsal(*, port: int, obeys_messages: bool) -> Program:
+    # What a participant writes gives no order unless operators have said that all of it is a rehearsal.
+    orders = ("--directives",) * obeys_messages
+    command = (sys.executable, "-m", "routing.rehearsal", "--port", str(port), *orders)
     return Program(name="rehearsal", command=command, stage=REHEARSAL_STAGE, grace_s=REHEARSAL_GRACE_S)
 
 

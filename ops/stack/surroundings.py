@@ -15,6 +15,11 @@ def is_named(environment: Mapping[str, str], name: str) -> bool:
     return bool(environment.get(name) or environment.get(f"{name}_FILE"))
 
 
+def is_on(environment: Mapping[str, str], name: str) -> bool:
+    """Whether a yes-or-no setting says yes. What makes no sense is refused by the first command that reads it."""
+    return environment.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
 def listed_with(named: str, own: Sequence[str]) -> str:
     """A comma-separated list as somebody set it, and what has to be in it all the same, once each."""
     entries = [entry.strip() for entry in named.split(",") if entry.strip()]

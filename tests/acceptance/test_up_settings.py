@@ -62,6 +62,7 @@ def test_a_database_of_somebody_else_gets_no_demo_people_unless_they_are_asked_f
     with psycopg.connect(database.url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     settings = {"DATABASE_URL": database.url.replace("/companion?", f"/{name}?")}
+    rehearsed = settings | {"COMPANION_REHEARSED": "yes"}
     assert name in settings["DATABASE_URL"]
 
     with up(tmp_path, environment=settings) as run:
@@ -69,11 +70,14 @@ def test_a_database_of_somebody_else_gets_no_demo_people_unless_they_are_asked_f
         assert "There is no site yet." in run.text
         assert "/card/" not in run.text and "Ines" not in run.text
         assert not (tmp_path / "staff.json").exists()
+        assert "Its replies are SCRIPTED" in run.text
+        assert "--directives" not in run.running("routing.rehearsal").cmdline()
         run.stop()
 
-    with up(tmp_path, "--demo", environment=settings) as run:
+    with up(tmp_path, "--demo", environment=rehearsed) as run:
         run.ready()
         assert "/card/" in run.text and "Ines, operator" in run.text
+        assert "--directives" in run.running("routing.rehearsal").cmdline()
         run.stop()
 
 

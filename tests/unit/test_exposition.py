@@ -6,6 +6,14 @@ from typing import Any
 from ops.exposition import exposition
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
+PROCESS: dict[str, Any] = {
+    "id": "abc",
+    "in_flight": 3,
+    "sockets": 9,
+    "beat_age_s": 0.4,
+    "routing_version": 7,
+    "documents_refused": 2,
+}
 FIGURES: dict[str, Any] = {
     "in_flight": 3,
     "ceiling": 8,
@@ -18,12 +26,14 @@ FIGURES: dict[str, Any] = {
     "attempts_last_hour_by_lane": {"primary": {"whole": 40, "overloaded": 8}},
     "first_word_ms": {"p50": 420, "p95": None},
     "processes": [
-        {"id": "abc", "in_flight": 3, "sockets": 9, "beat_age_s": 0.4},
-        {"id": "dead", "in_flight": 0, "sockets": 700, "beat_age_s": 31.0},
+        PROCESS,
+        PROCESS | {"id": "dead", "in_flight": 0, "sockets": 700, "beat_age_s": 31.0},
     ],
     "routing": {
         "version": 7,
         "preset": "drop_first",
+        "scripted": True,
+        "normal_weakness": "",
         "chain": [{"lane": "second", "state": "closed"}, {"lane": "local", "state": "open"}],
     },
     "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5},
@@ -54,6 +64,10 @@ def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
     lines = exposition(FIGURES, at=NOON).splitlines()
 
     assert 'companion_routing_version{preset="drop_first"} 7' in lines
+    assert 'companion_process_routing_version{process="abc"} 7' in lines
+    assert 'companion_process_documents_refused{process="abc"} 2' in lines
+    assert "companion_scripted_replies 1" in lines
+    assert "companion_normal_has_fallback 1" in lines
     assert 'companion_lane_state{lane="local",state="open"} 1' in lines
     assert 'companion_alerts_open{kind="quota"} 2' in lines
     assert "companion_alerts_looked_through_seconds 3.5" in lines

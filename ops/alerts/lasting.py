@@ -1,0 +1,90 @@
+"""What lasts: each condition is one query, told of while the query finds something, and closed when it does not.
+
+Web processes look once a minute. What was closed by itself is told of again an hour later at the earliest, so that a
+condition that comes and goes fills no mailbox; what an operator has seen, a day later.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ops.alerts.kinds import DAILY, Kind
+from ops.alerts.statements import COMES_AGAIN
+
+BY_ITSELF = "the service"
+"""Stands where the name of an operator would, for alerts whose cause is over."""
+NOT_REAL = ("willow-house", "bench")
+"""Sites of people who are made up; those of load tests besides."""
+LOAD_TESTS = "load-test-%"
+
+_LIVE = "p.beat_at > clock_timestamp() - interval '15 seconds' AND NOT p.draining"
+# While a release is rolled out, processes differ for as long as it takes.
+_SETTLED = f"{_LIVE} AND p.started_at < clock_timestamp() - interval '2 minutes'"
+_SAID = f"""
+SELECT substr(said, length(%(kind)s::text) + 2) AS about
+FROM companion_process p, unnest(p.conditions) AS said
+WHERE {_LIVE} AND said LIKE %(kind)s::text || ' _%%'
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lasting:
+    """A condition. `query` gives one row with a column `about` for each thing it is true of."""
+
+    kind: Kind
+    query: str
+
+    @property
+    def statement(self) -> str:
+        """Closes what is over, and tells of what is so."""
+        return f"""
+WITH cause AS MATERIALIZED (SELECT DISTINCT left(about, 100) AS about FROM ({self.query}) AS found),
+over AS (
+    UPDATE ops_alert SET acknowledged_at = clock_timestamp(), acknowledged_by = %(by_itself)s::text
+    WHERE kind = %(kind)s::text AND acknowledged_at IS NULL AND about NOT IN (SELECT about FROM cause)
+)
+INSERT INTO ops_alert AS a (kind, about)
+SELECT %(kind)s::text, about FROM cause
+WHERE NOT EXISTS (
+    SELECT 1 FROM ops_alert said WHERE said.kind = %(kind)s::text AND said.about = cause.about
+    AND said.last_at > clock_timestamp() - CASE WHEN said.acknowledged_by = %(by_itself)s::text
+                                           THEN interval '1 hour' ELSE %(again_after)s::interval END)
+{COMES_AGAIN}"""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the statement takes."""
+        return {
+            "kind": self.kind.value,
+            "by_itself": BY_ITSELF,
+            "again_after": DAILY,
+            "not_real": list(NOT_REAL),
+            "load_tests": LOAD_TESTS,
+        }
+
+
+LASTING = (
+    Lasting(kind=Kind.FILE_REFUSED, query=_SAID),
+    Lasting(kind=Kind.FILE_CHANGED, query=_SAID),
+    Lasting(kind=Kind.NO_FALLBACK, query=_SAID),
+    Lasting(
+        kind=Kind.SCRIPTED_REPLIES,
+        query=f"""{_SAID} AND EXISTS (
+    SELECT 1 FROM companion_participant person JOIN companion_site site ON site.id = person.site_id
+    WHERE person.is_active AND site.is_open AND site.slug <> ALL(%(not_real)s::text[])
+      AND site.slug NOT LIKE %(load_tests)s::text)""",
+    ),
+    Lasting(
+        kind=Kind.PROCESSES_DIFFER,
+        query=f"""
+SELECT 'routing file' AS about FROM companion_process p WHERE {_SETTLED} HAVING count(DISTINCT p.routing_hash) > 1
+UNION ALL
+SELECT 'character' FROM companion_process p WHERE {_SETTLED} HAVING count(DISTINCT p.persona_version) > 1""",
+    ),
+    Lasting(
+        kind=Kind.SELECTION_UNRECORDED,
+        query=f"""
+SELECT 'version ' || p.routing_version || ' (' || p.preset || ')' AS about FROM companion_process p
+WHERE {_LIVE} AND p.routing_version > (SELECT coalesce(max(version), 0) FROM ops_selection)""",
+    ),
+)

@@ -1,0 +1,84 @@
+"""What a process knows to be wrong with its own set-up: sent with each heartbeat, and told to operators while it lasts.
+
+A configuration file is read once, at the start. If it changes afterwards nothing happens until a process has to start
+anew; by then it is too late to learn that it would refuse the file, so the file on disk is looked at all the time.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ops.alerts.kinds import Kind
+from routing.lanes import NORMAL, Routing
+
+EVERY_S = 15.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchedFile:
+    """A configuration file. `version` is that of the content this process has read, `read` gives that on disk."""
+
+    name: str
+    path: Path
+    version: str
+    read: Callable[[Path], str]
+    refusal: type[Exception]
+    """What `read` raises if a process would refuse the file."""
+
+
+class Conditions:
+    """Looks at the files every few seconds. `current` holds `KIND ABOUT` for each thing that is wrong now."""
+
+    def __init__(
+        self, routing: Routing, files: Sequence[WatchedFile], *, is_rehearsed: bool, every_s: float = EVERY_S
+    ) -> None:
+        self._fixed = tuple(of_routing(routing, is_rehearsed=is_rehearsed))
+        self._files = files
+        self._every_s = every_s
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._found: dict[str, tuple[str, ...]] = {}
+        self.current = self._fixed
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.to_thread(self.look)
+            await asyncio.sleep(self._every_s)
+
+    def look(self) -> None:
+        """Look once. Reads a file only if its size or time of change is another than before."""
+        for file in self._files:
+            looks = _looks(file.path)
+            if self._seen.get(file.name) != looks:
+                self._found[file.name] = tuple(of_file(file))
+                self._seen[file.name] = looks
+        self.current = (*self._fixed, *(one for found in self._found.values() for one in found))
+
+
+def of_routing(routing: Routing, *, is_rehearsed: bool) -> Iterator[str]:
+    """What is wrong with the lanes themselves. `is_rehearsed`: operators have said that scripted replies are meant."""
+    if routing.is_rehearsed:
+        if not is_rehearsed:
+            yield f"{Kind.SCRIPTED_REPLIES} no routing file is set"
+    elif weakness := routing.weakness(NORMAL):
+        yield f"{Kind.NO_FALLBACK} {weakness}"
+
+
+def of_file(file: WatchedFile) -> Iterator[str]:
+    """What is wrong with the file on disk."""
+    try:
+        version = file.read(file.path)
+    except file.refusal:
+        yield f"{Kind.FILE_REFUSED} {file.name}"
+    else:
+        if version != file.version:
+            yield f"{Kind.FILE_CHANGED} {file.name}"
+
+
+def _looks(path: Path) -> tuple[int, int]:
+    try:
+        facts = path.stat()
+    except OSError:
+        return (-1, -1)
+    return (facts.st_mtime_ns, facts.st_size)

@@ -1,0 +1,144 @@
+"""What lasts is told of once while it lasts, and its alert closes by itself (R13)."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from django.db.models import F
+from django.utils import timezone
+from psycopg_pool import AsyncConnectionPool
+
+from companion.models import Process
+from ops.alerts.kinds import Kind
+from ops.alerts.lasting import BY_ITSELF, LASTING
+from ops.alerts.rows import acknowledge
+from ops.models import Alert
+from ops.stack.postgres import EmbeddedPostgres
+from tests.people import People, in_database
+from tests.selections import newest
+
+Pool = AsyncConnectionPool[Any]
+
+
+@pytest_asyncio.fixture
+async def pool(database: EmbeddedPostgres) -> AsyncIterator[Pool]:
+    async with AsyncConnectionPool(database.url, min_size=1, max_size=1, open=False) as pool:
+        yield pool
+
+
+@pytest.fixture(autouse=True)
+def _alone(database: EmbeddedPostgres) -> Iterator[None]:
+    """Processes of other tests are not heard of, and each process of a test here leaves with it."""
+    in_database(lambda: Process.objects.all().delete())
+    yield
+    in_database(lambda: Process.objects.filter(host="lasting").delete())
+
+
+def process(*, started_ago: timedelta = timedelta(minutes=5), **facts: Any) -> Process:
+    at = timezone.now()
+    row = {"host": "lasting", "pid": 1, "started_at": at - started_ago, "beat_at": at + timedelta(minutes=5)}
+    return in_database(lambda: Process.objects.create(id=uuid.uuid4(), **{**row, **facts}))
+
+
+async def look(pool: Pool, kind: Kind) -> None:
+    for one in LASTING:
+        if one.kind is kind:
+            async with pool.connection() as connection:
+                await connection.execute(one.statement, one.facts)
+
+
+def open_now(kind: Kind) -> list[str]:
+    rows = Alert.objects.filter(kind=kind, acknowledged_at=None).order_by("about")
+    return in_database(lambda: [row.about for row in rows])
+
+
+def rows_of(kind: Kind) -> int:
+    return in_database(lambda: Alert.objects.filter(kind=kind).count())
+
+
+@pytest.mark.parametrize("kind", [Kind.FILE_REFUSED, Kind.FILE_CHANGED, Kind.NO_FALLBACK])
+async def test_what_a_process_says_of_itself_is_told_while_it_lives_and_says_so(
+    pool: Pool, kind: Kind
+) -> None:
+    one = process(conditions=[f"{kind} routing file", "another_kind of another thing"])
+    process(conditions=[f"{kind} routing file"])
+    await look(pool, kind)
+    await look(pool, kind)
+    assert (open_now(kind), rows_of(kind)) == (["routing file"], 1)
+
+    in_database(lambda: Process.objects.filter(host="lasting").exclude(id=one.pk).update(conditions=[]))
+    await look(pool, kind)
+    assert open_now(kind) == ["routing file"]
+
+    in_database(lambda: Process.objects.filter(id=one.pk).update(beat_at=timezone.now() - timedelta(hours=1)))
+    await look(pool, kind)
+    assert open_now(kind) == []
+    assert in_database(lambda: Alert.objects.get(kind=kind)).acknowledged_by == BY_ITSELF
+
+
+async def test_what_comes_and_goes_is_told_again_an_hour_later_at_the_earliest(pool: Pool) -> None:
+    kind = Kind.FILE_REFUSED
+    one = process(conditions=[f"{kind} routing file"])
+
+    async def again(conditions: list[str]) -> None:
+        in_database(lambda: Process.objects.filter(id=one.pk).update(conditions=conditions))
+        await look(pool, kind)
+
+    await look(pool, kind)
+    await again([])
+    await again([f"{kind} routing file"])
+    assert open_now(kind) == []
+
+    earlier = timedelta(minutes=61)
+    in_database(lambda: Alert.objects.filter(kind=kind).update(last_at=F("last_at") - earlier))
+    await look(pool, kind)
+    assert open_now(kind) == ["routing file"]
+
+
+async def test_what_an_operator_has_seen_is_not_told_again_on_the_same_day(pool: Pool) -> None:
+    kind = Kind.NO_FALLBACK
+    process(conditions=[f"{kind} one is its only lane"])
+    await look(pool, kind)
+    alert = in_database(lambda: Alert.objects.get(kind=kind).pk)
+    in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    in_database(lambda: Alert.objects.filter(pk=alert).update(last_at=F("last_at") - timedelta(days=1)))
+    await look(pool, kind)
+    assert open_now(kind) == ["one is its only lane"]
+
+
+async def test_scripted_replies_are_told_of_once_people_are_not_made_up(pool: Pool, people: People) -> None:
+    kind = Kind.SCRIPTED_REPLIES
+    process(conditions=[f"{kind} no routing file is set"])
+    assert people.rosa.name
+    await look(pool, kind)
+    assert open_now(kind) == ["no routing file is set"]
+
+
+async def test_processes_that_read_other_files_are_told_of_once_they_have_settled(pool: Pool) -> None:
+    kind = Kind.PROCESSES_DIFFER
+    process(routing_hash="a", persona_version="p")
+    process(routing_hash="b", persona_version="p", started_ago=timedelta(seconds=30))
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    process(routing_hash="b", persona_version="q")
+    await look(pool, kind)
+    assert open_now(kind) == ["character", "routing file"]
+
+
+async def test_a_version_that_stands_in_no_row_is_told_of_until_one_above_it_is_selected(pool: Pool) -> None:
+    kind = Kind.SELECTION_UNRECORDED
+    version = newest().version
+    one = process(routing_version=version, preset="pin_second")
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    in_database(lambda: Process.objects.filter(id=one.pk).update(routing_version=version + 5))
+    await look(pool, kind)
+    assert open_now(kind) == [f"version {version + 5} (pin_second)"]

@@ -1,0 +1,108 @@
+"""What a process knows to be wrong with its own set-up: its lanes, and the files it would have to read again (R13)."""
+
+import asyncio
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ops.conditions import Conditions, WatchedFile, of_routing
+from routing import lanes
+from routing.errors import RoutingFileInvalid
+from routing.lanes import Routing
+from tests.chains import lane_text
+from tests.patience import until
+
+NORMAL = '[presets.normal]\nchain = ["one", "two"]\n'
+SOUND = lane_text("one") + lane_text("two") + NORMAL
+ONE_DOMAIN = lane_text("one") + lane_text("two", failure_domain="one") + NORMAL
+ALONE = lane_text("one") + '[presets.normal]\nchain = ["one"]\n'
+
+
+def routing(text: str) -> Routing:
+    return lanes.parse(text, source="routing.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        (SOUND, []),
+        (ONE_DOMAIN, ["no_fallback all its lanes share the failure domain one"]),
+        (ALONE, ["no_fallback one is its only lane"]),
+    ],
+)
+def test_a_normal_chain_that_would_stop_as_a_whole_is_named(text: str, conditions: list[str]) -> None:
+    assert list(of_routing(routing(text), is_rehearsed=False)) == conditions
+
+
+def test_scripted_replies_are_named_unless_they_are_meant() -> None:
+    without_a_file = lanes.rehearsal_routing("http://127.0.0.1:1/v1")
+
+    assert list(of_routing(without_a_file, is_rehearsed=False)) == ["scripted_replies no routing file is set"]
+    assert list(of_routing(without_a_file, is_rehearsed=True)) == []
+
+
+def test_the_hash_of_a_file_is_that_of_its_content_and_there_is_none_without_a_file() -> None:
+    assert routing(SOUND).file_hash == routing(SOUND).file_hash != routing(ALONE).file_hash
+    assert len(routing(SOUND).file_hash) == 16
+    assert lanes.rehearsal_routing("http://127.0.0.1:1/v1").file_hash == ""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> WatchedFile:
+    path = tmp_path / "routing.toml"
+    path.write_text(SOUND)
+    return WatchedFile(
+        name="routing file",
+        path=path,
+        version=routing(SOUND).file_hash,
+        read=lambda path: lanes.load(path).file_hash,
+        refusal=RoutingFileInvalid,
+    )
+
+
+def test_a_file_that_changed_or_became_wrong_or_went_away_is_named_until_it_is_as_before(
+    file: WatchedFile, tmp_path: Path
+) -> None:
+    conditions = Conditions(routing(SOUND), [file], is_rehearsed=False)
+
+    def now() -> tuple[str, ...]:
+        conditions.look()
+        return conditions.current
+
+    shutil.copyfile(file.path, tmp_path / "before")
+    assert now() == ()
+    file.path.write_text(SOUND.replace("[lanes.one]", "[lane.one]"))
+    assert now() == ("file_refused routing file",)
+    file.path.write_text(ONE_DOMAIN)
+    assert now() == ("file_changed routing file",)
+    file.path.unlink()
+    assert now() == ("file_refused routing file",)
+    shutil.copyfile(tmp_path / "before", file.path)
+    assert now() == ()
+
+
+def test_a_file_that_looks_as_before_is_not_read_again(file: WatchedFile) -> None:
+    read: list[Path] = []
+
+    def reads(path: Path) -> str:
+        read.append(path)
+        return file.version
+
+    conditions = Conditions(routing(SOUND), [replace(file, read=reads)], is_rehearsed=False)
+    for _ in range(3):
+        conditions.look()
+
+    assert read == [file.path]
+
+
+async def test_it_looks_again_and_again(file: WatchedFile) -> None:
+    conditions = Conditions(routing(SOUND), [file], is_rehearsed=False, every_s=0.01)
+    looking = asyncio.create_task(conditions.run())
+    try:
+        file.path.write_text(ALONE)
+        await until(lambda: bool(conditions.current))
+    finally:
+        looking.cancel()
+    assert conditions.current == ("file_changed routing file",)
