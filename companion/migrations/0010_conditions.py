@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('companion', '0008_what_is_served'),
+        ('companion', '0009_settled_questions'),
     ]
 
     operations = [
