@@ -11,12 +11,13 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.live_turns import EARLIER_IS_LIVE
 from companion.states import Reason, State
 from routing.errors import FailureClass
 
 Row = tuple[Any, ...]
 
-LOCK_NAMED = """
+LOCK_NAMED = f"""
 SELECT t.id
 FROM companion_turn t
 JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_in_line)s::bool[])
@@ -26,10 +27,7 @@ WHERE (NOT c.only_in_line AND t.state IN ('waiting', 'speaking')
            SELECT coalesce(greatest(max(before.closed_at) - t.created_at, interval '0'), interval '0')
            FROM (SELECT closed_at FROM companion_turn
                  WHERE conversation_id = t.conversation_id AND id < t.id ORDER BY id DESC LIMIT 8) before)
-       AND NOT EXISTS (
-           SELECT 1 FROM companion_turn earlier
-           WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
-             AND earlier.state IN ('waiting', 'speaking')))
+       AND NOT {EARLIER_IS_LIVE})
   AND (c.owner IS NULL OR c.owner = t.owner)
   AND (c.fence IS NULL OR c.fence = t.fence)
 ORDER BY t.id

@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.batch import Batch
 from companion.house import House
 from companion.kept import IS_KEPT, MOST_OFFERED, KeptQuestion
+from companion.live_turns import EARLIER_IS_LIVE
 
 Row = tuple[Any, ...]
 PAGE = 50
@@ -40,10 +41,7 @@ SELECT t.id, t.key, t.conversation_id, {question},
             ELSE {reply} END,
        seen.state,
        CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), %(pause)s)
-            WHEN seen.state = 'waiting' AND EXISTS (
-                SELECT 1 FROM companion_turn earlier
-                WHERE earlier.conversation_id = t.conversation_id AND earlier.id < t.id
-                  AND earlier.state IN ('waiting', 'speaking')) THEN ''
+            WHEN seen.state = 'waiting' AND {EARLIER_IS_LIVE} THEN ''
             WHEN seen.state = 'waiting' THEN %(queued)s
             WHEN seen.state = 'speaking' AND t.first_word_at IS NULL
                  AND t.admitted_at <= clock_timestamp() - make_interval(secs => %(still_here_s)s)

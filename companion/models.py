@@ -4,8 +4,8 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Now
 
 from companion.states import LIVE, Settled, State
 
@@ -215,7 +215,22 @@ class Turn(models.Model):
         ]
         indexes = [
             models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
+            # Live turns are few among millions. Each of these is as small as the number of live turns.
             models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
+            # `live_turns` says why not by "conversation" alone.
+            models.Index(
+                F("conversation") + 0, F("id") + 0, condition=Q(state__in=sorted(LIVE)), name="turn_beside"
+            ),
+            models.Index(fields=["owner", "id"], condition=Q(state__in=sorted(LIVE)), name="turn_by_owner"),
+            models.Index(
+                "lane",
+                "lane_takes",
+                Coalesce("preset_ceiling", -1),
+                Coalesce("house_ceiling", -1),
+                F("id") + 0,
+                condition=Q(state=State.WAITING),
+                name="turn_waiting",
+            ),
             models.Index(
                 fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"
             ),

@@ -15,6 +15,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from companion.folding import Row
 from companion.heads import HEAD
 from companion.history import Material, ask_materials, materials
+from companion.live_turns import LIVE_BESIDE
 from companion.waiting_room import Admitted
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside` are
@@ -38,8 +39,7 @@ SELECT a.conversation, a.key, a.question, 'waiting', %(owner)s, %(persona)s,
        coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
        %(version)s
 FROM asking a
-WHERE %(most_waiting)s - a.beside > (SELECT count(*) FROM companion_turn t
-                                     WHERE t.conversation_id = a.conversation AND t.state IN ('waiting', 'speaking'))
+WHERE %(most_waiting)s - a.beside > {LIVE_BESIDE}
   AND %(most_a_minute)s > a.beside
   AND coalesce((SELECT t.created_at FROM companion_turn t WHERE t.conversation_id = a.conversation
                 ORDER BY t.id DESC OFFSET greatest(%(most_a_minute)s - a.beside - 1, 0) LIMIT 1), '-infinity')

@@ -9,12 +9,25 @@ from companion.folding import EndedTurn, Ending, Row, fold
 from companion.house import House
 from companion.states import Reason, State
 
+# Steps along the index `turn_by_owner` from one owner of live turns to the next, and reads the turns of dead owners
+# only: the gate runs this, however many turns wait.
 LOCK_LOST = """
+WITH RECURSIVE owners AS (
+    (SELECT owner FROM companion_turn WHERE state IN ('waiting', 'speaking') ORDER BY owner LIMIT 1)
+    UNION ALL
+    SELECT next.owner FROM owners o CROSS JOIN LATERAL (
+        SELECT t.owner FROM companion_turn t
+        WHERE t.state IN ('waiting', 'speaking') AND t.owner > o.owner ORDER BY t.owner LIMIT 1
+    ) next
+),
+dead AS (
+    SELECT o.owner FROM owners o LEFT JOIN companion_process p ON p.id = o.owner
+    WHERE p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s)
+)
 SELECT t.id
 FROM companion_turn t
-LEFT JOIN companion_process p ON p.id = t.owner
-WHERE t.state IN ('waiting', 'speaking')
-  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
+WHERE t.owner = ANY (ARRAY(SELECT owner FROM dead))
+  AND t.state IN ('waiting', 'speaking')
 ORDER BY t.id
 FOR NO KEY UPDATE OF t SKIP LOCKED
 """

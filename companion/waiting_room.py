@@ -13,6 +13,7 @@ from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Row
 from companion.house import House
+from companion.live_turns import EARLIER_IS_LIVE
 from companion.sweep import LOCK_LOST, pause_lost
 from routing.contracts import Lane
 
@@ -20,49 +21,92 @@ GATE_KEY = 7_205_759_403
 
 # The lock is a statement of its own: the deciding statement's snapshot must be younger than the lock, or two
 # gates count the same free slot.
-LOCK_GATE = f"SELECT pg_advisory_xact_lock({GATE_KEY})"
+#
+# The live turns are a few rows among millions, and they come and go faster than statistics are gathered. So the
+# planner is not asked: for the rest of the transaction it may only follow indexes, row by row.
+LOCK_GATE = f"""
+SELECT pg_advisory_xact_lock({GATE_KEY}), {
+    ", ".join(
+        f"set_config('{name}', 'off', true)"
+        for name in (
+            "enable_seqscan",
+            "enable_bitmapscan",
+            "enable_hashjoin",
+            "enable_mergejoin",
+            "enable_material",
+        )
+    )
+}
+"""
 
 # Every waiting turn carries the limits it was opened under, so that a process with other lanes, another preset or
-# another setting admits it rightly too. Whoever waits for a full lane stands in nobody's way who waits for another.
-# The rows are locked last, and only where nobody else holds them: a gate waits for no row. It looks at the state once
-# more then, for a sweep needs no gate.
-# All who are let in together are let in at one moment; a clock read for each row would show an order there is none of.
-ADMIT = """
-WITH speaking AS (
+# another setting admits it correctly. Turns with the same limits form a queue; a full queue delays no other queue.
+#
+# The cost is bounded by the free slots and not by the length of the queues. `queues` finds their distinct limits by
+# stepping along the index `turn_waiting`, one row for each queue. `candidates` reads as many turns from the front of
+# each queue as it has free slots. `ORDER BY (id + 0)` can be satisfied by that index only: the primary key would
+# offer its order as well, and lead through every turn ever stored.
+#
+# Rows are locked last, with SKIP LOCKED: the gate waits for no row. It checks the state again then, because a sweep
+# does not take the gate lock. Turns admitted together get one timestamp.
+ADMIT = f"""
+WITH RECURSIVE on_lanes AS (
     SELECT lane, count(*) AS turns FROM companion_turn WHERE state = 'speaking' GROUP BY lane
 ),
+in_flight AS (SELECT coalesce(sum(turns), 0) AS turns FROM on_lanes),
+operators AS (SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1),
+queues AS (
+    (SELECT t.lane, t.lane_takes, coalesce(t.preset_ceiling, -1) AS preset, coalesce(t.house_ceiling, -1) AS house
+     FROM companion_turn t WHERE t.state = 'waiting'
+     ORDER BY t.lane, t.lane_takes, coalesce(t.preset_ceiling, -1), coalesce(t.house_ceiling, -1) LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM queues q CROSS JOIN LATERAL (
+        SELECT t.lane, t.lane_takes, coalesce(t.preset_ceiling, -1), coalesce(t.house_ceiling, -1)
+        FROM companion_turn t
+        WHERE t.state = 'waiting'
+          AND (t.lane, t.lane_takes, coalesce(t.preset_ceiling, -1), coalesce(t.house_ceiling, -1))
+              > (q.lane, q.lane_takes, q.preset, q.house)
+        ORDER BY t.lane, t.lane_takes, coalesce(t.preset_ceiling, -1), coalesce(t.house_ceiling, -1) LIMIT 1
+    ) next
+),
+limits AS (
+    SELECT q.*, coalesce((SELECT turns FROM on_lanes l WHERE l.lane = q.lane), 0) AS on_lane,
+           coalesce((SELECT value FROM operators), nullif(q.house, -1), %(ceiling)s) AS ceiling,
+           (SELECT turns FROM in_flight) AS in_flight
+    FROM queues q
+),
+candidates AS (
+    SELECT front.id, q.lane, q.lane_takes, q.ceiling, nullif(q.preset, -1) AS preset, q.in_flight, q.on_lane
+    FROM limits q
+    CROSS JOIN LATERAL (
+        SELECT t.id FROM companion_turn t JOIN companion_process p ON p.id = t.owner
+        WHERE t.state = 'waiting'
+          AND t.lane = q.lane AND t.lane_takes = q.lane_takes
+          AND coalesce(t.preset_ceiling, -1) = q.preset AND coalesce(t.house_ceiling, -1) = q.house
+          AND NOT p.draining
+          AND p.beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
+          AND NOT {EARLIER_IS_LIVE}
+        ORDER BY (t.id + 0)
+        LIMIT greatest(0, least(q.lane_takes - q.on_lane, q.ceiling - q.in_flight,
+                                CASE WHEN q.preset >= 0 THEN q.preset - q.in_flight END))
+    ) front
+),
 in_line AS (
-    SELECT t.id, t.lane, t.lane_takes, t.preset_ceiling, coalesce(t.house_ceiling, %(ceiling)s) AS house_ceiling,
-           (SELECT coalesce(sum(turns), 0) FROM speaking) AS speaking,
-           coalesce(s.turns, 0) + row_number() OVER (PARTITION BY t.lane ORDER BY t.id) AS on_lane
-    FROM companion_turn t
-    JOIN companion_process p ON p.id = t.owner
-    LEFT JOIN speaking s ON s.lane = t.lane
-    WHERE t.state = 'waiting'
-      AND NOT p.draining
-      AND p.beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
-      AND NOT EXISTS (
-          SELECT 1 FROM companion_turn earlier
-          WHERE earlier.conversation_id = t.conversation_id
-            AND earlier.id < t.id
-            AND earlier.state IN ('waiting', 'speaking')
-      )
+    SELECT *, on_lane + row_number() OVER (PARTITION BY lane ORDER BY id) AS place_on_lane FROM candidates
 ),
 fitting AS (
-    SELECT in_line.*, speaking + row_number() OVER (ORDER BY id) AS in_flight
-    FROM in_line WHERE on_lane <= lane_takes AND (preset_ceiling IS NULL OR speaking < preset_ceiling)
+    SELECT *, in_flight + row_number() OVER (ORDER BY id) AS place FROM in_line WHERE place_on_lane <= lane_takes
 ),
 ready AS (
-    SELECT t.id FROM companion_turn t JOIN fitting f ON f.id = t.id
-    WHERE t.state = 'waiting'
-      AND f.in_flight <= coalesce((SELECT value FROM companion_ceiling ORDER BY id DESC LIMIT 1), f.house_ceiling)
-      AND (f.preset_ceiling IS NULL OR f.in_flight <= f.preset_ceiling)
+    SELECT t.id FROM companion_turn t
+    WHERE t.id = ANY (ARRAY(
+        SELECT id FROM fitting WHERE place <= ceiling AND (preset IS NULL OR place <= preset)
+    )) AND t.state = 'waiting'
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
 UPDATE companion_turn t
 SET state = 'speaking', fence = t.fence + 1, admitted_at = statement_timestamp()
-FROM ready
-WHERE t.id = ready.id
+WHERE t.id = ANY (ARRAY(SELECT id FROM ready))
 RETURNING t.id, t.conversation_id, t.owner, t.fence, t.lane
 """
 

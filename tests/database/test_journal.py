@@ -131,9 +131,13 @@ async def test_of_a_turn_that_is_taken_away_nothing_more_is_stored_or_shown(
         assert not await journal.settle(line)
     assert reader.text == "One "
     assert reader.lost == [turn.pk]
-    assert in_database(
-        lambda: list(Spoken.objects.filter(turn_id=turn.pk).values_list("text", flat=True))
-    ) == ["One "]
+    assert in_database(lambda: stored_words(turn)) == "One "
+
+
+def stored_words(turn: Turn) -> str:
+    # A web process of another test may sweep a turn whose owner is out of breath: it folds the pieces into the turn.
+    pieces = Spoken.objects.filter(turn_id=turn.pk).values_list("text", flat=True)
+    return "".join(pieces) or Turn.objects.get(pk=turn.pk).reply
 
 
 async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, reader: Reader) -> None:
