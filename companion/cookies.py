@@ -1,17 +1,13 @@
-"""Cookies of a socket: Channels' own reading of them comes with a session stack that is not used here."""
+"""Cookies of a socket, read as Django reads those of a page: a browser sends both the same header."""
 
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
+from io import BytesIO
+
+from django.core.handlers.asgi import ASGIRequest
 
 
 def cookie_of(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
-    """The value of a cookie among the headers of a socket's scope."""
-    cookies: SimpleCookie = SimpleCookie()
-    for header, value in headers:
-        if header == b"cookie":
-            try:
-                cookies.load(value.decode("latin1"))
-            except CookieError:
-                return None
-    morsel = cookies.get(name)
-    return morsel.value if morsel else None
+    """The value of a cookie among the headers of a socket's scope; None if it is not there."""
+    ours = [(header, value) for header, value in headers if header == b"cookie"]
+    request = ASGIRequest({"type": "http", "method": "GET", "path": "/", "headers": ours}, BytesIO())
+    return request.COOKIES.get(name)
