@@ -1,6 +1,8 @@
 // Looks now and then whether the service is back. Until then the page stays as it is: nothing moves, nothing is
 // read out again.
 
+import { reloadPatiently } from "./companion/backoff.js";
+
 const ABOUT_MS = 15000;
 
 function waitAWhile() {
@@ -12,7 +14,8 @@ async function look() {
   try {
     const answer = await fetch("/healthz", { cache: "no-store", credentials: "omit" });
     if (answer.ok) {
-      location.replace(document.body.dataset.next || location.href);
+      if (document.body.dataset.next) location.replace(document.body.dataset.next);
+      else reloadPatiently();
       return;
     }
   } catch {

@@ -16,7 +16,8 @@ CSS, SVG, SCRIPT = "text/css; charset=utf-8", "image/svg+xml", "text/javascript;
 PARTS = {"variables.css": CSS, "base.css": CSS, "companion.css": CSS, "quiet.css": CSS, "mark.svg": SVG}
 LOOKS = ROOT / "companion" / "static" / "companion"
 FILES = {f"/static/companion/{name}": (kind, LOOKS / name) for name, kind in PARTS.items()} | {
-    "/static/unavailable.js": (SCRIPT, Path(__file__).parent / "unavailable.js")
+    "/static/unavailable.js": (SCRIPT, Path(__file__).parent / "unavailable.js"),
+    "/static/companion/backoff.js": (SCRIPT, LOOKS / "backoff.js"),
 }
 RETRY_AFTER_S = 15
 

@@ -1,21 +1,16 @@
 /** The line to the service: connects, keeps alive, notices when it is dead, and comes back. */
 
+import { waitBefore } from "./backoff.js";
+
 const PING_EVERY_MS = 25_000;
 const ANSWER_WITHIN_MS = 8_000;
 const ANSWER_AFTER_WAKING_MS = 3_000;
 const HELLO_WITHIN_MS = 12_000;
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 10_000;
 
 const SIGNED_OUT = 4401;
 const NOT_ALLOWED = 4403;
 const TOO_FAR_BEHIND = 4408;
 const COME_BACK = 4503;
-
-/** Full jitter: anywhere between nothing and a ceiling that doubles, so a room full of screens spreads out. */
-export function waitBefore(attempt, random = Math.random) {
-  return random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
-}
 
 /**
  * One socket at a time. Calls `frame(data)`, `up()` once hello is there, `down(comingBack)` when it is lost,
