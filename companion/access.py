@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
+from django.core import signing
 from django.db import connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
@@ -25,6 +26,7 @@ from companion.models import Conversation, Participant, Site, Visit
 log = logging.getLogger(__name__)
 
 VISIT_KEY = "visit"
+_TICKETS = "companion.leaving"
 
 SESSIONS = """
 SELECT session_key, session_data FROM django_session
@@ -102,18 +104,35 @@ def visit_of(request: HttpRequest) -> VisitFacts | None:
     return _facts(row) if row else None
 
 
-def end_visit(request: HttpRequest) -> None:
-    """End this browser's visit everywhere, and forget everything its session knew."""
-    visit = _uuid(request.session.get(VISIT_KEY))
+def leaving_ticket(visit: UUID) -> str:
+    """What a page ends this visit with, even when the browser has lost its cookie or holds another person's."""
+    return signing.dumps(str(visit), salt=_TICKETS)
+
+
+def end_visit(request: HttpRequest, ticket: str = "") -> None:
+    """End the visit of this ticket everywhere, or else this browser's own. Its session forgets everything it knew.
+
+    Returns when that is stored. A visit of somebody else in the same browser goes on.
+    """
+    of_session = _uuid(request.session.get(VISIT_KEY))
+    visit = _visit_on(ticket) or of_session
     # Together or not at all: a session that was forgotten first could not end its visit any more.
     with transaction.atomic(), connection.cursor() as cursor:
-        request.session.flush()
+        if visit == of_session:
+            request.session.flush()
         if visit is None:
             return
         Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
         # Sockets do not see a session end; the bell closes them.
         cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps({"visits": [str(visit)]})])
     log.info("visit.ended visit=%s", visit)
+
+
+def _visit_on(ticket: str) -> UUID | None:
+    try:
+        return _uuid(signing.loads(ticket, salt=_TICKETS)) if ticket else None
+    except signing.BadSignature:
+        return None
 
 
 def end_visits_of(people: Iterable[int]) -> int:

@@ -9,6 +9,7 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import URLPattern, path
 
 from companion.consumers import ChatConsumer, Service
+from companion.same_origin import is_our_origin
 
 
 def sockets(service: Callable[[], Service], *beside: URLPattern) -> "SameOrigin":
@@ -49,4 +50,4 @@ class SameOrigin:
         host = headers.get(b"host", b"").decode("latin1").lower()
         if origin in self._trusted:
             return True
-        return self._is_our_host(host) and origin in {f"http://{host}", f"https://{host}"}
+        return self._is_our_host(host) and is_our_origin(origin, host=host, trusted=())

@@ -11,5 +11,6 @@ urlpatterns = [
     path("chat/", views.chat, name="chat"),
     path("chat/finish/", views.finish, name="finish"),
     path("chat/turns/", views.turns, name="turns"),
+    path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),
 ]

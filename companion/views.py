@@ -11,14 +11,23 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from companion.access import SiteClosed, end_visit, open_visit_by_card, open_visit_by_code, visit_of
+from companion.access import (
+    SiteClosed,
+    end_visit,
+    leaving_ticket,
+    open_visit_by_card,
+    open_visit_by_code,
+    visit_of,
+)
 from companion.forms import CodeForm
 from companion.front import Front
 from companion.history import earlier, since
+from companion.same_origin import from_our_pages
 
 log = logging.getLogger(__name__)
 
 LARGEST_ID = 2**63 - 1
+LONGEST_PROOF = 64
 
 unkept = cache_control(private=True, no_store=True)
 
@@ -49,6 +58,7 @@ def card(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpRe
 
 @require_http_methods(["GET", "POST"])
 @unkept
+@from_our_pages
 def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     """The third way in: the letters of the card, typed."""
     if request.method == "GET":
@@ -71,17 +81,26 @@ def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
 @unkept
 def chat(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     """The room itself. What was said comes over the socket, so this page holds none of it."""
-    if visit_of(request) is None:
+    visit = visit_of(request)
+    if visit is None:
         return redirect("card_code")
     persona = front().persona
-    return render(request, "companion/chat.html", {"character": persona.name, "lines": persona.lines})
+    facts = {"character": persona.name, "lines": persona.lines, "ticket": leaving_ticket(visit.visit)}
+    return render(request, "companion/chat.html", facts)
 
 
 @require_POST
 @unkept
+@from_our_pages
 def finish(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
-    """*I am finished*: the visit ends here and on every other screen."""
-    end_visit(request)
+    """*I am finished*: the visit ends here and on every other screen.
+
+    A page sends a `proof` of its own making and believes only an answer that repeats it: a proxy can answer as well.
+    """
+    end_visit(request, request.POST.get("ticket", ""))
+    proof = request.POST.get("proof", "")
+    if proof and len(proof) <= LONGEST_PROOF:
+        return JsonResponse({"ended": proof})
     return redirect("finished")
 
 
@@ -89,9 +108,12 @@ def finish(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
 @unkept
 def finished(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     """The goodbye. It says nobody is signed in, so it says it only when that is true."""
-    if visit_of(request) is not None:
-        return redirect("chat")
-    return render(request, "companion/finished.html", {"lines": front().persona.lines})
+    lines = front().persona.lines
+    visit = visit_of(request)
+    if visit is None:
+        return render(request, "companion/finished.html", {"lines": lines})
+    facts = {"lines": lines, "ticket": leaving_ticket(visit.visit)}
+    return render(request, "companion/not_finished.html", facts)
 
 
 @require_GET

@@ -44,6 +44,9 @@ class Lines(_Part):
     come_back: Text
     reconnecting: Text
     signed_out: Text
+    leaving: Text
+    not_ended: Text
+    still_open: Text
     idle_warning: Text
     break_: Text = Field(alias="break")
     too_long: Text

@@ -43,7 +43,7 @@ async def greeting(service: Web, path: str, cookie: str) -> str:
 
 
 def status(service: Web, path: str, cookie: str) -> int:
-    return httpx.get(service.url + path, headers={"Cookie": cookie.encode()}, trust_env=False).status_code
+    return httpx.get(service.url + path, headers={b"Cookie": cookie.encode()}, trust_env=False).status_code
 
 
 @pytest.mark.parametrize("place", PLACES)

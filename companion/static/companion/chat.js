@@ -2,9 +2,10 @@
 
 import { Announcer } from "./announce.js";
 import { Away } from "./away.js";
+import { reloadPatiently } from "./backoff.js";
 import { Composer } from "./composer.js";
 import { Kept } from "./kept.js";
-import { showEnding, watchForTheEnd } from "./leaving.js";
+import { Leaving } from "./leaving.js";
 import { Painter } from "./painter.js";
 import { Past } from "./past.js";
 import { watchPresence } from "./presence.js";
@@ -31,6 +32,7 @@ const away = new Away({ box: find("away"), lines, announce });
 const view = new View(find("turns"), find("turn-template"));
 const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
 const painter = new Painter(paint);
+const leaving = new Leaving(page, empty);
 const past = new Past(lines.history, { signedOut, somebodyElse });
 const line = new Line(lines.socket, { frame: heard, up, down, signedOut, notAllowed });
 const composer = new Composer({
@@ -91,18 +93,16 @@ function notAllowed() {
   away.say(lines.notAllowed);
 }
 
-/** The service says the visit is over, or another tab has ended it. */
+/** The service says the visit is over. */
 function signedOut() {
-  if (over) return;
-  empty();
-  showEnding(page, find("signed-out"));
+  if (!over) leaving.signedOut();
 }
 
 /** Somebody has signed in on this machine since: nothing of the one before may reach them, or theirs this page. */
 function somebodyElse() {
   empty();
   page.replaceChildren();
-  window.location.reload();
+  reloadPatiently();
 }
 
 function giveBack(turn) {
@@ -191,7 +191,6 @@ find("newest").addEventListener("click", () => {
   find("composer").querySelector("textarea").focus({ preventScroll: true });
   place.toEnd();
 });
-watchForTheEnd({ form: find("finish"), page, goodbye: find("goodbye"), late: lines.unavailable, empty, heard: signedOut });
 find("no-script").remove();
 find("send").disabled = false;
 watchPresence({ putAway, takeOut, wake });

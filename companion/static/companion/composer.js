@@ -1,5 +1,7 @@
 /** Where a person writes: keeps the words until the service has them, and takes them back when it cannot. */
 
+import { newKey } from "./keys.js";
+
 const LONGEST_MESSAGE = 4_000;
 
 /** `send(key, text)` hands a message over; it may be called again with the same key. */
@@ -132,13 +134,4 @@ export class Composer {
     // A button that vanishes under the finger takes the focus with it; it stays until the focus has moved on.
     if (this.#stop.ariaDisabled === "true" && document.activeElement !== this.#stop) this.#stop.hidden = true;
   }
-}
-
-/** A random version 4 UUID. `crypto.randomUUID` is missing on plain-HTTP addresses of a local network. */
-export function newKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
