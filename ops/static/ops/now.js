@@ -1,5 +1,6 @@
 /** The page "Right now": keeps the figures right over a socket, and says so when they are old. */
 
+import { reloadPatiently } from "../companion/backoff.js";
 import { Line } from "../companion/socket.js";
 import { Alerts } from "./alerts.js";
 import { Hour } from "./hour.js";
@@ -12,7 +13,7 @@ const page = document.querySelector("[data-now]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
 const alerts = new Alerts(document.querySelector("[data-alerts]"));
-const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: leave, notAllowed: leave });
+const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: reloadPatiently, notAllowed: reloadPatiently });
 
 let heardAt = performance.now();
 let shown = find('text="at"').textContent;
@@ -47,10 +48,6 @@ function look() {
   find("old-says").textContent = old
     ? `These figures are old: they are of ${shown}. Newer ones do not come. This page keeps trying.`
     : "The figures are live again.";
-}
-
-function leave() {
-  window.location.reload();
 }
 
 function wake() {
