@@ -1,6 +1,6 @@
 /** Offers questions back that were kept and never answered, one at a time: to ask again or to let go. */
 
-import { newKey } from "./composer.js";
+import { newKey } from "./keys.js";
 
 /** `send(frame)` says whether it was sent. */
 export class Kept {
