@@ -44,8 +44,8 @@ class Answered:
     truncated: bool
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
-    held: int = 0
-    """Held questions that were asked along, the newest of them."""
+    held: tuple[int, ...] = ()
+    """Places in `Draft.held` of the questions that were asked along."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,8 +56,8 @@ class Broken:
     lane: Lane
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
-    held: int = 0
-    """Held questions that were asked along, the newest of them."""
+    held: tuple[int, ...] = ()
+    """Places in `Draft.held` of the questions that were asked along."""
 
 
 class Caller(Protocol):
@@ -99,8 +99,8 @@ class Course:
     limits: Limits
     began: float = field(init=False)
     waited: float = 0.0
-    held: int = 0
-    """Held questions in the prompt of the last call."""
+    held: tuple[int, ...] = ()
+    """Places in `Draft.held` of the questions in the prompt of the last call."""
     reports: list[AttemptReport] = field(default_factory=list)
     _call: _Call | None = field(default=None, init=False)
 

@@ -1,4 +1,4 @@
-"""What a participant's page, a prompt or an export may read of a conversation: one query decides for all.
+"""What a participant's page or an export may read of a conversation: one query decides for all.
 
 A half answer is in no read: a paused turn shows its question and its drafted line, and nothing that was said.
 A turn whose owner's heartbeat has stopped already reads as paused, even before any process has swept it.
@@ -11,20 +11,17 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.house import House
 from companion.kept import IS_KEPT, MOST_OFFERED, KeptQuestion
 from companion.live_turns import EARLIER_IS_LIVE
+from companion.material import Material, ask_materials, materials
 
 Row = tuple[Any, ...]
 PAGE = 50
-DIALOGUE_PAIRS = 60
-"""Answered questions a prompt may look back on."""
-
-
 # A turn whose owner is silent reads as paused: whoever opens a page is not to wait for a dead process.
 DERIVED = """CASE WHEN t.state IN ('waiting', 'speaking')
                  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
@@ -101,32 +98,6 @@ JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.tur
 WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 """
 
-# For many turns at once: what was said and answered before each, and what is held. Complete turns only, so no half
-# answer can enter a prompt.
-MATERIAL = """
-SELECT t.id, t.question, said.questions, said.replies, held.ids, held.questions, s.regions
-FROM companion_turn t
-JOIN companion_conversation c ON c.id = t.conversation_id
-JOIN companion_participant p ON p.id = c.participant_id
-JOIN companion_site s ON s.id = p.site_id
-CROSS JOIN LATERAL (
-    SELECT array_agg(e.question ORDER BY e.id) AS questions, array_agg(e.reply ORDER BY e.id) AS replies
-    FROM (
-        SELECT id, question, reply FROM companion_turn
-        WHERE conversation_id = t.conversation_id AND id < t.id AND state = 'complete'
-        ORDER BY id DESC LIMIT %(limit)s
-    ) e
-) said
-CROSS JOIN LATERAL (
-    SELECT array_agg(h.id ORDER BY h.id) AS ids, array_agg(h.question ORDER BY h.id) AS questions
-    FROM companion_turn h
-    WHERE h.conversation_id = t.conversation_id AND h.id < t.id AND h.state = 'paused'
-      AND h.answered_by_id IS NULL AND h.held_until > clock_timestamp()
-) held
-WHERE t.id = ANY(%(turns)s)
-"""
-
-
 # Whether this person has been told under the same selection that replies are reduced.
 SAID_REDUCED = """
 SELECT EXISTS (
@@ -173,17 +144,6 @@ class View:
                 pieces.append((number, self.reply[start : start + length]))
             start += length
         return pieces
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Material:
-    """What a prompt is made of. `dialogue` is oldest first; `held` are (turn, question), oldest first."""
-
-    question: str
-    dialogue: tuple[tuple[str, str], ...]
-    held: tuple[tuple[int, str], ...]
-    regions: tuple[str, ...] = ()
-    """The only regions whose lanes may see it; empty: any."""
 
 
 class History:
@@ -263,16 +223,6 @@ class History:
             return await _all(cursor, query, facts | reading(self._house))
 
 
-async def ask_materials(connection: AsyncConnection[Row], turns: Sequence[int]) -> AsyncCursor[Row]:
-    """Ask what prompts for these turns may be made of; in a pipeline the answer is not waited for."""
-    return await connection.execute(MATERIAL, {"turns": list(turns), "limit": DIALOGUE_PAIRS})
-
-
-async def materials(asked: AsyncCursor[Row]) -> dict[int, Material]:
-    """The answer, by turn."""
-    return {row[0]: _material(row) for row in await asked.fetchall()}
-
-
 def reading(house: House) -> dict[str, Any]:
     """The house's figures and lines that the visibility query names."""
     return {
@@ -325,16 +275,6 @@ def _view(row: Row) -> View:
         seq=seq,
         cuts=tuple(cuts or ()),
         owner=owner,
-    )
-
-
-def _material(row: Row) -> Material:
-    _, question, asked, said, held, held_questions, regions = row
-    return Material(
-        question=question,
-        dialogue=tuple(zip(asked or (), said or (), strict=True)),
-        held=tuple(zip(held or (), held_questions or (), strict=True)),
-        regions=tuple(regions),
     )
 
 

@@ -14,8 +14,8 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from companion.folding import Row
 from companion.heads import HEAD
-from companion.history import Material, ask_materials, materials
 from companion.live_turns import LIVE_BESIDE
+from companion.material import Material, ask_materials, materials
 from companion.waiting_room import Admitted
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside` are

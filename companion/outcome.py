@@ -6,8 +6,8 @@ from uuid import UUID
 
 from companion.engine import Answered, Broken
 from companion.folding import Ending
-from companion.history import Material
 from companion.house import House
+from companion.material import Material
 from companion.record import Story
 from companion.states import Reason, State
 from routing.chain import Route
@@ -105,11 +105,10 @@ def _ending(outcome: Outcome, house: House) -> Ending:
 
 
 def _asked_along(outcome: Outcome) -> tuple[int, ...]:
-    """The held turns whose questions stood in the prompt, which holds the newest that fit."""
+    """The held turns whose questions stood in the prompt."""
     if outcome.material is None or outcome.result is None:
         return ()
-    held = outcome.material.held
-    return tuple(turn for turn, _ in held[len(held) - outcome.result.held :])
+    return tuple(outcome.material.held[place][0] for place in outcome.result.held)
 
 
 def _model_of(result: Answered | Broken | None) -> str:

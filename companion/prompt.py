@@ -1,6 +1,7 @@
-"""What a provider is sent: the character, what was said and answered, held questions, the new message. PURE.
+"""What a provider is sent: the character, what was said before, held questions, the new message. PURE.
 
-Drafted lines are never part of it, and neither is a half answer. Roles alternate whatever happened before.
+Drafted lines are never part of it, and neither is the half answer of a paused turn. Roles alternate whatever happened
+before.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,27 @@ from routing.contracts import Message
 
 ROOM_FOR_REPLY = 1_200
 """Tokens kept free for the reply."""
+BROKEN_OFF = "…"
+"""Ends what was said before a stop. A sentence in its place would be a line of ours, and a model would imitate it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    """An earlier turn as a provider is told of it: what was asked in it, oldest first, and what was said."""
+
+    questions: tuple[str, ...]
+    """Held questions that were answered with it, then its own."""
+    reply: str
+    stopped: bool = False
+    """The participant stopped it: the reply is what was said until then, perhaps nothing."""
+
+    def messages(self) -> tuple[Message, Message]:
+        """One message of each role, neither of them empty, because roles must alternate."""
+        reply = f"{self.reply.rstrip()} {BROKEN_OFF}".lstrip() if self.stopped else self.reply
+        return (
+            Message(role="user", text="\n\n".join(self.questions)),
+            Message(role="assistant", text=reply),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,23 +40,24 @@ class Draft:
 
     system: str
     instruction_held: str
-    dialogue: Sequence[tuple[str, str]]
+    dialogue: Sequence[Exchange]
     held: Sequence[str]
     question: str
 
 
 def write_prompt(draft: Draft, *, context_tokens: int) -> tuple[Message, ...]:
-    """The messages for one lane: the held questions that fit its context window, then the latest pairs that do."""
+    """The messages for one lane: the held questions that fit its context window, then the latest exchanges that do."""
     system = Message(role="system", text=draft.system)
-    held = draft.held[len(draft.held) - held_that_fit(draft, context_tokens=context_tokens) :]
+    held = [draft.held[place] for place in held_that_fit(draft, context_tokens=context_tokens)]
     asked = Message(role="user", text=_ask(draft, held))
     left = context_tokens - ROOM_FOR_REPLY - tokens(system.text) - tokens(asked.text)
     kept: list[Message] = []
-    for question, reply in reversed(draft.dialogue):
-        left -= tokens(question) + tokens(reply)
+    for exchange in reversed(draft.dialogue):
+        pair = exchange.messages()
+        left -= sum(tokens(message.text) for message in pair)
         if left < 0:
             break
-        kept[:0] = [Message(role="user", text=question), Message(role="assistant", text=reply)]
+        kept[:0] = pair
     return (system, *kept, asked)
 
 
@@ -43,20 +66,27 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // 3 + 4
 
 
-def held_that_fit(draft: Draft, *, context_tokens: int) -> int:
-    """How many of the held questions can be asked along, the newest: the others stay held, for the next turn."""
-    left = (
+def held_that_fit(draft: Draft, *, context_tokens: int) -> tuple[int, ...]:
+    """The places in `draft.held` of the questions that are asked along: the oldest, as many as fit.
+
+    The others stay held, for the next turn. So does one that does not fit by itself: it must not keep those after it
+    from being answered.
+    """
+    room = (
         context_tokens
         - ROOM_FOR_REPLY
         - sum(tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
     )
-    fitting = 0
-    for question in reversed(draft.held):
-        left -= tokens(question)
-        if left < 0:
+    left, fitting = room, list[int]()
+    for place, question in enumerate(draft.held):
+        needed = tokens(question)
+        if needed > room:
+            continue
+        if needed > left:
             break
-        fitting += 1
-    return fitting
+        left -= needed
+        fitting.append(place)
+    return tuple(fitting)
 
 
 def _ask(draft: Draft, held: Sequence[str]) -> str:

@@ -18,10 +18,11 @@ import psycopg
 
 from companion.engine import Answered, Broken, Caller, Course, Limits, Say, run_turn
 from companion.folding import EndedTurn, Ending
-from companion.history import History, Material
+from companion.history import History
 from companion.house import House
 from companion.journal import Journal, Line
 from companion.ledger import Ledger
+from companion.material import Material
 from companion.opening import Asked, AskedAgain, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.outcome import Outcome, log_story, story_of
@@ -311,7 +312,7 @@ class Runner:
             random=random.random,
         )
         caller = SlottedCaller(self._caller, self._ledger, admitted)
-        openings = await self._openings(drive.turn, material, route)
+        openings = await self._openings(drive.turn, route)
         course = drive.course = Course(Way(route.lanes, self._breakers), limits)
         events = run_turn(draft, course, caller, reference=f"turn-{drive.turn}")
         async with aclosing(events):  # type: ignore[type-var]
@@ -319,19 +320,20 @@ class Runner:
                 if isinstance(event, Say):
                     if event.opens:
                         self._cancel_nudge(drive)
-                        line.openings = openings
+                        line.openings = openings + self._back(course)
                     self._journal.say(line, event.text)
                 else:
                     drive.result = event
 
-    async def _openings(self, turn: int, material: Material, route: Route) -> list[dict[str, str]]:
-        """The drafted lines before the first word: said once for each selection, and for each question held."""
-        openings = []
+    async def _openings(self, turn: int, route: Route) -> list[dict[str, str]]:
+        """The drafted lines before the first word that hang on the selection: each is said once for it."""
         if route.marking == "reduced" and not await self._history.said_reduced(turn, route.version):
-            openings.append({"kind": "reduced", "line": self._house.lines.reduced})
-        if material.held:
-            openings.append({"kind": "i_am_back", "line": self._house.lines.i_am_back})
-        return openings
+            return [{"kind": "reduced", "line": self._house.lines.reduced}]
+        return []
+
+    def _back(self, course: Course) -> list[dict[str, str]]:
+        """The drafted line before the first word of a reply that was asked for held questions as well."""
+        return [{"kind": "i_am_back", "line": self._house.lines.i_am_back}] if course.held else []
 
     async def _story(self, drive: _Drive) -> Story:
         """What is to be recorded of a turn that has run, after its last words are stored."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.db import connection
 
@@ -52,9 +53,10 @@ class Lanes:
         second_takes: int = 200,
         adapter: str = "openai",
         first_word_ms: int = 3_000,
+        **both: Any,
     ) -> dict[str, str]:
-        """What a web process is started with to serve these lanes."""
-        path = self._written(head_takes, second_takes, adapter, first_word_ms)
+        """What a web process is started with to serve these lanes. `both` are further keys of each of them."""
+        path = self._written(head_takes, second_takes, adapter, first_word_ms, **both)
         state = self.folder / f"state-{uuid.uuid4().hex[:6]}"
         return {
             "COMPANION_ROUTING": str(path),
@@ -63,13 +65,16 @@ class Lanes:
             "COMPANION_BREAKER_COOLDOWN_S": "2",
         }
 
-    def _written(self, head_takes: int, second_takes: int, adapter: str, first_word_ms: int) -> Path:
+    def _written(
+        self, head_takes: int, second_takes: int, adapter: str, first_word_ms: int, **both: Any
+    ) -> Path:
         head = lane_text(
             self.head,
             base_url=self.primary.url,
             adapter=adapter,
             max_in_flight=head_takes,
             first_word_ms=first_word_ms,
+            **both,
         )
         second = lane_text(
             self.second,
@@ -77,6 +82,7 @@ class Lanes:
             region="eu",
             max_in_flight=second_takes,
             first_word_ms=first_word_ms,
+            **both,
         )
         presets = (
             f'[presets.normal]\nchain = ["{self.head}", "{self.second}"]\n'

@@ -19,7 +19,8 @@ WHAT_WAS_SAID = re.compile(
 )
 
 READERS = {
-    "companion/history.py": "the reader of every page, prompt and socket: it shows no half answer",
+    "companion/history.py": "the reader of every page and socket: it shows no half answer",
+    "companion/material.py": "the reader of every prompt: of a paused turn it reads the question alone",
     "companion/folding.py": "the writer: folds the pieces into the row when a turn ends",
     "companion/models.py": "says what the tables are",
     "ops/desk/stories.py": "the staff's reader: whole stories, by site and on record",

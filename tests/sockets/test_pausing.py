@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
+from tests.lanes import Lanes
 from tests.page_socket import Page
 from tests.people import People, attempts_of
 from tests.processes import Rehearsal, Web
@@ -115,6 +116,66 @@ async def test_two_failures_in_a_row_hold_both_questions_and_say_i_am_back_only_
     assert asked.index("First question?") < asked.index("Second question?") < asked.index("Third question?")
     first, second, third, _ = rosa.turns()
     assert first.answered_by_id == second.answered_by_id == third.pk
+
+
+async def test_held_questions_that_were_answered_stand_before_their_answer_in_later_prompts(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"status": 400}, times=1)
+    rehearsal.will({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        for text in ("My cat is called Mimi.", "And my dog is called Rex.", "And my bird?", "Who is Mimi?"):
+            await page.say(text)
+            await page.ending()
+    _, *asked = rehearsal.asked()[-1]["messages"]
+    *_, answer, _ = rosa.turns()
+    assert [(one["role"], one["content"]) for one in asked] == [
+        ("user", "My cat is called Mimi.\n\nAnd my dog is called Rex.\n\nAnd my bird?"),
+        ("assistant", answer.reply),
+        ("user", "Who is Mimi?"),
+    ]
+
+
+async def test_a_held_question_that_was_being_answered_when_it_was_stopped_stands_before_those_words(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"status": 400}, times=1)
+    rehearsal.will({"pieces": ["Fear", *[" passes"] * 200], "pace_ms": 50}, times=1)
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.say("What helps against fear?")
+        await page.ending()
+        await page.say("Hello?")
+        turn = (await page.until("words"))["turn"]
+        await page.send({"type": "stop", "turn": turn})
+        assert (await page.ending())["type"] == "stopped"
+        await page.say("Please go on.")
+        assert (await page.ending())["type"] == "complete"
+    _, before, said, now = rehearsal.asked()[-1]["messages"]
+    assert before["content"] == "What helps against fear?\n\nHello?"
+    assert said["content"].startswith("Fear") and said["content"].endswith("…")
+    assert now["content"].endswith("What helps against fear?\n\nPlease go on."), "it is held on"
+
+
+async def test_of_held_questions_too_many_for_the_window_the_oldest_are_answered_first(
+    another_web: Callable[..., Web], people: People, lanes: Lanes
+) -> None:
+    web, rosa = another_web(**lanes.settings(context_tokens=5_000), COMPANION_ATTEMPTS="1"), people.rosa
+    lanes.primary.will({"status": 400}, times=3)
+    async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
+        for name in ("First", "Second", "Third"):
+            await page.say(f"{name}: {'word ' * 780}")
+            assert (await page.ending())["type"] == "paused"
+        for _ in range(2):
+            await page.say("Hello?")
+            assert (await page.ending())["type"] == "complete"
+    first, second, third, earlier, later = rosa.turns()
+    one, two = (asked["messages"][-1]["content"] for asked in lanes.primary.asked()[3:])
+    assert one.index("First:") < one.index("Second:") < one.index("Hello?")
+    assert "Third:" not in one
+    assert "Third:" in two and "Second:" not in two
+    assert [turn.answered_by_id for turn in (first, second, third)] == [earlier.pk, earlier.pk, later.pk]
 
 
 async def test_of_a_second_half_answer_neither_its_words_nor_its_opening_are_in_any_read(

@@ -37,19 +37,47 @@ async def test_stop_keeps_what_was_said_and_closes_the_upstream_at_once(
     assert took < 2
 
 
-async def test_what_was_said_before_a_stop_is_in_no_later_prompt(
+async def test_what_was_said_before_a_stop_is_in_the_next_prompt_and_shown_as_broken_off(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
+    rosa = people.rosa
     rehearsal.will({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
-    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Tell me a long story.")
         turn = (await page.until("words"))["turn"]
         await page.send({"type": "stop", "turn": turn})
         await page.ending()
-        await page.say("Good night.")
+        await page.say("Please go on.")
         assert (await page.ending())["type"] == "complete"
     _, *asked = rehearsal.asked()[-1]["messages"]
-    assert asked == [{"role": "user", "content": "Good night."}]
+    stopped, _ = rosa.turns()
+    assert stopped.reply.startswith("Once")
+    assert asked == [
+        {"role": "user", "content": "Tell me a long story."},
+        {"role": "assistant", "content": f"{stopped.reply} …"},
+        {"role": "user", "content": "Please go on."},
+    ]
+
+
+async def test_a_question_stopped_before_its_first_word_is_known_to_the_next_prompt(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rehearsal.will({"hang": "before_word"}, times=1)
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.say("My cat is called Mimi.")
+        turn = (await page.until("accepted"))["turn"]
+        await until(rehearsal.asked)
+        await page.send({"type": "stop", "turn": turn})
+        assert (await page.ending())["type"] == "stopped"
+        rehearsal.clear()
+        await page.say("What is my cat called?")
+        assert (await page.ending())["type"] == "complete"
+    _, *asked = rehearsal.asked()[-1]["messages"]
+    assert [(one["role"], one["content"]) for one in asked] == [
+        ("user", "My cat is called Mimi."),
+        ("assistant", "…"),
+        ("user", "What is my cat called?"),
+    ]
 
 
 async def test_stop_works_before_the_first_word(service: Web, people: People, rehearsal: Rehearsal) -> None:

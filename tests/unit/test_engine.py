@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from companion.engine import Answered, Broken, Course, Limits, Say, run_turn
-from companion.prompt import Draft
+from companion.prompt import Draft, Exchange
 from routing.adapters.scripted import ScriptedAdapter, Step, finished
 from routing.chain import Caller, Unguarded, Way
 from routing.contracts import Lane
@@ -15,6 +15,7 @@ from routing.errors import CallFailed, FailureClass
 from tests.chains import lane
 
 DRAFT = Draft(system="You are Robin.", instruction_held="First:", dialogue=[], held=[], question="Hello?")
+BEFORE = Exchange(questions=("Before?",), reply="Yes.")
 F = FailureClass
 
 
@@ -93,10 +94,10 @@ async def test_a_call_worth_another_attempt_waits_with_jitter_and_asks_again(fai
 
 
 @pytest.mark.parametrize("failure", list(F))
-@pytest.mark.parametrize("dialogue", [[], [("Before?", "Yes.")]], ids=["first turn", "later turn"])
+@pytest.mark.parametrize("dialogue", [[], [BEFORE]], ids=["first turn", "later turn"])
 @pytest.mark.parametrize("chain", [["one"], ["one", "larger"]], ids=["alone", "with another"])
 async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
-    failure: FailureClass, dialogue: list[tuple[str, str]], chain: list[str]
+    failure: FailureClass, dialogue: list[Exchange], chain: list[str]
 ) -> None:
     lanes = [lane(name, context_tokens=8_000 * place) for place, name in enumerate(chain, start=1)]
     script: list[Step] = ["One word", failure]
@@ -168,9 +169,7 @@ async def test_too_long_goes_only_to_a_lane_with_a_larger_window() -> None:
 
 
 async def test_what_is_too_long_for_every_lane_is_asked_once_more_without_what_was_said_before() -> None:
-    draft = Draft(
-        system="s", instruction_held="i", dialogue=[("Before?", "Yes.")], held=["Held?"], question="Now?"
-    )
+    draft = Draft(system="s", instruction_held="i", dialogue=[BEFORE], held=["Held?"], question="Now?")
     stage = await play([F.TOO_LONG], ["It fits.", finished()], lanes=[lane("one")], draft=draft)
     assert stage.said == "It fits."
     before, after = (call.ask.messages for call in stage.adapter.calls)
@@ -181,13 +180,14 @@ async def test_what_is_too_long_for_every_lane_is_asked_once_more_without_what_w
     assert isinstance(again.end, Broken) and len(again.lanes) == 2
 
 
-async def test_a_reply_says_how_many_held_questions_were_asked_along() -> None:
+async def test_a_reply_says_which_held_questions_were_asked_along() -> None:
     held = ["word " * 800] * 8
     draft = Draft(system="s", instruction_held="i", dialogue=[], held=held, question="Now?")
     stage = await play(["Here.", finished()], lanes=[lane("large", context_tokens=64_000)], draft=draft)
-    assert stage.end.held == 8
+    assert stage.end.held == tuple(range(8))
     narrow = await play(["Here.", finished()], lanes=[lane("small", context_tokens=8_000)], draft=draft)
-    assert 0 < narrow.end.held < 8
+    assert 0 < len(narrow.end.held) < 8
+    assert narrow.end.held == tuple(range(len(narrow.end.held)))
 
 
 async def test_the_last_lane_is_bounded_by_the_turns_time_alone() -> None:
@@ -199,7 +199,7 @@ async def test_the_last_lane_is_bounded_by_the_turns_time_alone() -> None:
 
 
 async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
-    dialogue = [(f"question {number}", "answer " * 300) for number in range(20)]
+    dialogue = [Exchange(questions=(f"question {number}",), reply="answer " * 300) for number in range(20)]
     draft = Draft(system="s", instruction_held="i", dialogue=dialogue, held=[], question="Hello?")
     lanes = [lane("large", context_tokens=64_000), lane("small", context_tokens=4_000)]
     stage = await play([F.EMPTY], ["Yes.", finished()], lanes=lanes, draft=draft)
