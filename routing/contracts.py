@@ -46,6 +46,8 @@ class Lane:
     idle_ms: int
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """How this lane calls its length limit; some models know only the second word."""
+    thoughts: Literal["marked", "unopened"] = "marked"
+    """`unopened`: its replies begin with the model's thoughts, and a mark stands at the end of them alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

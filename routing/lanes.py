@@ -142,6 +142,7 @@ class _LaneEntry(_Part):
     first_word_ms: _Milliseconds
     idle_ms: _Milliseconds
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    thoughts: Literal["marked", "unopened"] = "marked"
 
     @field_validator("base_url")
     @classmethod

@@ -4,19 +4,11 @@ import json
 from typing import Any
 
 from routing.adapters.base import HttpAdapter
-from routing.adapters.reader import Ending, StreamReader
+from routing.adapters.reader import StreamReader
 from routing.contracts import Ask, Lane
 from routing.errors import FailureClass
 
 VERSION = "2023-06-01"
-_STOPS = {
-    "end_turn": Ending(failure=None),
-    "stop_sequence": Ending(failure=None),
-    "max_tokens": Ending(failure=None, truncated=True),
-    "model_context_window_exceeded": Ending(failure=None, truncated=True),
-    # May come after visible words, which stand then.
-    "refusal": Ending(failure=FailureClass.REFUSED, code="refusal"),
-}
 _EVENTS = frozenset(
     {
         "message",
@@ -65,6 +57,14 @@ class AnthropicAdapter(HttpAdapter):
 class MessagesReader(StreamReader):
     """PURE. Reads one streamed message."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._began_with = ""
+        """Text that came with the start of a block: some servers send it once more as the first delta."""
+
+    def concerns(self, found: dict[str, Any]) -> bool:
+        return found.get("type") in _EVENTS
+
     def reads(self, name: str) -> bool:
         return name in _EVENTS
 
@@ -73,11 +73,12 @@ class MessagesReader(StreamReader):
             case "message_start":
                 self.named(_part(found, "message").get("model"))
             case "content_block_start":
-                self._block(_part(found, "content_block"), said)
+                self._began_with = self._block(_part(found, "content_block"), said)
             case "content_block_delta":
-                self._block(_part(found, "delta"), said)
+                self._block(_part(found, "delta"), said, began_with=self._began_with)
+                self._began_with = ""
             case "message_delta":
-                self._stopped(_part(found, "delta").get("stop_reason"), said)
+                self._stopped(_part(found, "delta").get("stop_reason"))
             case "message_stop":
                 # The reason comes before it. Without one this proves as little as the end of the body.
                 self.fail(FailureClass.INCOMPLETE, "stop_without_reason")
@@ -90,20 +91,23 @@ class MessagesReader(StreamReader):
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict):
                 self._block(block, said)
-        self._stopped(found.get("stop_reason"), said)
+        self._stopped(found.get("stop_reason"))
 
-    def _block(self, block: dict[str, Any], said: list[str]) -> None:
+    def _block(self, block: dict[str, Any], said: list[str], *, began_with: str = "") -> str:
+        """Say the text of a block or a delta, and return it."""
         match block.get("type"):
             case "text" | "text_delta":
                 text = block.get("text")
                 if isinstance(text, str):
-                    said.append(text)
+                    said.append(text.removeprefix(began_with) if len(began_with) > 1 else text)
+                    return text
             case "thinking" | "thinking_delta" | "redacted_thinking" | "signature_delta":
                 self.reasoned = True
+        return ""
 
-    def _stopped(self, reason: Any, said: list[str]) -> None:
+    def _stopped(self, reason: Any) -> None:
         if reason is not None:
-            self.finish(_STOPS.get(reason) if isinstance(reason, str) else None, reason, said)
+            self.finish(reason)
 
 
 def _part(found: dict[str, Any], key: str) -> dict[str, Any]:

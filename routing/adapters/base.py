@@ -14,9 +14,10 @@ import httpx
 
 from routing import classify
 from routing.adapters.deadlines import Deadlines
-from routing.adapters.reader import Ending
+from routing.adapters.ending import Ending
 from routing.adapters.translate import class_of, code_of
 from routing.adapters.transport import NOTE, Note
+from routing.adapters.unpacking import Unpacker, unpacker_for
 from routing.contracts import Ask, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 
@@ -46,6 +47,19 @@ class Reader(Protocol):
         """The body has ended: any text left over. Sets `ending`."""
         ...
 
+    def expire(self) -> str:
+        """Nothing came in time: any text left over. Sets `ending` if the reply can have been whole before."""
+        ...
+
+    def expect_thoughts(self) -> None:
+        """Before the first bytes: everything up to the mark at the end of thoughts is no part of the reply."""
+        ...
+
+    @property
+    def closed_unopened_thoughts(self) -> bool:
+        """Whether thoughts ended that no mark had begun."""
+        ...
+
 
 class HttpAdapter:
     """The shared half of an adapter. A provider's half says what to send and reads what comes back."""
@@ -56,6 +70,8 @@ class HttpAdapter:
         self._client = client
         self._environ = environ
         self._gather_s = gather_s
+        self._thinks_unopened: set[str] = set()
+        """Lanes whose last reply ended thoughts that no mark had begun: their next is heard from that mark on."""
 
     def url(self, lane: Lane) -> str:
         raise NotImplementedError
@@ -74,6 +90,8 @@ class HttpAdapter:
         call = _Call(clocks)
         request = self._request(lane, ask, clocks, call.note)
         reader = self.reader()
+        if lane.thoughts == "unopened" or lane.name in self._thinks_unopened:
+            reader.expect_thoughts()
         response = await call.open(self._client, request)
         try:
             # The stream itself and not `aiter_raw`, which would put two more generators under every chunk.
@@ -92,11 +110,18 @@ class HttpAdapter:
             if reader.ending is None:
                 call.note.abandon()
         ending = reader.ending
+        self._learn(lane, reader)
         if ending.failure is not None:
             raise call.failed(ending.failure, code=ending.code)
         yield Finished(
             truncated=ending.truncated, model=reader.model or lane.model, bytes_received=call.received
         )
+
+    def _learn(self, lane: Lane, reader: Reader) -> None:
+        if reader.closed_unopened_thoughts:
+            self._thinks_unopened.add(lane.name)
+        elif reader.ending is not None and reader.ending.failure is None:
+            self._thinks_unopened.discard(lane.name)
 
     def _request(self, lane: Lane, ask: Ask, clocks: Clocks, note: Note) -> httpx.Request:
         key = None
@@ -140,6 +165,7 @@ class _Call:
         self.has_more = False
         """The last read was so large that there is probably more to read at once."""
         self.status: int | None = None
+        self._unpacker: Unpacker | None = None
 
     def failed(self, failure: FailureClass, **told: Any) -> CallFailed:
         return CallFailed(failure, status=self.status, bytes_received=self.received, **told)
@@ -160,7 +186,7 @@ class _Call:
             failed = self._broken(error, before_head=True)
         else:
             self.status = response.status_code
-            if self.status == 200:
+            if self.status == 200 and self._unpacks(response):
                 return response
             failed = await self._refused(response)
         # Raised out here, so that no exception of the library, which holds the headers, hangs on it as context.
@@ -174,6 +200,9 @@ class _Call:
         except StopAsyncIteration:
             return reader.close()
         except TimeoutError:
+            text = reader.expire()
+            if reader.ending is not None:
+                return text
             failed = self._late()
         except Exception as error:
             failed = self._broken(error)
@@ -182,7 +211,7 @@ class _Call:
             self.has_more = len(data) >= READ_WHOLE
             if self.received > REPLY_LIMIT:
                 raise self.failed(FailureClass.INCOMPLETE, code="too_large")
-            text = reader.feed(data)
+            text = reader.feed(self._unpacked(data))
             if reader.reasoned:
                 self.deadlines.reasoned(self.now())
             return text
@@ -198,13 +227,32 @@ class _Call:
             failure = FailureClass.NETWORK_REUSED
         return self.failed(failure, code=code_of(error))
 
+    def _unpacks(self, response: httpx.Response) -> bool:
+        try:
+            self._unpacker = unpacker_for(response.headers.get("content-encoding"))
+        except ValueError:
+            return False
+        return True
+
+    def _unpacked(self, data: bytes) -> bytes:
+        if self._unpacker is None:
+            return data
+        try:
+            return self._unpacker.feed(data, limit=REPLY_LIMIT)
+        except ValueError:
+            raise self.failed(FailureClass.INCOMPLETE, code="content_encoding") from None
+
     async def _refused(self, response: httpx.Response) -> CallFailed:
         """What an answer other than 200 means; reads as much of its body as is reasonable."""
+        if self.status == 200:
+            await _closed(response)
+            return self.failed(FailureClass.INCOMPLETE, code="content_encoding")
         body = bytearray()
         try:
             async with asyncio.timeout_at(min(self.deadlines.total, self.now() + ERROR_BODY_S)):
+                unpacker = unpacker_for(response.headers.get("content-encoding"))
                 async for chunk in response.aiter_raw():
-                    body += chunk
+                    body += unpacker.feed(chunk, limit=ERROR_BODY_LIMIT) if unpacker else chunk
                     if len(body) > ERROR_BODY_LIMIT:
                         break
         except Exception:

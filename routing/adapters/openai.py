@@ -3,16 +3,13 @@
 import json
 from typing import Any
 
+from routing import classify
 from routing.adapters.base import HttpAdapter
-from routing.adapters.reader import Ending, StreamReader
+from routing.adapters.deltas import Deltas
+from routing.adapters.finishing import ending_of
+from routing.adapters.reader import StreamReader
 from routing.contracts import Ask, Lane
 from routing.errors import FailureClass
-
-_FINISHES = {
-    "stop": Ending(failure=None),
-    "length": Ending(failure=None, truncated=True),
-    "content_filter": Ending(failure=FailureClass.REFUSED, code="content_filter"),
-}
 
 
 class OpenAIAdapter(HttpAdapter):
@@ -38,45 +35,96 @@ class ChatReader(StreamReader):
 
     def __init__(self) -> None:
         super().__init__()
+        self._deltas = Deltas()
+        self._has_deltas = False
         self._refused = False
+        self._speaks = False
+        """A chunk with text and without a reason has come: the next reason is the end."""
+        self._reason: Any = None
+        self._reasons = 0
+        """Chunks with this reason, while it may not be the end: some servers send it with every chunk."""
+
+    def concerns(self, found: dict[str, Any]) -> bool:
+        return isinstance(found.get("choices"), list)
 
     def object(self, found: dict[str, Any], said: list[str]) -> None:
         choices = found.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
-                continue
-            # A whole answer from a server that ignored `stream` has a message where a stream has deltas.
-            delta = choice.get("delta") or choice.get("message")
-            if isinstance(delta, dict):
-                self._delta(delta, said)
-            reason = choice.get("finish_reason")
-            # Some servers send an empty reason with every chunk. It ends nothing, and proves nothing.
-            if reason is not None and reason != "":
-                self.named(found.get("model"))
-                self._finished(reason, said)
-                return
+        if not isinstance(choices, list):
+            return
+        for choice in choices:
+            if isinstance(choice, dict) and choice.get("index") in (0, None, "0"):
+                self._choice(choice, found, said)
+                if self.ending is not None:
+                    return
+        if not choices and self._reasons:
+            # The usage comes after everything that is said.
+            self._end(self._reason, said)
 
     def whole(self, found: dict[str, Any], said: list[str]) -> None:
         self.object(found, said)
+        if self.ending is None:
+            self.settle(said, is_proved=True)
 
-    def _delta(self, delta: dict[str, Any], said: list[str]) -> None:
-        content = delta.get("content")
-        if isinstance(content, str):
-            said.append(content)
-        elif isinstance(content, list):
-            texts = [
-                part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"
-            ]
-            said += [text for text in texts if isinstance(text, str)]
+    def settle(self, said: list[str], *, is_proved: bool) -> bool:
+        if not self._reasons or (self._reasons > 1 and not is_proved):
+            return False
+        self._end(self._reason, said)
+        return True
+
+    def _choice(self, choice: dict[str, Any], found: dict[str, Any], said: list[str]) -> None:
+        if isinstance(choice.get("error"), dict):
+            verdict = classify.from_object(choice)
+            self.fail(verdict.failure, verdict.code)
+            return
+        reason = choice.get("finish_reason")
+        # Some servers send an empty reason with every chunk. It ends nothing, and proves nothing.
+        ends = reason is not None and reason != ""
+        has_text = self._say(choice, said, is_last=ends)
+        if not ends:
+            if has_text:
+                self._speaks, self._reasons = True, 0
+            return
+        self.named(found.get("model"))
+        if self._speaks or ending_of(reason).failure is not None:
+            self._end(reason, said)
+        else:
+            self._reason, self._reasons = reason, self._reasons + 1
+
+    def _end(self, reason: Any, said: list[str]) -> None:
+        said.append(self._deltas.close())
+        self.finish(reason)
+        if self._deltas.rewrites:
+            self.fail(FailureClass.INCOMPLETE, "rewritten")
+        elif self._refused and self.ending is not None and self.ending.failure is None:
+            self.fail(FailureClass.REFUSED, "refusal")
+
+    def _say(self, choice: dict[str, Any], said: list[str], *, is_last: bool) -> bool:
+        """Say what is new in a choice; returns whether it holds any text at all."""
+        delta, message = choice.get("delta"), choice.get("message")
+        delta = delta if isinstance(delta, dict) else {}
+        content = _text_of(delta.get("content"))
+        if content:
+            self._has_deltas = True
+        elif isinstance(message, dict) and not self._has_deltas:
+            # A whole answer from a server that ignored `stream` has a message where a stream has deltas. After
+            # deltas the message is the same once more.
+            delta = {**delta, **message}
+            content = _text_of(delta.get("content"))
+        if content:
+            said.append(self._deltas.feed(content, is_last=is_last))
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             said.append(refusal)
             self._refused = True
         if delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"):
             self.reasoned = True
+        return bool(content or refusal)
 
-    def _finished(self, reason: Any, said: list[str]) -> None:
-        ending = _FINISHES.get(reason) if isinstance(reason, str) else None
-        if self._refused and ending is not None and ending.failure is None:
-            ending = Ending(failure=FailureClass.REFUSED, code="refusal")
-        self.finish(ending, reason, said)
+
+def _text_of(content: Any) -> str:
+    """The text of a content, which may be in parts; what is thought in them is left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -1,25 +1,17 @@
 """PURE. What the readers of all wires share: events out of bytes, and text held back until something is visible."""
 
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
 from routing import classify, sse
-from routing.error_facts import short_code
+from routing.adapters.ending import Ending
+from routing.adapters.finishing import ending_of
+from routing.adapters.thoughts import Thoughts
 from routing.errors import FailureClass
 from routing.mend import Mender
 
 _BODY_KEPT = 256 * 1024
 """Bytes kept while no event has been seen: the body may turn out to be no stream at all."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
-    """How a stream ended, as its wire understood it."""
-
-    failure: FailureClass | None
-    code: str | None = None
-    truncated: bool = False
 
 
 class StreamReader:
@@ -31,9 +23,19 @@ class StreamReader:
         self.model: str | None = None
         self._decoder = sse.Decoder()
         self._mender = Mender()
+        self._thoughts = Thoughts()
         self._body: bytearray | None = bytearray()
         self._leading = ""
         self._visible = False
+
+    def expect_thoughts(self) -> None:
+        """Before the first bytes: this lane's replies begin with thoughts, and no mark says so."""
+        self._thoughts = Thoughts(unopened=True)
+
+    @property
+    def closed_unopened_thoughts(self) -> bool:
+        """Whether thoughts ended that no mark had begun."""
+        return self._thoughts.closed_unopened
 
     def object(self, found: dict[str, Any], said: list[str]) -> None:
         """One object of the stream, which is no error: append what is visible, and `finish` if it ends the reply."""
@@ -42,6 +44,17 @@ class StreamReader:
     def whole(self, found: dict[str, Any], said: list[str]) -> None:
         """The same for a whole answer, from a server that ignored that a stream was asked for."""
         raise NotImplementedError
+
+    def concerns(self, found: dict[str, Any]) -> bool:
+        """Whether an object is about the reply although its event has a name that this wire does not know."""
+        raise NotImplementedError
+
+    def settle(self, said: list[str], *, is_proved: bool) -> bool:
+        """Nothing more comes: take a reason that might not have been the end for it, and return whether there is one.
+
+        `is_proved`: the server itself said that nothing more comes.
+        """
+        return False
 
     def feed(self, data: bytes) -> str:
         self.reasoned = False
@@ -59,24 +72,25 @@ class StreamReader:
 
     def close(self) -> str:
         self.reasoned = False
-        text = self._read(self._decoder.close())
+        said: list[str] = []
+        self._events(self._decoder.close(), said)
         if self.ending is None and self._body is not None:
-            text += self._of_body(bytes(self._body))
-        if self.ending is None:
+            return self._of_body(bytes(self._body))
+        if self.ending is None and not self.settle(said, is_proved=False):
             self.fail(FailureClass.INCOMPLETE, "no_finish")
-        return text
+        return self._shown("".join(said))
+
+    def expire(self) -> str:
+        """Nothing came in time. Sets `ending` if the reply can have been whole before."""
+        said: list[str] = []
+        return self._shown("".join(said)) if self.settle(said, is_proved=False) else ""
 
     def fail(self, failure: FailureClass, code: str | None) -> None:
         self.ending = Ending(failure=failure, code=code)
 
-    def finish(self, ending: Ending | None, reason: Any, said: list[str]) -> None:
-        """A terminal reason was seen; `ending` is None if nobody knows it. Nothing visible by now: empty."""
-        if ending is None:
-            self.fail(FailureClass.INCOMPLETE, short_code(reason) or "unknown_finish")
-        elif ending.failure is None and not (self._visible or _is_visible("".join(said))):
-            self.fail(FailureClass.EMPTY, short_code(reason))
-        else:
-            self.ending = ending
+    def finish(self, reason: Any) -> None:
+        """A terminal reason was seen. Whether anything visible came before it is looked at when the text is shown."""
+        self.ending = ending_of(reason)
 
     def named(self, model: Any) -> None:
         """Who says it answers."""
@@ -84,21 +98,31 @@ class StreamReader:
 
     def _read(self, events: list[sse.Event]) -> str:
         said: list[str] = []
+        self._events(events, said)
+        return self._shown("".join(said))
+
+    def _events(self, events: list[sse.Event], said: list[str]) -> None:
         for event in events:
             self._event(event, said)
             if self.ending is not None:
-                break
-        return self._shown("".join(said))
+                return
 
     def _event(self, event: sse.Event, said: list[str]) -> None:
-        if event.data == "[DONE]":
+        data = event.data.strip()
+        if data == "[DONE]":
             # Some servers send it after an error and after an abort: it proves nothing.
-            self.fail(FailureClass.INCOMPLETE, "done_without_finish")
+            if not self.settle(said, is_proved=True):
+                self.fail(FailureClass.INCOMPLETE, "done_without_finish")
             return
-        if not self.reads(event.name) or not event.data.strip():
+        is_known = self.reads(event.name)
+        if not data or (data == "null" and event.name != "error"):
             return
-        found = classify.parsed(event.data)
-        if event.name == "error" or classify.is_error(found):
+        found = classify.parsed(data)
+        if not is_known:
+            # Gateways give events names of their own.
+            if isinstance(found, dict) and not classify.is_error(found) and self.concerns(found):
+                self.object(found, said)
+        elif event.name == "error" or classify.is_error(found):
             verdict = classify.from_object(found)
             self.fail(verdict.failure, verdict.code)
         elif isinstance(found, dict):
@@ -107,20 +131,37 @@ class StreamReader:
             self.fail(FailureClass.INCOMPLETE, "malformed")
 
     def reads(self, name: str) -> bool:
-        """Whether an event of this name concerns the reply. Others are passed over, whatever is in them."""
+        """Whether an event of this name concerns the reply. Others are passed over unless they hold a part of it."""
         return name in ("message", "error")
 
     def _shown(self, text: str) -> str:
-        """Mend; keep blank text back until something visible comes, for nothing has been said before that."""
-        text = self._mender.mend(text)
+        """Mend, and take thoughts out; keep blank text back until something visible comes."""
+        text = self._thoughts.feed(self._mender.mend(text))
+        self.reasoned = self.reasoned or self._thoughts.dropped
         if self.ending is not None:
-            text += self._mender.close()
-        if not text or self._visible:
-            return text
-        text = self._leading + text
-        self._visible = _is_visible(text)
-        self._leading = "" if self._visible else text[:10_000]
-        return text if self._visible else ""
+            text += self._thoughts.feed(self._mender.close()) + self._thoughts.close()
+        if text and not self._visible:
+            # Nothing has been said before that.
+            text = self._leading + text
+            self._visible = _is_visible(text)
+            self._leading = "" if self._visible else text[:10_000]
+            text = text if self._visible else ""
+        self._judge()
+        return "" if self._thoughts.leaked else text
+
+    def _judge(self) -> None:
+        """What the text makes of the ending: nothing visible is empty, and thoughts that went out as words break it."""
+        ending = self.ending
+        if self._thoughts.leaked:
+            self.fail(FailureClass.INCOMPLETE, "unopened_thoughts")
+        elif ending is None or ending.failure is not None:
+            return
+        elif not self._visible:
+            self.fail(FailureClass.EMPTY, ending.code)
+        elif self._thoughts.is_unclosed and not ending.truncated:
+            self.fail(FailureClass.INCOMPLETE, "unclosed_thoughts")
+        else:
+            self.ending = Ending(failure=None, truncated=ending.truncated)
 
     def _of_body(self, body: bytes) -> str:
         """The body of a 200 that held no event at all."""

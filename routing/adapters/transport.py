@@ -18,6 +18,9 @@ KEPT_S = 15.0
 """Few connections are kept, and not for long: a long list of idle ones makes httpx's pool slow, and a provider
 closes what it has not heard from."""
 
+HEADER_LIMIT = 64 * 1024
+"""Bytes of one header line: some gateways send long policies and cookies, and aiohttp alone takes 8 kB."""
+
 
 class Note:
     """What the transport notes about one attempt."""
@@ -70,6 +73,8 @@ def build_client(
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=[_tracing()],
                 skip_auto_headers=("User-Agent",),
+                max_line_size=HEADER_LIMIT,
+                max_field_size=HEADER_LIMIT,
             )
 
         inner = _Transport(verify=context, trust_env=False, limits=limits, client=session)

@@ -151,27 +151,41 @@ STATUSES: list[tuple[int, str, F]] = [
     (204, "empty", F.INCOMPLETE),
 ]
 
-# What a reply of five words is that ends with this reason: on chat-completions, and on messages. The provider says
-# "stop", "length" and "content_filter" in the words of its wire; any other goes out to the letter.
+# What a reply of five words is that ends with this reason, on either wire: gateways carry the words of one over to
+# the other. The provider says "stop", "length" and "content_filter" in the words of its wire; any other goes out to
+# the letter.
 How = Literal["whole", "short"] | F
-FINISHES: dict[str | None, tuple[How, How]] = {
-    "stop": ("whole", "whole"),
-    "length": ("short", "short"),
-    "content_filter": (F.REFUSED, F.REFUSED),
-    "end_turn": (F.INCOMPLETE, "whole"),
-    "stop_sequence": (F.INCOMPLETE, "whole"),
-    "max_tokens": (F.INCOMPLETE, "short"),
-    "model_context_window_exceeded": (F.INCOMPLETE, "short"),
-    "refusal": (F.INCOMPLETE, F.REFUSED),
-    "tool_calls": (F.INCOMPLETE, F.INCOMPLETE),
-    "function_call": (F.INCOMPLETE, F.INCOMPLETE),
-    "tool_use": (F.INCOMPLETE, F.INCOMPLETE),
-    "pause_turn": (F.INCOMPLETE, F.INCOMPLETE),
-    "abort": (F.INCOMPLETE, F.INCOMPLETE),
-    "error": (F.INCOMPLETE, F.INCOMPLETE),
-    "Stop": (F.INCOMPLETE, F.INCOMPLETE),
-    "END_TURN": (F.INCOMPLETE, F.INCOMPLETE),
-    "stop ": (F.INCOMPLETE, F.INCOMPLETE),
-    "": (F.INCOMPLETE, F.INCOMPLETE),
-    None: (F.INCOMPLETE, F.INCOMPLETE),
+FINISHES: dict[str | None, How] = {
+    "stop": "whole",
+    "length": "short",
+    "content_filter": F.REFUSED,
+    "end_turn": "whole",
+    "stop_sequence": "whole",
+    "eos": "whole",
+    "eos_token": "whole",
+    "STOP": "whole",
+    "Stop": "whole",
+    "END_TURN": "whole",
+    "COMPLETE": "whole",
+    "FINISH_REASON_STOP": "whole",
+    "stop ": "whole",
+    "max_tokens": "short",
+    "MAX_TOKENS": "short",
+    "model_length": "short",
+    "model_context_window_exceeded": "short",
+    "refusal": F.REFUSED,
+    "SAFETY": F.REFUSED,
+    "content_filter: PROHIBITED_CONTENT": F.REFUSED,
+    "guardrail_intervened": F.REFUSED,
+    "sensitive": F.REFUSED,
+    "tool_calls": F.INCOMPLETE,
+    "function_call": F.INCOMPLETE,
+    "tool_use": F.INCOMPLETE,
+    "pause_turn": F.INCOMPLETE,
+    "abort": F.INCOMPLETE,
+    "error": F.INCOMPLETE,
+    "insufficient_system_resource": F.INCOMPLETE,
+    "never_seen_before": F.INCOMPLETE,
+    "": F.INCOMPLETE,
+    None: F.INCOMPLETE,
 }

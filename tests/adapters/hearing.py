@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from routing.adapters import build_adapters
-from routing.contracts import Ask, Clocks, Finished, Lane, Message, Words
+from routing.contracts import Adapter, Ask, Clocks, Finished, Lane, Message, Words
 from routing.errors import CallFailed
 from tests.chains import lane
 
@@ -37,12 +37,19 @@ def lane_at(base_url: str, **changes: Any) -> Lane:
     return replace(LANE, base_url=base_url, **changes)
 
 
-async def hear(client: httpx.AsyncClient, lane: Lane, *, ask: Ask = ASK, clocks: Clocks = CLOCKS) -> Heard:
-    """Make one call and listen to its end."""
+async def hear(
+    client: httpx.AsyncClient,
+    lane: Lane,
+    *,
+    ask: Ask = ASK,
+    clocks: Clocks = CLOCKS,
+    adapter: Adapter | None = None,
+) -> Heard:
+    """Make one call and listen to its end; through a new adapter unless one is given."""
     heard, loop = Heard(), asyncio.get_running_loop()
     began = loop.time()
     try:
-        adapter = build_adapters(client)[lane.adapter]
+        adapter = adapter or build_adapters(client)[lane.adapter]
         async with aclosing(adapter.stream(lane, ask, clocks)) as events:  # type: ignore[type-var]
             async for event in events:
                 assert heard.finished is None, "nothing may come after Finished"

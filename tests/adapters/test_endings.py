@@ -31,7 +31,7 @@ async def test_a_reply_is_whole_only_at_a_reason_that_its_wire_knows_and_the_wor
     provider.will(saying(finish=reason))
     heard = await hear(client, lane)
     assert heard.text == "".join(PIECES)
-    expected = FINISHES[reason][WIRES.index(lane.adapter)]
+    expected = FINISHES[reason]
     if isinstance(expected, F):
         assert heard.failed is not None
         assert heard.failed.failure is expected
@@ -52,8 +52,8 @@ async def test_a_body_that_is_cut_is_a_failure_of_its_class(
     heard = await hear(client, lane)
     assert heard.failed is not None
     assert (heard.failed.failure, heard.failed.status) == (CUTS[cut], 200)
-    # The words inside a cut gzip body cannot be read: we asked for none.
-    assert heard.text == ("" if cut == "gzip" else SAID[after])
+    # Of a cut gzip body as much is read as can be unpacked.
+    assert SAID[after].startswith(heard.text) if cut == "gzip" else heard.text == SAID[after]
 
 
 @pytest.mark.parametrize("how", ["fin", "reset"])

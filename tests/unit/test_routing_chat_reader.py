@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from routing.adapters.ending import Ending
 from routing.adapters.openai import ChatReader
-from routing.adapters.reader import Ending
 from routing.errors import FailureClass as F
 from tests.unit.wires import CHAT_STOP as STOP
 from tests.unit.wires import chat_event as event
@@ -97,7 +97,7 @@ def test_an_empty_reason_with_every_chunk_ends_nothing() -> None:
     assert ending.failure is F.INCOMPLETE
 
 
-@pytest.mark.parametrize("reason", [0, False, True, 7, ["stop"], {"stop": 1}, "STOP", "stop\n"])
+@pytest.mark.parametrize("reason", [0, False, True, 7, ["stop"], {"stop": 1}, "stopp", "stop it"])
 def test_a_reason_that_is_not_the_word_is_incomplete(reason: Any) -> None:
     _, ending = read(say("Hello"), event({}, reason))
     assert ending is not None
@@ -172,3 +172,130 @@ def test_a_model_that_is_no_name_is_not_kept(model: Any) -> None:
 def test_half_a_character_at_the_end_is_replaced_and_not_lost() -> None:
     stream = b'data: {"choices":[{"delta":{"content":"a\\ud83c"}}]}\n\n' + STOP
     assert read(stream) == ("a\ufffd", Ending(failure=None))
+
+
+def chunk(**choice: Any) -> bytes:
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+
+
+def test_a_last_chunk_with_the_whole_message_says_nothing_twice() -> None:
+    message = {"role": "assistant", "content": "Hello there."}
+    for last in (
+        chunk(index=0, message=message, finish_reason="stop"),
+        chunk(index=0, delta={}, message=message, finish_reason="stop"),
+        chunk(index=0, delta={"content": ""}, message=message, finish_reason="stop"),
+        chunk(index=0, delta={"role": "assistant"}, message=message, finish_reason="stop"),
+    ):
+        assert read(say("Hello"), say(" there."), last) == ("Hello there.", Ending(failure=None))
+
+
+def test_a_last_delta_that_is_the_whole_reply_once_more_says_nothing_twice() -> None:
+    whole = "It is good that you are here."
+    pieces = [say("It is good"), say(" that you are"), say(" here."), event({"content": whole}, "stop")]
+    assert read(*pieces) == (whole, Ending(failure=None))
+    assert read(say("ha"), say(" "), event({"content": "ha"}, "stop")) == ("ha ha", Ending(failure=None))
+
+
+@pytest.mark.parametrize("field", ["delta", "message"])
+def test_deltas_that_each_hold_the_whole_text_so_far_add_up_to_it(field: str) -> None:
+    texts = ["I", "I am", "I am here", "I am here", "I am here for you."]
+    for count in range(2, len(texts) + 1):
+        pieces = [chunk(index=0, **{field: {"content": text}}) for text in texts[:count]]
+        assert read(*pieces, STOP) == (texts[count - 1], Ending(failure=None))
+
+
+def test_pieces_that_only_look_alike_are_all_said() -> None:
+    for texts in (["ha", "ha", "ha"], ["no", "now", " then"], ["1", "10", "100 times"[1:]], ["a", "a"]):
+        assert read(*map(say, texts), STOP)[0] == "".join(texts)
+
+
+def test_a_server_that_changes_what_it_sent_before_breaks_its_reply() -> None:
+    _, ending = read(say("I"), say("I am"), say("I am he"), say("I was"), STOP)
+    assert ending == Ending(failure=F.INCOMPLETE, code="rewritten")
+
+
+@pytest.mark.parametrize("first", [{"role": "assistant", "content": ""}, {"content": "It"}])
+def test_a_reason_with_every_chunk_ends_the_reply_at_its_end(first: dict[str, str]) -> None:
+    pieces = [event(first, "stop"), event({"content": " is"}, "stop"), event({"content": " good."}, "stop")]
+    done = b"data: [DONE]\n\n"
+    text = first["content"] + " is good."
+    assert read(*pieces, done) == (text, Ending(failure=None))
+    assert read(*pieces, b'data: {"choices": [], "usage": {}}\n\n') == (text, Ending(failure=None))
+    # Without a word of the server that it is over, it may as well have been cut.
+    assert read(*pieces)[1] == Ending(failure=F.INCOMPLETE, code="no_finish")
+
+
+def test_a_reply_in_one_chunk_is_whole_whatever_follows() -> None:
+    one = event({"content": "Yes."}, "stop")
+    for after in ([], [b"data: [DONE]\n\n"], [b'data: {"choices": []}\n\n']):
+        assert read(one, *after) == ("Yes.", Ending(failure=None))
+    reader = ChatReader()
+    assert reader.feed(one) == "Yes."
+    assert reader.ending is None
+    # The server keeps the connection open and says no more.
+    assert reader.expire() == ""
+    assert reader.ending == Ending(failure=None)
+
+
+def test_silence_ends_no_reply_that_has_no_reason() -> None:
+    reader = ChatReader()
+    reader.feed(say("Yes"))
+    assert (reader.expire(), reader.ending) == ("", None)
+
+
+def test_null_data_is_a_sign_of_life() -> None:
+    assert read(b"data: null\n\n", say("Yes."), b"data: null\n\n", STOP) == ("Yes.", Ending(failure=None))
+
+
+@pytest.mark.parametrize("index", [None, 0, "0"])
+def test_the_first_choice_may_have_no_number(index: Any) -> None:
+    spoken = chunk(index=index, delta={"content": "Yes."}, finish_reason=None)
+    assert read(spoken, chunk(index=index, delta={}, finish_reason="stop")) == ("Yes.", Ending(failure=None))
+
+
+@pytest.mark.parametrize("name", ["completion", "chunk", "data", "chat.completion.chunk"])
+def test_events_may_have_names_of_a_gateways_own(name: str) -> None:
+    named = b"".join(f"event: {name}\n".encode() + part for part in (say("Yes"), say("."), STOP))
+    other = b'event: telemetry\ndata: {"error": "not ours"}\n\nevent: telemetry\ndata: not json\n\n'
+    assert read(other, named) == ("Yes.", Ending(failure=None))
+
+
+def test_an_error_inside_a_choice_is_an_error() -> None:
+    broken = chunk(index=0, delta={}, finish_reason="error", error={"code": 502, "message": "gone"})
+    assert read(say("Yes"), broken)[1] == Ending(failure=F.SERVER_ERROR, code="http_502")
+
+
+def test_a_word_that_no_list_has_is_named_on_the_record() -> None:
+    assert read(say("Yes."), event({}, "Eos_X"))[1] == Ending(failure=F.INCOMPLETE, code="finish.eos_x")
+    assert read(say("Yes."), event({}, "tool_calls"))[1] == Ending(failure=F.INCOMPLETE, code="tool_calls")
+    assert read(say("Yes."), event({}, "two words, and a secret"))[1] == Ending(
+        failure=F.INCOMPLETE, code="unknown_finish"
+    )
+
+
+def test_thoughts_in_the_content_are_progress_and_no_words() -> None:
+    reader = ChatReader()
+    assert reader.feed(say("<think>She is")) == ""
+    assert reader.reasoned
+    assert reader.feed(say(" sad.</think>\n\n")) == ""
+    assert reader.feed(say("Good day.")) == "\n\nGood day."
+    assert not reader.reasoned
+
+
+def test_thoughts_alone_are_an_empty_reply() -> None:
+    assert read(say("<think>on and on"), STOP)[1] == Ending(failure=F.EMPTY, code="stop")
+    assert read(say("<think>on and on"), event({}, "length"))[1] == Ending(failure=F.EMPTY, code="length")
+    assert read(say("<think>hm</think>"), STOP)[1] == Ending(failure=F.EMPTY, code="stop")
+
+
+def test_thoughts_that_went_out_as_words_break_the_reply() -> None:
+    text, ending = read(say("She is sad."), say("</think>Good day."), STOP)
+    assert (text, ending) == ("She is sad.", Ending(failure=F.INCOMPLETE, code="unopened_thoughts"))
+
+
+def test_a_reply_that_ends_inside_thoughts_after_words_is_incomplete() -> None:
+    text, ending = read(say("Good day. "), say("<think>hm"), STOP)
+    assert (text, ending) == ("Good day. ", Ending(failure=F.INCOMPLETE, code="unclosed_thoughts"))
+    assert read(say("Good day. "), say("<think>hm"), event({}, "length"))[1] == Ending(
+        failure=None, truncated=True
+    )

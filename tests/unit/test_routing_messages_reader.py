@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.adapters.anthropic import MessagesReader
-from routing.adapters.reader import Ending
+from routing.adapters.ending import Ending
 from routing.errors import FailureClass as F
 from tests.unit.wires import message_event as event
 from tests.unit.wires import message_stop as stop
@@ -71,3 +71,18 @@ def test_thinking_and_tools_are_progress_and_never_words() -> None:
     seen = [(reader.feed(data), reader.reasoned) for data in (thinking, tool)]
     assert seen == [("", True), ("", False)]
     assert read(thinking, tool, stop()) == ("", Ending(failure=F.EMPTY, code="end_turn"))
+
+
+def test_text_that_comes_with_the_start_of_its_block_and_once_more_after_it_is_said_once() -> None:
+    start = event("content_block_start", index=0, content_block={"type": "text", "text": "Well,"})
+    assert read(start, say("Well,"), say(" yes."), stop())[0] == "Well, yes."
+    assert read(start, say("Well, yes."), stop())[0] == "Well, yes."
+
+
+def test_events_may_have_names_of_a_gateways_own() -> None:
+    named = b"".join(b"event: chunk\n" + part.split(b"\n", 1)[1] for part in (say("Yes."), stop()))
+    assert read(named) == ("Yes.", Ending(failure=None))
+
+
+def test_thoughts_in_the_text_are_no_words() -> None:
+    assert read(say("<thinking>hm</thin"), say("king>Yes."), stop()) == ("Yes.", Ending(failure=None))

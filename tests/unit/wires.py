@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from routing.adapters.reader import Ending, StreamReader
+from routing.adapters.ending import Ending
+from routing.adapters.reader import StreamReader
 
 
 def chat_event(delta: dict[str, Any], finish: Any = None, **beside: Any) -> bytes:
