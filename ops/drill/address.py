@@ -11,6 +11,11 @@ from psycopg import conninfo, pq
 from ops.drill.errors import CouldNotRun
 
 SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
+HANDED_ON = frozenset(
+    {"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "KRB5CCNAME", "KRB5_CONFIG"}
+    | {"SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF"}
+)
+"""What a program needs besides libpq's own variables."""
 ACCOUNT = ("host", "hostaddr", "port", "user")
 
 
@@ -87,8 +92,13 @@ class Address:
             for option in pq.Conninfo.get_defaults()
             if option.envvar
         }
-        # What libpq takes from the environment for our own connections it takes for the program too.
-        environment = {name: value for name, value in os.environ.items() if name != "PGOPTIONS"}
+        # What libpq takes from the environment for our own connections it takes for the program too. Nothing else of
+        # ours goes along: no key of the service.
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if (name.startswith("PG") and name != "PGOPTIONS") or name in HANDED_ON
+        }
         for keyword, value in self.keywords.items():
             if keyword not in names:
                 raise CouldNotRun(f"The address sets {keyword}, which cannot be handed to pg_dump safely.")

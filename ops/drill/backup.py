@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
@@ -41,6 +41,8 @@ class BackupOrder:
 
     source: Address
     into: Path
+    key: str = field(repr=False)
+    """Signs the manifest."""
     keep: int = 14
     jobs: int = 2
     bin: Path | None = None
@@ -126,6 +128,7 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
             identity=needed.identity,
             made_at=made_at,
             pg_dump=programs.version,
+            key=order.key,
             tick=watch.tick,
         )
         size = sealed.bytes

@@ -84,7 +84,10 @@ class Drill:
         order, source = self._order, None
         if order.archive is not None:
             self._found.asked = "B" if (order.archive / manifest.FILE).is_file() else "C"
-            self._found.wanted = wanted.of_file(order.archive, bin_folder=order.bin, tick=self._watch.tick)
+            self._found.wanted = wanted.of_file(
+                order.archive, bin_folder=order.bin, tick=self._watch.tick, key=order.key, trust=order.trust
+            )
+            place.refuse_code_of_strangers(order, self._wanted)
             self._found.archive_bytes = self._archive.bytes
         else:
             assert order.source is not None, "an order names a source or a file"
@@ -171,6 +174,7 @@ class Drill:
             identity=self._wanted.identity,
             made_at=self._world.now(),
             pg_dump=self._tools.version,
+            key=self._order.key,
             tick=self._watch.tick,
         )
         self._found.kept_dump = str(keep_in)

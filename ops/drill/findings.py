@@ -79,6 +79,7 @@ def report_of(
         bytes=size,
         compared=found.copy is not None and found.stopped is None,
         in_use_doubt=found.in_use_doubt,
+        is_signed=found.wanted is None or found.wanted.is_signed,
         age_days=_age_days(found, started_at),
     )
     return Report(

@@ -4,21 +4,26 @@ Version 1; documented in MANIFEST.md. A file that comes back from a store is unt
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ops.drill import signature
 from ops.drill.dump import Archive, Tick, fingerprint
 from ops.drill.errors import ArchiveDamaged, CouldNotRun
 from ops.drill.facts import Identity, Picture, Sequence, TableSum
 from ops.drill.foreign import reason_of
+from ops.drill.scratch import PROVIDERS
 
 VERSION = 1
 FILE = "manifest.json"
 DUMP = "dump"
-Count = Annotated[int, Field(ge=0)]
+LARGEST = 2**63 - 1
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Position = Annotated[int, Field(ge=-LARGEST - 2, le=LARGEST + 1)]
+"""Of a sequence: one beyond either end of 64 bits, where it has not been called yet."""
 Big = Annotated[str, Field(pattern=r"^-?\d{1,40}$")]
 """A sum of 64-bit hashes: too long for the numbers of many JSON readers."""
 
@@ -41,7 +46,7 @@ class SourceFacts(Strict):
 
     system: str
     database: str
-    server: Annotated[str, Field(pattern=r"^\d+(\.\d+)*")]
+    server: Annotated[str, Field(pattern=r"^\d{1,4}(\.\d{1,4})*[a-z0-9]{0,12}$")]
     bytes: Count
 
 
@@ -52,14 +57,20 @@ class TableFacts(Strict):
     bytes: Count
     buckets: Mapping[Annotated[int, Field(ge=0, le=255)], tuple[Count, Big, Big]]
 
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.rows != sum(rows for rows, _first, _second in self.buckets.values()):
+            raise ValueError("the rows of the buckets are another number")
+        return self
+
 
 class SequenceFacts(Strict):
     """Where a sequence stood at the snapshot and when the dump had ended."""
 
-    increment: int
-    before: int
-    after: int
-    reached: int | None
+    increment: Position
+    before: Position
+    after: Position
+    reached: Position | None
 
 
 class Numbered(BaseModel):
@@ -91,7 +102,7 @@ class Manifest(Strict):
     """The whole file."""
 
     manifest: int
-    made_at: AwareDatetime
+    made_at: Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC))]
     pg_dump: str
     source: SourceFacts
     files: Mapping[str, FileFacts]
@@ -102,6 +113,16 @@ class Manifest(Strict):
     sequences: Mapping[str, SequenceFacts]
     roles: tuple[str, ...]
     asides: Mapping[str, Count]
+
+    @model_validator(mode="after")
+    def _says_what_the_database_is_like(self) -> Self:
+        like = self.catalogue.get("database", {}).get("itself", {})
+        needed = {"encoding", "provider", "collate", "ctype"}
+        if like.get("provider") != "c":
+            needed.add("locale")
+        if not needed <= like.keys() or like["provider"] not in PROVIDERS:
+            raise ValueError("it does not say what the database is like")
+        return self
 
     @property
     def identity(self) -> Identity:
@@ -153,17 +174,20 @@ def make(
 def read(path: Path) -> Manifest:
     """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged for anything that is none."""
     text = _bytes(path)
+    # The number first: a later version has keys that this release would call faults.
+    _refuse_another_version(text, path)
     try:
-        # The number first: a later version has keys that this release would call faults.
-        version = Numbered.model_validate_json(text).manifest
-        if version != VERSION:
-            raise CouldNotRun(
-                f"The manifest is of version {version}; this release reads version {VERSION}.",
-                mend="Drill it with the release that made it.",
-            )
         return Manifest.model_validate_json(text)
     except ValidationError as error:
         raise _not_whole(path, error) from None
+
+
+def read_signed(path: Path, key: str, *, trust: bool) -> tuple[Manifest, bool]:
+    """A manifest, and whether this service signed it. Raises CouldNotRun or ArchiveDamaged, as `read` and `check`."""
+    # The version before the signature: a later release may sign otherwise.
+    _refuse_another_version(_bytes(path), path)
+    is_signed = signature.check(path, key, trust=trust)
+    return read(path), is_signed
 
 
 def read_head(path: Path) -> Head:
@@ -194,6 +218,18 @@ def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None
         raise ArchiveDamaged(
             f"The archive's files are not as the manifest says: {'; '.join(said)}.",
             mend="Fetch the backup again, or drill an older one.",
+        )
+
+
+def _refuse_another_version(text: bytes, path: Path) -> None:
+    try:
+        version = Numbered.model_validate_json(text).manifest
+    except ValidationError as error:
+        raise _not_whole(path, error) from None
+    if version != VERSION:
+        raise CouldNotRun(
+            f"The manifest is of version {version}; this release reads version {VERSION}.",
+            mend="Drill it with the release that made it.",
         )
 
 

@@ -44,6 +44,7 @@ class Run:
     """Whether it came to the comparison; one that stopped before has proved nothing at all."""
     in_use_doubt: str = ""
     """Why the source may not be the database in use."""
+    is_signed: bool = True
     age_days: int | None = 0
     """Whole days between the data and the drill; None: unknown."""
 
@@ -65,8 +66,10 @@ def _by_level(run: Run) -> Iterator[str]:
         yield "last night's backup: this was a dump made for the drill (drill the other with --backup)"
     if run.level == "C":
         yield "that the copy equals anything: the file came without a manifest, so it only restores"
-    if run.level == "B":
-        yield "that nobody exchanged file and manifest together: keep a copy where one account alone can write"
+    if run.level == "B" and run.is_signed:
+        yield "that the key which signs backups is known to this service alone"
+    elif run.level == "B":
+        yield "that this service made it: the manifest was trusted without a signature (--trust)"
     if run.no_owner:
         yield "owners and grants: they were left out (--no-owner)"
 

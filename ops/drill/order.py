@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -22,6 +22,10 @@ class Order:
 
     source: Address | None
     state: Path
+    key: str = field(repr=False)
+    """Signs manifests, and tells which were signed here."""
+    trust: bool = False
+    """Take a backup that was not signed here as it is."""
     archive: Path | None = None
     where: Where = "private server"
     target: Address | None = None

@@ -56,6 +56,19 @@ def beside(source: Address, *, setting: str) -> Place:
     )
 
 
+def refuse_code_of_strangers(order: Order, wanted: Wanted) -> None:
+    """Raise CouldNotRun where a backup that was not signed here would run its functions on a server in use."""
+    if wanted.is_signed or order.where == "private server":
+        return
+    if order.where == "target" and order.trust:
+        return
+    raise CouldNotRun(
+        "This backup was not signed by this service: a restore runs the functions in it, whoever wrote them.",
+        mend="Leave --target out: a private server of the drill's own takes it"
+        + (", or say --trust if you know where it comes from." if order.where == "target" else "."),
+    )
+
+
 def private(folder: RunFolder, tools: Tools, wanted: Wanted, *, stack: ExitStack, watch: Watch) -> Place:
     """Start a server of our own, with the roles the copy's objects belong to. It stops with the stack."""
     server = PrivateServer(folder, tools)

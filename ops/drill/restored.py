@@ -6,9 +6,9 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from ops.drill import direct, manifest, picture, shelf
+from ops.drill import direct, in_use, manifest, picture, shelf
 from ops.drill.address import Address
-from ops.drill.compare import compare, remarks
+from ops.drill.compare import Settle, compare, remarks
 from ops.drill.deparse import Settler
 from ops.drill.facts import Difference
 from ops.drill.foreign import told
@@ -35,14 +35,28 @@ class Held:
 
 
 def hold_against(
-    address: Address, backup: Path, *, setting: str, jobs: int, no_owner: bool, watch: Watch
+    address: Address,
+    backup: Path,
+    *,
+    setting: str,
+    jobs: int,
+    no_owner: bool,
+    watch: Watch,
+    key: str,
+    trust: bool = False,
+    serving: Address | None = None,
 ) -> Held:
-    """Compare the database at `address` with the manifest in `backup`. Leaves it as it is. Raises DrillStopped."""
+    """Compare the database at `address` with the manifest in `backup`. Leaves it as it is. Raises DrillStopped.
+
+    `serving` is the address the service uses, where it is another one.
+    """
     shelf.refuse_anything_else(backup, with_manifest=True)
-    facts = manifest.read(backup / manifest.FILE)
+    facts, is_signed = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     direct.refuse_catch_all(address, setting=setting)
     try:
         with open_source(address, setting=setting) as session:
+            if serving is not None:
+                in_use.refuse_another(session, serving)
             others = _others(session)
             there = tables(session)
             size = sum(table.pages for table in there) * PAGE_BYTES
@@ -51,8 +65,10 @@ def hold_against(
                 found = picture.of_copy(session, sessions, there, watch)
         # Printing a definition anew takes a temporary view, in a transaction that is rolled back.
         with open_scratch(address, setting=setting) as printing, watch.phase("compare"):
+            # What a manifest calls a definition is run here as SQL, so it must be known who wrote it.
+            settle: Settle = Settler(printing) if is_signed else _never
             return Held(
-                differences=compare(facts.picture, found, settle=Settler(printing), without_owners=no_owner),
+                differences=compare(facts.picture, found, settle=settle, without_owners=no_owner),
                 remarks=remarks(facts.picture, found),
                 rows=found.rows,
                 others=others,
@@ -61,15 +77,19 @@ def hold_against(
         raise told(error) from None
 
 
-def statements(backup: Path, *, name: str, owner: str) -> list[str]:
+def statements(backup: Path, *, name: str, owner: str, key: str, trust: bool = False) -> list[str]:
     """What makes the roles and the empty database that a restore of this backup needs. Raises DrillStopped."""
     shelf.refuse_anything_else(backup, with_manifest=True)
-    facts = manifest.read(backup / manifest.FILE)
+    facts, _ = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     roles = [sql.SQL("CREATE ROLE {} LOGIN;").format(sql.Identifier(role)) for role in facts.roles]
     database = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 {};").format(
         sql.Identifier(name), sql.Identifier(owner), shape(facts.catalogue["database"]["itself"])
     )
     return [statement.as_string() for statement in [*roles, database]]
+
+
+def _never(*_texts: object) -> bool:
+    return False
 
 
 def _others(session: Session) -> int:

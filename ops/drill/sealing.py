@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ops.drill import manifest
+from ops.drill import manifest, signature
 from ops.drill.dump import Archive, Tick
 from ops.drill.facts import Identity, Picture
 from ops.stack.state import write_private
@@ -21,9 +21,12 @@ def seal(
     identity: Identity,
     made_at: datetime,
     pg_dump: str,
+    key: str,
     tick: Tick,
 ) -> Archive:
-    """Move a dump into a new private folder and write its manifest beside it; returns the archive there.
+    """Move a dump into a new private folder, and write its manifest and the signature of `key` beside it.
+
+    Returns the archive there.
 
     The folder is whole and on the disk, or it is not there.
     """
@@ -32,7 +35,9 @@ def seal(
     try:
         _move(archive.path, moved.path, tick)
         made = manifest.make(picture, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
-        write_private(folder / manifest.FILE, made.model_dump_json())
+        text = made.model_dump_json()
+        write_private(folder / manifest.FILE, text)
+        write_private(folder / signature.FILE, signature.sign(text.encode(), key))
         _sync(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -31,6 +31,8 @@ class Wanted:
     label: str
     archive: Archive | None = None
     picture: Picture | None = None
+    is_signed: bool = True
+    """Whether this service made it: it was just dumped, or its manifest carries the signature of the service."""
     made_at: datetime | None = None
     """When a backup was made, by its manifest; None for a fresh dump, and for a file that does not say."""
 
@@ -71,12 +73,12 @@ def of_source(source: Source) -> Wanted:
     )
 
 
-def of_file(path: Path, *, bin_folder: Path | None, tick: Tick) -> Wanted:
+def of_file(path: Path, *, bin_folder: Path | None, tick: Tick, key: str, trust: bool) -> Wanted:
     """A backup that lies there, with the manifest beside its dump or without. Raises ArchiveDamaged or CouldNotRun."""
     shelf.refuse_anything_else(path)
     beside = path / manifest.FILE
     if beside.is_file():
-        return _with_manifest(path, tick)
+        return _with_manifest(path, tick, key=key, trust=trust)
     archive = dump.recognise(path)
     dump.refuse_emptied_files(archive)
     newest = tools.find(None, tools.places(bin_folder), server=False)
@@ -90,11 +92,12 @@ def of_file(path: Path, *, bin_folder: Path | None, tick: Tick) -> Wanted:
         roles=dump.roles_named(archive, newest),
         label=path.name,
         archive=archive,
+        is_signed=False,
     )
 
 
-def _with_manifest(path: Path, tick: Tick) -> Wanted:
-    facts = manifest.read(path / manifest.FILE)
+def _with_manifest(path: Path, tick: Tick, *, key: str, trust: bool) -> Wanted:
+    facts, is_signed = manifest.read_signed(path / manifest.FILE, key, trust=trust)
     try:
         archive = dump.recognise(path / manifest.DUMP)
     except CouldNotRun:
@@ -111,5 +114,6 @@ def _with_manifest(path: Path, tick: Tick) -> Wanted:
         label=f"{facts.source.database}, as {path.name} holds it",
         archive=archive,
         picture=facts.picture,
+        is_signed=is_signed,
         made_at=facts.made_at,
     )

@@ -49,6 +49,7 @@ TEXTS = (
     "VALKEY_URL",
     "REHEARSAL_URL",
     "SECRET_KEY",
+    "BACKUP_KEY",
     "OPS_TOKEN",
     "ALERT_WEBHOOK_URL",
     "ALERT_FROM",

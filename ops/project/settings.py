@@ -11,6 +11,7 @@ from ops.project.addresses import SettingInvalid
 try:
     _environment = env.read()
     SECRET_KEY = _environment.need("SECRET_KEY")
+    BACKUP_KEY = _environment.text("BACKUP_KEY") or SECRET_KEY
     DATABASE_URL = _environment.need("DATABASE_URL")
     _database = _environment.database()
     DIRECT_DATABASE_URL = _environment.direct_database(DATABASE_URL)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-BY_FILE = ("SECRET_KEY", "DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL")
+BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL")
 """What commands need and what may stand in a file of its own."""
 PLAIN = ("DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
 Signature = frozenset[tuple[str, int, int]]

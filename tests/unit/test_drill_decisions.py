@@ -154,7 +154,8 @@ def test_what_is_never_proved_is_always_said() -> None:
     ("change", "word"),
     [
         ({"level": "A"}, "last night's backup"),
-        ({"level": "B"}, "exchanged"),
+        ({"level": "B"}, "the key which signs backups"),
+        ({"level": "B", "is_signed": False}, "trusted without a signature"),
         ({"level": "C"}, "equals anything"),
         ({"no_owner": True}, "owners and grants"),
         ({"where": "same server"}, "server of its own"),

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.template.loader import render_to_string
 
-from ops.drill import manifest, records
+from ops.drill import manifest, records, signature
 from ops.drill.address import Address
 from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
 from ops.drill.folder import prepare
@@ -34,13 +34,17 @@ def test_an_address_never_shows_its_password() -> None:
 
 def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c role=somebody")
+    monkeypatch.setenv("PGTZ", "UTC")
+    monkeypatch.setenv("SECRET_KEY", "the key of the service")
+    monkeypatch.setenv("OPS_TOKEN", "the token of the service")
     given = Address.of(URL, setting="X").environment({"default_transaction_read_only": "on"})
 
     assert given["PGPASSWORD"] == SECRET
     assert (given["PGHOST"], given["PGPORT"], given["PGDATABASE"]) == ("db.example.org", "5433", "live")
     assert given["PGSSLMODE"] == "require"
     assert given["PGOPTIONS"] == "-c default_transaction_read_only=on"
-    assert given["LC_ALL"] == "C"
+    assert (given["LC_ALL"], given["PGTZ"], given["PATH"]) == ("C", "UTC", os.environ["PATH"])
+    assert not {"SECRET_KEY", "OPS_TOKEN", "DATABASE_URL"} & given.keys()
 
 
 @pytest.mark.parametrize(
@@ -130,6 +134,40 @@ def test_the_manifests_document_names_every_key() -> None:
     for model in (manifest.Manifest, manifest.SourceFacts, manifest.FileFacts, manifest.TableFacts):
         for key in model.model_fields:
             assert f"`{key}`" in document, key
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Path:
+    """Something that was signed, as a manifest is."""
+    path = tmp_path / "manifest.json"
+    path.write_bytes(b"some facts")
+    (tmp_path / "manifest.sig").write_text(signature.sign(b"some facts", "the key"))
+    return path
+
+
+def test_a_signature_holds_for_its_key_and_its_bytes_alone(signed: Path) -> None:
+    assert signature.check(signed, "the key", trust=False)
+    with pytest.raises(CouldNotRun, match="another key"):
+        signature.check(signed, "the key of another", trust=False)
+    assert not signature.check(signed, "the key of another", trust=True)
+    signed.write_bytes(b"some facts ")
+    for trust in (False, True):
+        with pytest.raises(ArchiveDamaged, match="changed since it was signed"):
+            signature.check(signed, "the key", trust=trust)
+
+
+def test_a_signature_gives_no_key_away(signed: Path) -> None:
+    assert "the key" not in signed.with_name("manifest.sig").read_text()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"signature": 1}', '{"signature": 2, "key": "0000000000000000", "hmac": ""}']
+)
+def test_a_file_that_is_no_signature_is_damaged(signed: Path, text: str) -> None:
+    signed.with_name("manifest.sig").write_text(text)
+
+    with pytest.raises(ArchiveDamaged, match="not whole"):
+        signature.check(signed, "the key", trust=True)
 
 
 def record(

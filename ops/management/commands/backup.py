@@ -49,6 +49,7 @@ class Command(BaseCommand):
             made = back_up(
                 BackupOrder(
                     source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                    key=settings.BACKUP_KEY,
                     into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
                     keep=options["keep"],
                     jobs=options["jobs"],

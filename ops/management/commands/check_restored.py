@@ -16,6 +16,7 @@ from ops.drill.ending import ending
 from ops.drill.restored import hold_against, statements
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
+from ops.management.commands.restore_drill import in_use
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -33,7 +34,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections (2)")
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
-
+        parser.add_argument(
+            "--trust",
+            action="store_true",
+            help="believe a manifest that this service did not sign; definitions that are only printed otherwise "
+            "then count as differences",
+        )
         parser.add_argument(
             "--statements",
             action="store_true",
@@ -46,7 +52,13 @@ class Command(BaseCommand):
             if options["statements"]:
                 serving = Address.of(settings.DATABASE_URL, setting="DATABASE_URL")
                 owner = serving.keywords.get("user", "companion")
-                for statement in statements(backup.absolute(), name=serving.database, owner=owner):
+                for statement in statements(
+                    backup.absolute(),
+                    name=serving.database,
+                    owner=owner,
+                    key=settings.BACKUP_KEY,
+                    trust=options["trust"],
+                ):
                     self.stdout.write(statement)
                 return
             held = hold_against(
@@ -56,6 +68,9 @@ class Command(BaseCommand):
                 jobs=jobs,
                 no_owner=no_owner,
                 watch=watch,
+                key=settings.BACKUP_KEY,
+                trust=options["trust"],
+                serving=in_use(),
             )
         for line in [*held.remarks, *map(str, held.differences)]:
             self.stdout.write(f"- {line}")

@@ -48,6 +48,12 @@ class Command(BaseCommand):
             "and deletes itself",
         )
         parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections and dump workers (2)")
+        parser.add_argument(
+            "--trust",
+            action="store_true",
+            help="take a backup that this service did not sign: its manifest is believed, and its functions run on the "
+            "server that --target names",
+        )
         parser.add_argument("--keep-dump", action="store_true", help="keep the dump with its manifest")
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
         parser.add_argument(
@@ -116,6 +122,8 @@ def order_of(options: dict[str, Any]) -> Order:
     return Order(
         source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
         state=settings.COMPANION_STATE_DIR,
+        key=settings.BACKUP_KEY,
+        trust=options["trust"],
         archive=options["backup"].absolute() if options["backup"] else None,
         where="same server" if same else "target" if target else "private server",
         target=named,

@@ -1,5 +1,6 @@
 """The commands as an operator or a scheduler runs them: exit codes, last lines, and no password anywhere (D5, D7)."""
 
+import contextlib
 import json
 import threading
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from ops.drill import records
 from tests.acceptance.drill.commanding import SECRET, manage
 from tests.database.drill.copies import Server
+
+KEY = "the key of the service in this test"
 
 
 def test_a_drill_proves_and_ends_with_its_report(live: Server, state: Path) -> None:
@@ -90,10 +93,29 @@ def test_no_password_is_in_any_argument_log_or_report(live: Server, state: Path,
     assert told == []
 
 
-class Arguments:
-    """Looks at every process of this machine, again and again, for the password in its arguments."""
+def test_what_runs_a_backups_code_knows_no_key_of_the_service(live: Server, state: Path) -> None:
+    made = Path(manage(live, state, "backup", "--quiet").stdout.strip())
+    watched = Arguments(below=state)
+    with watched:
+        done = manage(live, state, "restore_drill", "--backup", str(made), "--quiet", SECRET_KEY=KEY)
+        trusted = manage(live, state, "restore_drill", "--backup", str(made), "--trust", SECRET_KEY=KEY)
 
-    def __init__(self) -> None:
+    assert done.returncode == 2 and "was signed with another key" in done.stdout
+    assert trusted.returncode == 0, trusted.stdout
+    assert {"pg_restore", "postgres"} <= watched.below
+    assert watched.keyed == set()
+
+
+class Arguments:
+    """Looks at every process of this machine, again and again, for the password in its arguments.
+
+    Of those whose arguments name a place below a folder, also for the service's key in their environment.
+    """
+
+    def __init__(self, *, below: Path | None = None) -> None:
+        self.below: set[str] = set()
+        self.keyed: set[str] = set()
+        self._folder = str(below) if below else None
         self.told: list[list[str]] = []
         self.programs: set[str] = set()
         self._over = threading.Event()
@@ -114,3 +136,12 @@ class Arguments:
                 words = process.info["cmdline"] or []
                 if any(SECRET in word for word in words):
                     self.told.append(words)
+                if self._folder and any(self._folder in word for word in words):
+                    self._look_into(process)
+
+    def _look_into(self, process: psutil.Process) -> None:
+        with contextlib.suppress(psutil.Error):
+            if (name := process.name()) in {"initdb", "postgres", "pg_dump", "pg_restore"}:
+                self.below.add(name)
+                if KEY in process.environ().values():
+                    self.keyed.add(name)

@@ -15,7 +15,7 @@ from ops.drill.order import Order
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
 from tests.acceptance.drill.pooler import Mode, pooler
-from tests.database.drill.copies import Server, passable
+from tests.database.drill.copies import KEY, Server, passable
 
 KINDS = list(itertools.product(("session", "transaction"), (False, True)))
 
@@ -41,7 +41,7 @@ def test_a_pooled_source_is_refused_and_nothing_is_created(
 ) -> None:
     before = state_of(live)
     for where in ("private server", "same server"):
-        report = Drill(Order(source=pooled, state=tmp_path / "state", where=where), Watch()).run()
+        report = Drill(Order(source=pooled, state=tmp_path / "state", where=where, key=KEY), Watch()).run()
 
         assert report.verdict == Verdict.COULD_NOT_RUN
         assert "not a direct connection" in report.stopped
@@ -57,6 +57,7 @@ def test_a_pooled_target_is_refused_and_nothing_is_written_there(
     order = Order(
         source=live.address("live"),
         state=tmp_path / "state",
+        key=KEY,
         where="target",
         target=pooled.to("postgres"),
     )
@@ -71,6 +72,6 @@ def test_a_pooled_target_is_refused_and_nothing_is_written_there(
 
 def test_a_backup_through_a_pooler_is_refused(pooled: Address, tmp_path: Path) -> None:
     with pytest.raises(Pooler, match="Set DIRECT_DATABASE_URL"):
-        back_up(BackupOrder(source=pooled, into=tmp_path / "backups"), Watch())
+        back_up(BackupOrder(source=pooled, into=tmp_path / "backups", key=KEY), Watch())
 
     assert [path.name for path in (tmp_path / "backups").iterdir()] == [".lock"]

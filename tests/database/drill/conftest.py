@@ -14,7 +14,7 @@ from ops.drill.report import Report
 from ops.drill.watch import Show, Watch
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
-from tests.database.drill.copies import Server, passable
+from tests.database.drill.copies import KEY, Server, passable
 from tests.database.drill.servers import follow
 
 Run = Callable[..., Report]
@@ -84,7 +84,12 @@ def drill(server: Server, state: Path) -> Run:
         watch: Watch | None = None,
         **order: object,
     ) -> Report:
-        asked = {"source": server.address("sample"), "state": state, "where": "same server"} | order
+        asked = {
+            "source": server.address("sample"),
+            "state": state,
+            "where": "same server",
+            "key": KEY,
+        } | order
         watch = watch or Watch(show, announce=announce)
         return Drill(Order(**asked), watch, world).run()  # type: ignore[arg-type]
 

@@ -20,6 +20,7 @@ from ops.drill.session import open_scratch, open_source
 from ops.drill.watch import Watch
 
 SETTING = "DIRECT_DATABASE_URL"
+KEY = "a key for the backups of tests"
 
 
 def passable(folder: Path) -> Path:

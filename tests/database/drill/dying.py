@@ -12,6 +12,7 @@ from ops.drill.address import Address
 from ops.drill.drill import Drill
 from ops.drill.order import Order
 from ops.drill.watch import Watch
+from tests.database.drill.copies import KEY
 
 
 class Killer:
@@ -52,6 +53,7 @@ def main() -> int:
     order = Order(
         source=Address.of(url, setting="DIRECT_DATABASE_URL"),
         state=Path(state),
+        key=KEY,
         where=where,  # type: ignore[arg-type]
         work=Path(work[0]) if work else None,
     )

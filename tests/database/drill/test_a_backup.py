@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from ops.drill.tools import find, places
 from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
 from tests.database.drill.conftest import Run
-from tests.database.drill.copies import SETTING, Server
+from tests.database.drill.copies import KEY, SETTING, Server
 from tests.database.drill.writer import writing
 
 Make = Callable[..., Made]
@@ -34,7 +35,7 @@ def make(server: Server, state: Path) -> Make:
     def made(
         *, hours: int = 0, database: str = "sample", watch: Watch | None = None, **order: object
     ) -> Made:
-        asked = BackupOrder(source=server.address(database), into=state / "backups")
+        asked = BackupOrder(source=server.address(database), into=state / "backups", key=KEY)
         world = World(now=lambda: NOON + timedelta(hours=hours))
         return back_up(replace(asked, **order), watch or Watch(), world)  # type: ignore[arg-type]
 
@@ -155,7 +156,7 @@ def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make
 
 
 def test_a_disk_that_is_too_small_for_the_dump_is_refused(server: Server, state: Path) -> None:
-    order = BackupOrder(source=server.address("sample"), into=state / "backups")
+    order = BackupOrder(source=server.address("sample"), into=state / "backups", key=KEY)
 
     with pytest.raises(CouldNotRun, match=r"MB are needed.*larger disk with --to"):
         back_up(order, Watch(), World(free=lambda _folder: 1_000_000))
@@ -230,17 +231,172 @@ def test_a_manifest_of_a_later_version_is_not_guessed_at(make: Make, drill: Run)
     assert "version 2" in report.stopped
 
 
-def test_a_manifest_that_tells_of_other_rows_is_different_and_names_the_table(make: Make, drill: Run) -> None:
-    made = make()
-    told = json.loads((made.path / "manifest.json").read_text())
+Edit = Callable[[dict[str, Any]], object]
+"""A change of a manifest's facts."""
+
+
+def other_content(told: dict[str, Any]) -> None:
+    """Another sum, in a bucket of its own."""
     rows, first, second = told["tables"]["public.heap"]["buckets"].popitem()[1]
     told["tables"]["public.heap"]["buckets"]["9"] = [rows, str(int(first) + 1), second]
-    (made.path / "manifest.json").write_text(json.dumps(told))
 
-    report = drill(source=None, archive=made.path, where="private server")
+
+def fewer_rows(told: dict[str, Any]) -> None:
+    """A count that is not compared."""
+    told["tables"]["public.person"]["rows"] -= 1
+
+
+def wider_sequence(told: dict[str, Any]) -> None:
+    """A sequence that may stand anywhere."""
+    name = next(iter(told["sequences"]))
+    told["sequences"][name] |= {"before": -(2**62), "after": 2**62}
+
+
+def no_objects(told: dict[str, Any]) -> None:
+    """A catalogue of which a kind was taken out."""
+    del told["catalogue"]["index"]
+
+
+def younger(told: dict[str, Any]) -> None:
+    """A backup that claims to be of tonight."""
+    told["made_at"] = "2026-03-05T12:00:00Z"
+
+
+def edit_manifest(backup: Path, edit: Edit) -> None:
+    """Change the manifest, and leave its signature as it is."""
+    told = json.loads((backup / "manifest.json").read_text())
+    edit(told)
+    (backup / "manifest.json").write_text(json.dumps(told))
+
+
+@pytest.mark.parametrize("edit", [other_content, fewer_rows, wider_sequence, no_objects, younger])
+def test_a_manifest_that_was_edited_is_different_before_anything_of_it_is_run(
+    server: Server, make: Make, drill: Run, edit: Edit
+) -> None:
+    made = make()
+    edit_manifest(made.path, edit)
+
+    reports = [
+        drill(source=None, archive=made.path, where="private server", trust=trust) for trust in (False, True)
+    ]
+
+    for report in reports:
+        assert report.verdict == Verdict.DIFFERENT, report.as_text()
+        assert "has been changed since it was signed" in report.stopped
+        assert "restore" not in report.seconds
+    with pytest.raises(ArchiveDamaged, match="since it was signed"):
+        statements(made.path, name="restored", owner="companion", key=KEY)
+
+
+@pytest.mark.parametrize("another", ["no signature", "another key"])
+def test_a_manifest_that_was_not_signed_here_is_refused_unless_it_is_to_be_trusted(
+    make: Make, drill: Run, another: str
+) -> None:
+    if another == "no signature":
+        made = make()
+        (made.path / "manifest.sig").unlink()
+    else:
+        made = make(key="the key of another service")
+
+    refused = drill(source=None, archive=made.path, where="private server")
+    trusted = drill(source=None, archive=made.path, where="private server", trust=True)
+
+    assert refused.verdict == Verdict.COULD_NOT_RUN, refused.as_text()
+    assert another in refused.stopped and "--trust" in refused.stopped
+    assert "restore" not in refused.seconds
+    assert trusted.verdict == Verdict.PROVED, trusted.as_text()
+    assert any("without a signature (--trust)" in line for line in trusted.not_proved)
+
+
+def test_a_trusted_manifest_that_tells_of_other_rows_is_different_and_names_the_table(
+    make: Make, drill: Run
+) -> None:
+    made = make()
+    (made.path / "manifest.sig").unlink()
+    edit_manifest(made.path, other_content)
+
+    report = drill(source=None, archive=made.path, where="private server", trust=True)
 
     assert report.verdict == Verdict.DIFFERENT
     assert [line for line in report.differences if not line.startswith("table public.heap: at least")] == []
+
+
+ODD: dict[str, Edit] = {
+    "rows that do not add up": fewer_rows,
+    "no database": lambda told: told["catalogue"].pop("database"),
+    "a provider of no kind": lambda told: told["catalogue"]["database"]["itself"].update(provider="x"),
+    "a moment that is none": lambda told: told.update(made_at="some day"),
+    "a moment without a zone": lambda told: told.update(made_at="2026-03-04T12:00:00"),
+    "a moment before there was time": lambda told: told.update(made_at="0001-01-01T00:00:00+14:00"),
+    "a size beyond any disk": lambda told: told["source"].update(bytes=10**400),
+    "a version of letters": lambda told: told["source"].update(server="18.x; DROP"),
+    "a position beyond 64 bits": lambda told: next(iter(told["sequences"].values())).update(before=2**70),
+}
+
+
+@pytest.mark.parametrize("edit", ODD.values(), ids=ODD)
+def test_an_odd_manifest_that_is_to_be_trusted_ends_in_a_sentence(make: Make, drill: Run, edit: Edit) -> None:
+    made = make()
+    (made.path / "manifest.sig").unlink()
+    edit_manifest(made.path, edit)
+
+    report = drill(source=None, archive=made.path, where="private server", trust=True)
+
+    assert report.verdict == Verdict.DIFFERENT, report.as_text()
+    assert "faults in its shape" in report.stopped
+    assert report.as_page() and report.as_json()
+
+
+@pytest.mark.parametrize("kind", ["a file alone", "a manifest without a signature"])
+def test_the_code_of_a_strange_backup_runs_on_no_server_but_the_drills_own(
+    server: Server, make: Make, drill: Run, kind: str
+) -> None:
+    made = make()
+    archive = alone(made) if kind == "a file alone" else made.path
+    (made.path / "manifest.sig").unlink()
+    target = server.address("postgres")
+    before = server.databases()
+
+    beside = drill(source=server.address("sample"), archive=archive, trust=True)
+    elsewhere = drill(source=None, archive=archive, where="target", target=target)
+    trusted = drill(source=None, archive=archive, where="target", target=target, trust=True)
+
+    assert (beside.verdict, elsewhere.verdict) == (Verdict.COULD_NOT_RUN, Verdict.COULD_NOT_RUN)
+    assert "Leave --target out" in beside.stopped and "--trust" not in beside.stopped
+    assert trusted.verdict in {Verdict.PROVED, Verdict.PROCEDURE_ONLY}, trusted.as_text()
+    assert server.databases() == before
+
+
+def test_a_definition_in_a_manifest_that_is_only_trusted_is_not_run_on_the_database_in_use(
+    server: Server, make: Make
+) -> None:
+    def inject(told: dict[str, Any]) -> None:
+        for entry in told["catalogue"]["column"].values():
+            if "default" in entry:
+                entry["default"] = "1) AS it; COMMIT; CREATE TABLE public.injected (); SELECT (1"
+
+    made = make()
+    (made.path / "manifest.sig").unlink()
+    edit_manifest(made.path, inject)
+    server.create("for_real", like="sample")
+    try:
+        address = server.address("for_real")
+        found = hold_against(
+            address,
+            made.path,
+            setting=SETTING,
+            jobs=1,
+            no_owner=False,
+            watch=Watch(),
+            key=KEY,
+            trust=True,
+        )
+        there = server.one("for_real", "SELECT to_regclass('public.injected')")
+    finally:
+        server.drop("for_real")
+
+    assert there is None
+    assert any("another default" in str(difference) for difference in found.differences)
 
 
 def alone(made: Made) -> Path:
@@ -303,7 +459,9 @@ def test_a_restored_database_is_held_against_its_backup_before_people_come_back(
 
     def held() -> list[str]:
         address = server.address("for_real")
-        found = hold_against(address, made.path, setting=SETTING, jobs=2, no_owner=False, watch=Watch())
+        found = hold_against(
+            address, made.path, setting=SETTING, jobs=2, no_owner=False, watch=Watch(), key=KEY
+        )
         return [str(difference) for difference in found.differences]
 
     try:
@@ -321,7 +479,7 @@ def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_back
     server.load("plain_c", "CREATE TABLE django_migrations AS SELECT 1 AS id, 'a' AS app, '1' AS name")
     try:
         made = make(database="plain_c", hours=5)
-        said = statements(made.path, name="restored", owner="companion")
+        said = statements(made.path, name="restored", owner="companion", key=KEY)
         server.load("postgres", said[-1])
         shapes = "SELECT count(DISTINCT (encoding, datlocprovider, datlocale, datcollate, datctype)) FROM pg_database"
         alike = server.one("postgres", f"{shapes} WHERE datname IN ('plain_c', 'restored')")
@@ -337,4 +495,6 @@ def test_a_file_that_is_no_manifest_cannot_be_held_against(server: Server, state
     (state / "manifest.json").write_text("[]")
 
     with pytest.raises(ArchiveDamaged):
-        hold_against(server.address("sample"), state, setting=SETTING, jobs=1, no_owner=False, watch=Watch())
+        hold_against(
+            server.address("sample"), state, setting=SETTING, jobs=1, no_owner=False, watch=Watch(), key=KEY
+        )

@@ -241,7 +241,7 @@ def stopped_in(server: Server, state: Path, phase: str, *, where: str) -> int:
         "    if begun == phase:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "watch = Watch(announce=announce)\n"
-        "order = Order(source=Address.of(url, setting='X'), state=Path(state), where=where)\n"
+        "order = Order(source=Address.of(url, setting='X'), state=Path(state), where=where, key='k')\n"
         "with watch.listening():\n"
         "    report = Drill(order, watch).run()\n"
         "assert 'signal' in report.stopped, report.as_text()\n"

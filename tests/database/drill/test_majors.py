@@ -15,7 +15,7 @@ from ops.drill.verdict import Verdict
 from ops.drill.watch import Watch
 from tests.conftest import STATE
 from tests.database.drill.conftest import SAMPLE, Run
-from tests.database.drill.copies import SETTING, Server
+from tests.database.drill.copies import KEY, SETTING, Server
 
 KNOWN = range(15, 19)
 
@@ -65,7 +65,7 @@ def test_a_drill_and_a_backup_use_tools_of_the_servers_major(
 ) -> None:
     fresh = drill(source=source.address("live"), where="private server")
     made = back_up(
-        BackupOrder(source=source.address("live"), into=state / "backups", setting=SETTING), Watch()
+        BackupOrder(source=source.address("live"), into=state / "backups", setting=SETTING, key=KEY), Watch()
     )
     from_file = drill(source=None, archive=made.path, where="private server")
 
