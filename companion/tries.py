@@ -1,24 +1,32 @@
-"""Sign-ins that did not fit, counted by address in Valkey. Where it is away, everybody is let in: a card is long.
+"""Sign-ins that did not fit, counted in Valkey. Where it is away, everybody is let in: a card is long.
 
 Only what did not fit is counted, because a whole house signs in from one address within a minute.
 """
 
-import ipaddress
 import logging
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Sequence
 
 import redis
 from django.utils.crypto import salted_hmac
+
+from companion.neighbourhood import neighbourhood
 
 log = logging.getLogger(__name__)
 
 WITHIN_S = 600
 NOT_ASKED_S = 5.0
 """After it did not answer it is left alone for so long: sign-ins wait for one another, and must not wait for it."""
+NAMES_PER_ADDRESS = 10
+"""One address may try this many times `most` passwords in all, whatever the names."""
 
 
 class Tries:
-    """`most` tries that did not fit are allowed from one address within ten minutes. `now` is monotonic."""
+    """`most` tries that did not fit are allowed within ten minutes. `now` is monotonic.
+
+    Cards are counted by address, passwords by name and address: neither locks the other out, and one name locks no
+    other name out.
+    """
 
     def __init__(self, client: "redis.Redis", *, most: int, now: Callable[[], float]) -> None:
         self._client = client
@@ -26,42 +34,73 @@ class Tries:
         self._now = now
         self._away_until = 0.0
 
-    def allows(self, address: str) -> bool:
-        """Whether one more may be tried from here."""
-        made = self._ask(lambda: self._client.get(_key(address)))
-        return not made or int(made) < self._most
+    def did_not_fit(self, address: str) -> bool:
+        """Count a card that did not fit. Returns whether that is still within what is allowed from this address.
 
-    def did_not_fit(self, address: str) -> None:
-        """One more that did not fit."""
+        A right card is never counted and never refused: it is too long to be guessed.
+        """
+        return self._within([(_card_key(address), self._most)])
 
-        def count() -> None:
+    def reserve(self, name: str, address: str) -> bool:
+        """Count a password before it is checked, so that parallel tries cannot pass the limit together.
+
+        False: it may not be checked. A password that fits is given back with `give_back`.
+        """
+        return self._within(
+            [
+                (_name_key(name, address), self._most),
+                (_staff_key(address), self._most * NAMES_PER_ADDRESS),
+            ]
+        )
+
+    def give_back(self, name: str, address: str) -> None:
+        """The password that was reserved for did fit, or was not checked."""
+
+        def take_off() -> None:
             with self._client.pipeline() as together:
-                together.incr(_key(address))
-                together.expire(_key(address), WITHIN_S, nx=True)
+                for key in (_name_key(name, address), _staff_key(address)):
+                    together.decr(key)
+                    together.expire(key, WITHIN_S, nx=True)
                 together.execute()
 
-        self._ask(count)
+        self._ask(take_off)
 
-    def _ask(self, question: Callable[[], object]) -> bytes | None:
+    def _within(self, limits: Sequence[tuple[str, int]]) -> bool:
+        def count() -> list[int]:
+            with self._client.pipeline() as together:
+                for key, _ in limits:
+                    together.incr(key)
+                    together.expire(key, WITHIN_S, nx=True)
+                made: list[int] = together.execute()[::2]
+                return made
+
+        counted = self._ask(count)
+        if counted is None:
+            return True
+        return all(int(made) <= most for made, (_, most) in zip(counted, limits, strict=True))
+
+    def _ask(self, question: Callable[[], list[int] | None]) -> list[int] | None:
         if self._now() < self._away_until:
             return None
         try:
-            answer = question()
+            return question()
         except (redis.RedisError, OSError) as failure:
             log.warning("tries.not_counted cause=%s", type(failure).__name__)
             self._away_until = self._now() + NOT_ASKED_S
             return None
-        return answer if isinstance(answer, bytes) else None
 
 
-def _key(address: str) -> str:
-    return "tries:" + salted_hmac("companion.tries", _neighbourhood(address)).hexdigest()[:32]
+def _card_key(address: str) -> str:
+    return _key("card", neighbourhood(address))
 
 
-def _neighbourhood(address: str) -> str:
-    """An IPv6 address stands for its whole network: one machine has as many of them as it likes."""
-    try:
-        known = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((known, 64), strict=False)) if known.version == 6 else str(known)
+def _name_key(name: str, address: str) -> str:
+    return _key("name", neighbourhood(address), unicodedata.normalize("NFKC", name).strip().casefold())
+
+
+def _staff_key(address: str) -> str:
+    return _key("staff", neighbourhood(address))
+
+
+def _key(*facts: str) -> str:
+    return "tries:" + salted_hmac("companion.tries", "\n".join(facts)).hexdigest()[:32]

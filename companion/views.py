@@ -44,14 +44,12 @@ def card(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpRe
     """A card's link: signs its holder in. Only a person's own visit does, never a browser's guess at one."""
     if request.method != "GET" or _is_guess(request):
         return HttpResponse(status=204)
-    if not front().tries.allows(_address(request)):
-        return _too_many(request, front())
     try:
         visit = open_visit_by_card(request, token)
     except SiteClosed:
         return _closed(request, front())
     if visit is None:
-        front().tries.did_not_fit(_address(request))
+        # Not counted: a picture on a foreign page can ask for this address as often as it likes.
         return _card_unknown(request, front())
     return redirect("chat")
 
@@ -64,14 +62,13 @@ def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     if request.method == "GET":
         return render(request, "companion/card.html", {"form": CodeForm()})
     form = CodeForm(request.POST)
-    if not front().tries.allows(_address(request)):
-        return _too_many(request, front())
     try:
         visit = open_visit_by_code(request, form.cleaned_data["code"]) if form.is_valid() else None
     except SiteClosed:
         return _closed(request, front())
     if visit is None:
-        front().tries.did_not_fit(_address(request))
+        if not front().tries.did_not_fit(_address(request)):
+            return _too_many(request, front())
         facts = {"form": form, "refused": front().persona.lines.card_unknown}
         return render(request, "companion/card.html", facts, status=403)
     return redirect("chat")

@@ -16,19 +16,31 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
 from companion.access import end_visit
-from companion.tries import Tries
+from companion.tries import WITHIN_S, Tries
 from ops.desk import audit
 from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import meaning_of
+from ops.desk.passwords import TooBusy, user_with_password
 from ops.desk.shapes import Entry, Shelf, Story, Tried
 from ops.desk.stories import shelf, story
 from ops.desk.telling import barred, next_step, steps
 
 LARGEST_ID = 2**63 - 1
+LONGEST_NAME = 150
+RETRY_AFTER_S = {429: WITHIN_S, 503: 30}
 
 
 class StaffForm(AuthenticationForm):
     """A name and a password of a member of staff."""
+
+    def clean(self) -> dict[str, Any]:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if name is not None and password:
+            self.user_cache = user_with_password(name, password)
+            if self.user_cache is None:
+                raise self.get_invalid_login_error()
+            self.confirm_login_allowed(self.user_cache)
+        return self.cleaned_data
 
     def confirm_login_allowed(self, user: User) -> None:
         super().confirm_login_allowed(user)
@@ -48,22 +60,32 @@ class SignIn(LoginView):
     """Given where the page is placed."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if self._made().allows(self._address):
+        if not self._made().reserve(self._name, self._address):
+            return self._refuse(429, too_many_tries=True)
+        try:
             return super().post(request, *args, **kwargs)
-        return self.render_to_response(self.get_context_data(too_many_tries=True, form=None), status=429)
+        except TooBusy:
+            self._made().give_back(self._name, self._address)
+            return self._refuse(503, too_busy=True)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        self._made().give_back(self._name, self._address)
         end_visit(self.request)
         audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
         return super().form_valid(form)
 
-    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        self._made().did_not_fit(self._address)
-        return super().form_invalid(form)
+    def _refuse(self, status: int, **why: bool) -> HttpResponse:
+        response = self.render_to_response(self.get_context_data(form=None, **why), status=status)
+        response["Retry-After"] = str(RETRY_AFTER_S[status])
+        return response
 
     def _made(self) -> Tries:
         assert self.tries is not None
         return self.tries()
+
+    @property
+    def _name(self) -> str:
+        return self.request.POST.get("username", "")[:LONGEST_NAME]
 
     @property
     def _address(self) -> str:

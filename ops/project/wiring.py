@@ -58,10 +58,15 @@ def build_front() -> Front:
 @cache
 def build_tries() -> Tries:
     """Who has tried the door too often. It connects when it is first asked."""
-    client = redis.Redis.from_url(
-        settings.VALKEY_URL, socket_timeout=0.3, socket_connect_timeout=0.3, max_connections=8
+    pool = redis.BlockingConnectionPool.from_url(
+        settings.VALKEY_URL,
+        socket_timeout=0.3,
+        socket_connect_timeout=0.3,
+        max_connections=8,
+        # Many sign-ins at once wait for one another; a full pool would look like a server that is away.
+        timeout=5,
     )
-    return Tries(client, most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
+    return Tries(redis.Redis(connection_pool=pool), most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
 
 
 def build_house() -> House:

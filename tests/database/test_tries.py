@@ -1,20 +1,25 @@
 """Sign-ins that did not fit, counted in a real Valkey; and nobody is kept out because it is away."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 import redis
+from django.test import override_settings
 
-from companion.tries import NOT_ASKED_S, WITHIN_S, Tries
+from companion.tries import NAMES_PER_ADDRESS, NOT_ASKED_S, WITHIN_S, Tries
+from ops.project import wiring
 from ops.stack.valkey import EmbeddedValkey
 from tests.people import People
 from tests.processes import Web
-from tests.staff import sign_in
+from tests.staff import at_the_desk, sign_in
 
 HERE, ELSEWHERE = "192.0.2.7", "192.0.2.8"
+WRONG = "aaaaaa-bbbbbb-cccccc"
 
 
 class Clock:
@@ -41,14 +46,11 @@ def client(valkey: str) -> Iterator["redis.Redis"]:
         yield client
 
 
-def test_so_many_that_did_not_fit_are_allowed_and_no_more(client: "redis.Redis") -> None:
+def test_so_many_cards_that_did_not_fit_are_allowed_and_no_more(client: "redis.Redis") -> None:
     tries = Tries(client, most=3, now=time.monotonic)
-    for _ in range(3):
-        assert tries.allows(HERE)
-        tries.did_not_fit(HERE)
 
-    assert not tries.allows(HERE)
-    assert tries.allows(ELSEWHERE)
+    assert [tries.did_not_fit(HERE) for _ in range(5)] == [True, True, True, False, False]
+    assert tries.did_not_fit(ELSEWHERE)
 
 
 def test_the_count_goes_by_itself_and_a_further_try_does_not_prolong_it(client: "redis.Redis") -> None:
@@ -61,6 +63,48 @@ def test_the_count_goes_by_itself_and_a_further_try_does_not_prolong_it(client: 
     assert 0 < client.ttl(key) <= 100 < WITHIN_S
 
 
+def test_passwords_are_counted_by_name_and_address_and_apart_from_cards(client: "redis.Redis") -> None:
+    tries = Tries(client, most=2, now=time.monotonic)
+    for _ in range(5):
+        tries.did_not_fit(HERE)
+
+    assert [tries.reserve("sam", HERE) for _ in range(3)] == [True, True, False]
+    assert not tries.reserve(" SAM", HERE)
+    assert tries.reserve("ines", HERE)
+    assert tries.reserve("sam", ELSEWHERE)
+
+
+def test_a_password_that_fits_is_not_counted_and_its_key_still_goes_by_itself(client: "redis.Redis") -> None:
+    tries = Tries(client, most=2, now=time.monotonic)
+    for _ in range(9):
+        assert tries.reserve("sam", HERE)
+        tries.give_back("sam", HERE)
+    client.flushall()
+    tries.give_back("sam", HERE)
+
+    assert all(0 < client.ttl(key) <= WITHIN_S for key in client.scan_iter("tries:*"))
+
+
+def test_one_address_cannot_go_through_all_names(client: "redis.Redis") -> None:
+    tries = Tries(client, most=2, now=time.monotonic)
+    allowed = [tries.reserve(f"name {number}", HERE) for number in range(2 * NAMES_PER_ADDRESS + 2)]
+
+    assert allowed.count(False) == 2
+    assert tries.reserve("sam", ELSEWHERE)
+
+
+def test_more_tries_at_once_than_there_are_connections_do_not_switch_the_limit_off(
+    valkey: str, client: "redis.Redis", caplog: pytest.LogCaptureFixture
+) -> None:
+    with override_settings(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES=10):
+        tries = wiring.build_tries.__wrapped__()
+    with ThreadPoolExecutor(64) as threads:
+        allowed = list(threads.map(lambda _: tries.reserve("sam", HERE), range(200)))
+
+    assert allowed.count(True) == 10
+    assert "tries.not_counted" not in caplog.text
+
+
 def test_what_is_counted_names_no_address(client: "redis.Redis") -> None:
     Tries(client, most=3, now=time.monotonic).did_not_fit(HERE)
 
@@ -71,8 +115,18 @@ def test_all_addresses_of_one_ipv6_network_count_as_one(client: "redis.Redis") -
     tries = Tries(client, most=1, now=time.monotonic)
     tries.did_not_fit("2001:db8:1:2::1")
 
-    assert not tries.allows("2001:db8:1:2:ffff::9")
-    assert tries.allows("2001:db8:1:3::1")
+    assert not tries.did_not_fit("2001:db8:1:2:ffff::9")
+    assert tries.did_not_fit("2001:db8:1:3::1")
+
+
+def test_an_ipv4_address_written_as_ipv6_is_that_address_and_no_neighbour_of_others(
+    client: "redis.Redis",
+) -> None:
+    tries = Tries(client, most=1, now=time.monotonic)
+    tries.did_not_fit(f"::ffff:{HERE}")
+
+    assert not tries.did_not_fit(HERE)
+    assert tries.did_not_fit(f"::ffff:{ELSEWHERE}")
 
 
 def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
@@ -82,11 +136,12 @@ def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
     nobody = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
     tries = Tries(nobody, most=1, now=clock)
     for _ in range(5):
-        tries.did_not_fit(HERE)
-        assert tries.allows(HERE)
+        assert tries.did_not_fit(HERE)
+        assert tries.reserve("sam", HERE)
+        tries.give_back("sam", HERE)
     assert caplog.text.count("tries.not_counted") == 1
     clock.now += NOT_ASKED_S
-    assert tries.allows(HERE)
+    assert tries.did_not_fit(HERE)
     assert caplog.text.count("tries.not_counted") == 2
 
 
@@ -95,15 +150,15 @@ def test_it_is_asked_again_when_it_may_be_back(tmp_path: Path) -> None:
     url = server.start()
     with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as client:
         tries = Tries(client, most=1, now=clock)
-        tries.did_not_fit(HERE)
+        assert tries.did_not_fit(HERE)
+        assert not tries.did_not_fit(HERE)
         server.stop()
-        assert tries.allows(HERE)
+        assert tries.did_not_fit(HERE)
         assert server.start() == url
-        # It may have lost everything, and then it counts anew.
-        assert tries.allows(HERE)
         clock.now += NOT_ASKED_S
+        # It may have lost everything, and then it counts anew.
         tries.did_not_fit(HERE)
-        assert not tries.allows(HERE)
+        assert not tries.did_not_fit(HERE)
         server.stop()
 
 
@@ -113,19 +168,24 @@ def guarded(another_web: Callable[..., Web], valkey: str, client: "redis.Redis")
     return another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="3")
 
 
-def test_after_too_many_wrong_cards_even_a_right_one_gets_the_drafted_answer(
+def test_after_too_many_wrong_codes_the_drafted_answer_comes_and_a_right_card_still_opens(
     guarded: Web, people: People
 ) -> None:
-    rosa = people.rosa
     with httpx.Client(base_url=guarded.url, trust_env=False) as browser:
-        for _ in range(3):
-            assert browser.get("/card/aaaaaa-bbbbbb-cccccc/").status_code == 403
-        answer = browser.get(f"/card/{rosa.card}/")
-        assert answer.status_code == 429
-        assert "Please ask the staff to help." in answer.text
-        form = {"code": rosa.card, "csrfmiddlewaretoken": token_of(browser)}
-        typed = browser.post("/card/", data=form, headers={"Origin": guarded.url})
-        assert typed.status_code == 429
+        assert [type_code(browser, WRONG).status_code for _ in range(5)] == [403, 403, 403, 429, 429]
+        assert "Please ask the staff to help." in type_code(browser, WRONG).text
+        assert type_code(browser, people.rosa.card).status_code == 302
+    people.rosa.sign_in(guarded.url)
+
+
+def test_addresses_of_cards_that_a_foreign_page_asks_for_are_no_tries(guarded: Web) -> None:
+    with httpx.Client(base_url=guarded.url, trust_env=False) as browser:
+        for _ in range(9):
+            browser.get(f"/card/{WRONG}/", headers={"Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors"})
+        foreign = {"Origin": "https://elsewhere.example"}
+        for _ in range(9):
+            assert browser.post("/card/", data={"code": WRONG}, headers=foreign).status_code == 403
+        assert type_code(browser, WRONG).status_code == 403
 
 
 def test_right_cards_are_never_counted_however_many_come_from_one_house(guarded: Web, people: People) -> None:
@@ -133,8 +193,10 @@ def test_right_cards_are_never_counted_however_many_come_from_one_house(guarded:
         people.rosa.sign_in(guarded.url)
 
 
-def test_staff_who_tried_too_many_passwords_are_told_so(guarded: Web, people: People) -> None:
-    sam = people.sam()
+def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in(
+    guarded: Web, people: People
+) -> None:
+    sam, ines = people.sam(), people.ines()
     with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
         desk.get("/staff/sign-in/")
         for _ in range(3):
@@ -142,6 +204,47 @@ def test_staff_who_tried_too_many_passwords_are_told_so(guarded: Web, people: Pe
         answer = sign_in(desk, sam.get_username(), people.password)
         assert answer.status_code == 429
         assert "Too many tries from here." in answer.text
+        assert sign_in(desk, ines.get_username(), people.password).status_code == 302
+
+
+def test_wrong_codes_of_participants_do_not_keep_staff_out(guarded: Web, people: People) -> None:
+    sam = people.sam()
+    with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
+        for _ in range(9):
+            type_code(desk, WRONG)
+        assert sign_in(desk, sam.get_username(), people.password).status_code == 302
+
+
+def test_staff_who_sign_in_again_and_again_are_not_counted(guarded: Web, people: People) -> None:
+    sam = people.sam()
+    for _ in range(5):
+        with at_the_desk(guarded, sam, people.password):
+            pass
+
+
+async def test_many_passwords_at_once_starve_no_page_and_none_is_answered_500(
+    another_web: Callable[..., Web], valkey: str, client: "redis.Redis", people: People
+) -> None:
+    web = another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="1000")
+    name = people.sam().get_username()
+    cookie = people.rosa.sign_in(web.url)
+    limits = httpx.Limits(max_connections=200)
+    async with (
+        httpx.AsyncClient(base_url=web.url, trust_env=False, timeout=60, limits=limits) as desks,
+        httpx.AsyncClient(base_url=web.url, trust_env=False, cookies={"companion": cookie}) as browser,
+    ):
+        await desks.get("/staff/sign-in/")
+        form = {"username": name, "password": "wrong", "csrfmiddlewaretoken": desks.cookies["csrftoken"]}
+        posts = [
+            asyncio.create_task(desks.post("/staff/sign-in/", data=form, headers={"Origin": web.url}))
+            for _ in range(120)
+        ]
+        await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
+        pages = [await browser.get("/chat/turns/?before=1", timeout=5) for _ in range(10)]
+        answers = [post.status_code for post in await asyncio.gather(*posts)]
+    assert [page.status_code for page in pages] == [200] * 10
+    assert set(answers) <= {200, 503}
+    assert answers.count(200) >= 10
 
 
 @pytest.mark.parametrize(("behind", "status"), [("yes", 403), ("no", 429)])
@@ -149,17 +252,17 @@ def test_the_address_a_caller_claims_counts_only_behind_a_proxy(
     another_web: Callable[..., Web], valkey: str, client: "redis.Redis", behind: str, status: int
 ) -> None:
     web = another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="2", COMPANION_BEHIND_PROXY=behind)
-    answers = [
-        httpx.get(
-            f"{web.url}/card/aaaaaa-bbbbbb-cccccc/",
-            headers={"X-Real-IP": f"198.51.100.{number}"},
-            trust_env=False,
-        ).status_code
-        for number in range(4)
-    ]
+    with httpx.Client(base_url=web.url, trust_env=False) as browser:
+        answers = [
+            type_code(browser, WRONG, {"X-Real-IP": f"198.51.100.{number}"}).status_code
+            for number in range(4)
+        ]
     assert answers == [403, 403, status, status]
 
 
-def token_of(browser: httpx.Client) -> str:
+def type_code(browser: httpx.Client, code: str, headers: dict[str, str] | None = None) -> httpx.Response:
+    """Type a card's code into the form and send it."""
     browser.get("/card/")
-    return browser.cookies["csrftoken"]
+    form = {"code": code, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+    origin = str(browser.base_url).rstrip("/")
+    return browser.post("/card/", data=form, headers={"Origin": origin, **(headers or {})})
