@@ -47,6 +47,18 @@ UPDATE companion_visit SET ended_at = clock_timestamp()
 WHERE participant_id = ANY(%s) AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING id
 """
 
+MOST_LIVE_VISITS = 10
+"""Of one person. The oldest ends when another begins, so that a card that was copied is of little use."""
+
+END_OLDEST_VISITS = """
+UPDATE companion_visit SET ended_at = clock_timestamp()
+WHERE id IN (
+    SELECT id FROM companion_visit
+    WHERE participant_id = %s AND ended_at IS NULL AND expires_at > clock_timestamp()
+    ORDER BY expires_at DESC, opened_at DESC OFFSET %s
+) RETURNING id
+"""
+
 A_RING_HOLDS = 100
 """Visits in one notification, which the server limits to 8,000 bytes."""
 
@@ -85,6 +97,7 @@ def open_visit_by_card(request: HttpRequest, typed: str) -> Visit | None:
         expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
         visit = Visit.objects.create(participant=person, expires_at=expires_at)
         request.session[VISIT_KEY] = str(visit.id)
+        _end_oldest_visits(person)
     log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
     return visit
 
@@ -139,11 +152,24 @@ def end_visits_of(people: Iterable[int]) -> int:
     """End every visit of these participants, close its pages, and say how many there were."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(END_VISITS, [list(people)])
-        ended = [str(row[0]) for row in cursor.fetchall()]
-        for start in range(0, len(ended), A_RING_HOLDS):
-            part = {"visits": ended[start : start + A_RING_HOLDS]}
-            cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps(part)])
-    log.info("visit.ended_together visits=%d", len(ended))
+        ended = _ring_for_ended(cursor)
+    log.info("visit.ended_together visits=%d", ended)
+    return ended
+
+
+def _end_oldest_visits(person: Participant) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(END_OLDEST_VISITS, [person.pk, MOST_LIVE_VISITS])
+        if ended := _ring_for_ended(cursor):
+            log.info("visit.too_many participant=%d ended=%d", person.pk, ended)
+
+
+def _ring_for_ended(cursor: Any) -> int:
+    """Close the pages of the visits whose ids are in `cursor`, and return how many there are."""
+    ended = [str(row[0]) for row in cursor.fetchall()]
+    for start in range(0, len(ended), A_RING_HOLDS):
+        part = {"visits": ended[start : start + A_RING_HOLDS]}
+        cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps(part)])
     return len(ended)
 
 

@@ -20,6 +20,7 @@ from companion.access import Doorkeeper, VisitFacts
 from companion.cookies import cookie_of
 from companion.history import History
 from companion.house import House
+from companion.neighbourhood import neighbourhood
 from companion.opening import Asked, AskedAgain, NotOpened, Opened
 from companion.outbox import KeptQuestions, Outbox
 from companion.runner import Runner
@@ -37,8 +38,8 @@ class Sockets:
     """The open sockets of a process, so that it can count and close them."""
 
     def __init__(self) -> None:
-        self._open: dict[ChatConsumer, tuple[UUID, str]] = {}
-        self._of_visit: Counter[UUID] = Counter()
+        self._open: dict[ChatConsumer, tuple[VisitFacts, str]] = {}
+        self._of_participant: Counter[int] = Counter()
         self._from_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -47,32 +48,32 @@ class Sockets:
     @property
     def visits(self) -> set[UUID]:
         """The visits with a socket open here."""
-        return {visit for visit, _ in self._open.values()}
+        return {visit.visit for visit, _ in self._open.values()}
 
-    def has_room(self, visit: UUID, address: str, house: House) -> bool:
-        """Whether this visit and this address may have one more."""
+    def has_room(self, visit: VisitFacts, address: str, house: House) -> bool:
+        """Whether the participant of this visit and this address may have one more."""
         return (
-            self._of_visit[visit] < house.most_pages_a_visit
+            self._of_participant[visit.participant] < house.most_pages_a_person
             and self._from_address[address] < house.most_pages_an_address
         )
 
-    def add(self, socket: "ChatConsumer", visit: UUID, address: str) -> None:
+    def add(self, socket: "ChatConsumer", visit: VisitFacts, address: str) -> None:
         """`socket` is open for this visit, from this address."""
         self._open[socket] = (visit, address)
-        self._of_visit[visit] += 1
+        self._of_participant[visit.participant] += 1
         self._from_address[address] += 1
 
     def discard(self, socket: "ChatConsumer") -> None:
         """`socket` has gone."""
         if known := self._open.pop(socket, None):
             visit, address = known
-            _one_less(self._of_visit, visit)
+            _one_less(self._of_participant, visit.participant)
             _one_less(self._from_address, address)
 
     def close_visits(self, visits: set[UUID]) -> None:
         """Close every socket of these visits: their sessions have ended."""
         for socket, (visit, _) in list(self._open.items()):
-            if visit in visits:
+            if visit.visit in visits:
                 socket.close_soon(SESSION_ENDED)
 
     async def close_all(self, code: int) -> None:
@@ -140,15 +141,15 @@ class ChatConsumer(AsyncConsumer):
                 await self.close(SESSION_ENDED)
                 return
             address = _address(self.scope)
-            if not service.sockets.has_room(visit.visit, address, service.house):
-                log.warning("socket.too_many visit=%s", visit.visit)
+            if not service.sockets.has_room(visit, address, service.house):
+                log.warning("socket.too_many visit=%s participant=%d", visit.visit, visit.participant)
                 line = service.house.lines.too_many_pages
                 await self._send_frame(frames.problem("too_many_pages", line))
                 await self.close(NOT_ALLOWED)
                 return
             self._visit = visit
             outbox = self._outbox = Outbox(self._send_frame, service.history, conversation=visit.conversation)
-            service.sockets.add(self, visit.visit, address)
+            service.sockets.add(self, visit, address)
             # Subscribe first, then read: what happens in between waits in the outbox.
             service.watchers.watch(outbox)
             views, kept = await asyncio.gather(
@@ -272,7 +273,7 @@ class ChatConsumer(AsyncConsumer):
 
 def _address(scope: dict[str, Any]) -> str:
     client = scope.get("client")
-    return str(client[0]) if client else ""
+    return neighbourhood(str(client[0])) if client else ""
 
 
 def _one_less(counts: Counter[Any], name: object) -> None:

@@ -50,6 +50,12 @@ class Visit(models.Model):
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 
+    class Meta:
+        indexes = [
+            # The live visits of a person, however many there have been.
+            models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
+        ]
+
     def __str__(self) -> str:
         return str(self.id)
 

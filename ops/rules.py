@@ -12,7 +12,7 @@ MEANINGS: Mapping[str, str] = {
     "COMPANION_TURN_BUDGET_S": "seconds for one turn with all its attempts",
     "COMPANION_ATTEMPTS": "calls to a provider for one turn, at most",
     "COMPANION_VISIT_S": "seconds after which a visit ends by itself",
-    "COMPANION_PAGES_PER_VISIT": "open pages of one visit, in each process",
+    "COMPANION_PAGES_PER_PERSON": "open pages of one person, in each process",
     "COMPANION_PAGES_PER_ADDRESS": "open pages from one address, in each process",
     "COMPANION_SIGN_IN_TRIES": "sign-ins that did not fit, from one address within ten minutes",
     "COMPANION_BREAKER_COOLDOWN_S": "seconds that a lane which failed again and again is left alone",

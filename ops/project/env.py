@@ -37,10 +37,12 @@ NUMBERS: Mapping[str, Number] = {
     "COMPANION_ATTEMPTS": Number(default=4, low=1, high=10),
     "COMPANION_BREAKER_COOLDOWN_S": Number(default=15, low=1, high=300),
     "COMPANION_VISIT_S": Number(default=28_800, low=300, high=86_400),
-    "COMPANION_PAGES_PER_VISIT": Number(default=20, low=1, high=1_000),
+    "COMPANION_PAGES_PER_PERSON": Number(default=20, low=1, high=1_000),
     "COMPANION_PAGES_PER_ADDRESS": Number(default=1_000, low=1, high=1_000_000),
     "COMPANION_SIGN_IN_TRIES": Number(default=30, low=1, high=10_000),
 }
+FORMER_NAMES: Mapping[str, str] = {"COMPANION_PAGES_PER_PERSON": "COMPANION_PAGES_PER_VISIT"}
+"""Names of the releases before, which are still read where the present one is not set."""
 PATHS = ("COMPANION_PERSONA", "COMPANION_ROUTING", "COMPANION_STATE_DIR")
 TEXTS = (
     "DATABASE_URL",
@@ -68,7 +70,8 @@ class Environment:
         unknown = sorted(
             name
             for name in environ
-            if name.startswith("COMPANION_") and name not in KNOWN | {"COMPANION_TEST"}
+            if name.startswith("COMPANION_")
+            and name not in KNOWN | frozenset(FORMER_NAMES.values()) | {"COMPANION_TEST"}
         )
         if unknown:
             raise SettingInvalid(
@@ -124,6 +127,8 @@ class Environment:
         """The whole number `name` within its bounds."""
         rule = NUMBERS[name]
         raw = self.text(name)
+        if not raw and name in FORMER_NAMES:
+            raw = self.text(FORMER_NAMES[name])
         if not raw:
             return rule.default
         try:

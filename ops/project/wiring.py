@@ -84,7 +84,7 @@ def build_house() -> House:
         turn_budget_s=settings.COMPANION_TURN_BUDGET_S,
         still_here_s=settings.COMPANION_STILL_HERE_S,
         attempts=settings.COMPANION_ATTEMPTS,
-        most_pages_a_visit=settings.COMPANION_PAGES_PER_VISIT,
+        most_pages_a_person=settings.COMPANION_PAGES_PER_PERSON,
         most_pages_an_address=settings.COMPANION_PAGES_PER_ADDRESS,
     )
 

@@ -112,7 +112,7 @@ async def test_a_reload_while_waiting_shows_the_same_line_and_then_the_reply(
 async def test_a_chat_that_is_open_in_too_many_places_says_so_in_drafted_words(
     open_room: OpenRoom, another_web: Callable[..., Web], people: People
 ) -> None:
-    web = another_web(COMPANION_PAGES_PER_VISIT="1")
+    web = another_web(COMPANION_PAGES_PER_PERSON="1")
     first = await (await open_room(web.url)).enter(people.rosa)
     second = await first.context.new_page()
     await second.goto(f"{web.url}/chat/")
