@@ -86,8 +86,11 @@ _incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator
 
 def read(text: str | None) -> Frame:
     """The frame in `text`. Raises FrameRefused for anything else, and for a message that is empty or too long."""
-    if text is None or len(text.encode("utf-8", "surrogatepass")) > LARGEST_FRAME:
+    if text is None:
         raise FrameRefused("bad_frame")
+    # Counted before anything is parsed; a code point has one byte at least.
+    if len(text) > LARGEST_FRAME or len(text.encode("utf-8", "surrogatepass")) > LARGEST_FRAME:
+        raise FrameRefused("too_long")
     try:
         loaded = json.loads(text)
         if isinstance(loaded, dict) and isinstance(loaded.get("text"), str):

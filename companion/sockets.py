@@ -1,25 +1,34 @@
 """Where the sockets live, and who may open one."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from channels.routing import URLRouter
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 
 from companion.consumers import ChatConsumer, Service
 from companion.same_origin import is_our_origin
+
+log = logging.getLogger(__name__)
 
 
 def sockets(service: Callable[[], Service], *beside: URLPattern) -> "SameOrigin":
     """The ASGI application for every WebSocket. `service` is asked at each connect; `beside` are sockets of others."""
     chat = ChatConsumer.as_asgi(service=service, cookie_name=settings.SESSION_COOKIE_NAME)
     return SameOrigin(
-        URLRouter([path("ws/chat/", chat), *beside]),
+        URLRouter([path("ws/chat/", chat), *beside, re_path("", _refuse_unknown_path)]),  # type: ignore[arg-type]
         trusted=settings.TRUSTED_ORIGINS,
         is_our_host=lambda host: validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS),
     )
+
+
+async def _refuse_unknown_path(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    # The path is not logged: it may be anything that a client has written.
+    log.warning("socket.unknown_path")
+    await send({"type": "websocket.close"})
 
 
 class SameOrigin:

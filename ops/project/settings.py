@@ -76,6 +76,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "ops.project.probes.AnswerProbes",
     "ops.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -165,7 +166,8 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"repeated": {"()": "ops.project.logs.RepeatedOnce"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["repeated"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         # Below an error these say only that a page was not found, with its path.

@@ -7,23 +7,37 @@ consumer has ended, without a close frame.
 import asyncio
 import gc
 import logging
+import resource
 import socket
 import sys
 from typing import Any
 
 from daphne.server import Server
 from django.conf import settings
-from twisted.internet import defer, reactor
+from twisted.internet import defer, reactor, task
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
 from companion.consumers import COME_BACK
 from companion.process import Process
 from ops.project import asgi, wiring
+from ops.project.bounded_http import BoundedFactory
+from ops.project.bounded_socket import BoundedSocket
+from ops.project.callers import Callers
+from ops.project.logs import report_repeated
 from ops.project.unread import spare_debug_texts
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 2048
+LOOK_EVERY_S = 1.0
+REPORT_EVERY_S = 60.0
+FILES_KEPT = 256
+"""Open files that are left for the database, providers and logs when clients have taken all others."""
+MAX_FILES = 1_048_576
+"""Taken for the limit where the system names none."""
+CONNECTIONS_PER_PAGE = 2
+CONNECTIONS_BESIDE_PAGES = 200
+"""A page holds one socket and, for a moment, connections for what it is made of."""
 REFUSED = 78
 """Exit code for a configuration that must be mended by a person."""
 
@@ -51,6 +65,10 @@ class WebServer(Server):
         self._descriptor = descriptor
         self._build = process
         self._process: Process | None = None
+        self.callers = Callers(
+            per_address=None if settings.COMPANION_BEHIND_PROXY else _connections_per_address(),
+            total=max(FILES_KEPT, raise_file_limit() - FILES_KEPT),
+        )
         self.exit_code = 0
 
     def run(self) -> None:
@@ -67,6 +85,7 @@ class WebServer(Server):
             asgi.running.append(self._process)
             asgi.watched.append(wiring.build_live())
             _spare_the_collector()
+            self._bound_clients()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
             self.listeners.append(listening)
             print(f"serving: http://{self._host}:{listening.getHost().port}", flush=True)
@@ -75,6 +94,16 @@ class WebServer(Server):
             sys.stderr.write(f"web: cannot start on port {self._port}: {failure}\n")
             self.exit_code = 1
             self.stop()
+
+    def _bound_clients(self) -> None:
+        """Serve with our own channels and sockets, which bound what one client may ask for."""
+        self.http_factory = BoundedFactory(self, self.callers)
+        self.ws_factory.protocol = BoundedSocket
+        self.ws_factory.callers = self.callers
+        # A frame beyond the bound gets a close code instead of a reset, and time to read it.
+        self.ws_factory.setProtocolOptions(failByDrop=False, closeHandshakeTimeout=3)
+        task.LoopingCall(self.callers.check_deadlines).start(LOOK_EVERY_S, now=False)
+        task.LoopingCall(report_repeated).start(REPORT_EVERY_S, now=False)
 
     def _endpoint(self) -> Any:
         if self._descriptor is not None:
@@ -110,6 +139,18 @@ class WebServer(Server):
             application.cancel()
         if left:
             await asyncio.wait(left, timeout=2)
+
+
+def raise_file_limit() -> int:
+    """Allow this process as many open files as it may have; returns that number."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard if hard != resource.RLIM_INFINITY else MAX_FILES
+
+
+def _connections_per_address() -> int:
+    per_address: int = settings.COMPANION_PAGES_PER_ADDRESS
+    return per_address * CONNECTIONS_PER_PAGE + CONNECTIONS_BESIDE_PAGES
 
 
 def _spare_the_collector() -> None:

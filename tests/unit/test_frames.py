@@ -61,7 +61,6 @@ def test_a_message_without_a_visible_character_is_empty(text: str) -> None:
         '{"type":"catch_up","turn":1}',
         '{"type":"catch_up","turn":1,"after":-1}',
         "[" * 30_000,
-        '{"type":"ping","padding":"%s"}' % ("x" * 65_536),
     ],
 )
 def test_whatever_is_not_a_frame_is_refused_as_a_bad_frame(text: str | None) -> None:
@@ -87,3 +86,16 @@ def test_mended_text_can_be_stored_and_is_not_mended_twice(text: str) -> None:
     assert "\x00" not in mended
     mended.encode("utf-8")
     assert frames.mend(mended) == mended
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 65_537, "é" * 32_769, '{"type":"ping","padding":"%s"}' % ("x" * 65_536)]
+)
+def test_a_frame_of_more_bytes_than_the_protocol_allows_is_too_long_whatever_is_in_it(text: str) -> None:
+    with pytest.raises(frames.FrameRefused, match="too_long"):
+        frames.read(text)
+
+
+def test_a_frame_of_as_many_bytes_as_the_protocol_allows_is_read() -> None:
+    padding = "x" * (65_536 - len('{"type":"ping","padding":""}'))
+    assert frames.read(f'{{"type":"ping","padding":"{padding}"}}') == frames.Ping(type="ping")

@@ -4,10 +4,25 @@ import asyncio
 import gc
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from ops.project.logs import DiscreetFormatter
+from ops.project.logs import DiscreetFormatter, RepeatedOnce
 
 SECRET = "what Rosa wrote"
+
+
+@contextmanager
+def heard(logger: str) -> Iterator[list[logging.LogRecord]]:
+    """What this logger is told meanwhile."""
+    told = list[logging.LogRecord]()
+    handler = logging.Handler()
+    handler.emit = told.append  # type: ignore[assignment,method-assign]
+    logging.getLogger(logger).addHandler(handler)
+    try:
+        yield told
+    finally:
+        logging.getLogger(logger).removeHandler(handler)
 
 
 def failing() -> logging.LogRecord:
@@ -74,3 +89,37 @@ def test_a_database_that_cannot_be_reached_is_logged_without_its_address() -> No
 def test_an_ordinary_line_is_left_as_it_is() -> None:
     record = logging.LogRecord("companion.runner", logging.INFO, "here", 1, "turns=%d", (3,), None)
     assert DiscreetFormatter("%(name)s %(message)s").format(record) == "companion.runner turns=3"
+
+
+def test_what_a_client_causes_again_and_again_is_written_once_a_minute_and_counted() -> None:
+    clock = [1_000.0]
+    once = RepeatedOnce(lambda: clock[0])
+    caused = logging.LogRecord(
+        "companion.sockets", logging.WARNING, "here", 7, "socket.unknown_path", (), None
+    )
+    assert [once.filter(caused) for _ in range(4)] == [True, False, False, False]
+    clock[0] += 60
+    with heard("ops.project.logs") as told:
+        assert once.filter(caused)
+        assert not once.filter(caused)
+        once.report()
+        once.report()
+    assert [record.getMessage() for record in told] == [
+        "log.repeated logger=companion.sockets line=7 times=3",
+        "log.repeated logger=companion.sockets line=7 times=1",
+    ]
+
+
+def test_two_faults_at_one_place_in_the_code_are_two_lines() -> None:
+    once = RepeatedOnce(lambda: 0.0)
+    first, second = failing(), failing()
+    second.exc_info = (KeyError, KeyError("other"), None)
+    for record in (first, second):
+        record.name = "django.request"
+    assert [once.filter(record) for record in (first, second, first)] == [True, True, False]
+
+
+def test_what_we_do_ourselves_is_written_each_time() -> None:
+    once = RepeatedOnce(lambda: 0.0)
+    record = logging.LogRecord("companion.runner", logging.WARNING, "here", 1, "turn.paused", (), None)
+    assert all(once.filter(record) for _ in range(5))

@@ -1,0 +1,109 @@
+"""A client that sends too much or reads nothing harms itself alone (T10, T17)."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import psutil
+import pytest
+
+from tests.page_socket import Page
+from tests.people import People
+from tests.processes import Rehearsal, Web
+from tests.raw_socket import PING, Flood, RawSocket, frame
+
+NONSENSE = frame(b"x" * 60_000)
+SMALL = frame(b'{"type":"ping"}') * 500
+CONTROL = frame(b"", PING) * 500
+
+
+def memory_mb(web: Web) -> float:
+    return float(psutil.Process(web.process.pid).memory_info().rss) / 1e6
+
+
+@pytest.mark.parametrize("content", [NONSENSE, SMALL, CONTROL], ids=["nonsense", "small", "control"])
+async def test_ten_flooding_sockets_neither_fill_the_memory_nor_hold_up_a_neighbours_reply(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, content: bytes
+) -> None:
+    web = another_web()
+    cookie = people.rosa.sign_in(web.url)
+    rehearsal.will({"pace_ms": 20, "words": 100})
+    before = memory_mb(web)
+    with ExitStack() as sockets:
+        floods = [
+            Flood(sockets.enter_context(RawSocket(web.socket_url, cookie)), content).start()
+            for _ in range(10)
+        ]
+        async with Page(web.socket_url, people.otto.sign_in(web.url)) as page:
+            await page.next()
+            began = time.monotonic()
+            await page.say("Are you there?")
+            assert (await page.ending(within_s=40))["type"] == "complete"
+            assert time.monotonic() - began < 15
+        assert memory_mb(web) < before + 60
+        for flood in floods:
+            await asyncio.to_thread(flood.join, 40)
+    assert {flood.code for flood in floods} == {4408}
+    # Ten sockets for more than ten seconds, at what one socket may send.
+    assert sum(flood.sent_bytes for flood in floods) < 10 * 8_000_000
+    assert web.said.count("socket.too_far_behind") == 1
+
+
+async def test_a_page_that_sends_a_burst_of_everything_it_may_send_is_answered_and_stays_open(
+    service: Web, people: People
+) -> None:
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.next()
+        for _ in range(300):
+            await page.send({"type": "ping"})
+        for _ in range(300):
+            assert (await page.next())["type"] == "pong"
+        await page.say("And now a good one.")
+        assert (await page.ending())["type"] == "complete"
+
+
+async def test_a_client_that_asks_and_reads_nothing_costs_no_memory_and_is_closed(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    web = another_web()
+    cookie = people.rosa.sign_in(web.url)
+    before = memory_mb(web)
+    asked = frame(json.dumps({"type": "stop", "turn": 1}).encode()) * 500
+    with RawSocket(web.socket_url, cookie, receive_buffer=4_096) as raw:
+        raw.connection.settimeout(2)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                await asyncio.to_thread(raw.connection.sendall, asked)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        else:
+            pytest.fail("it was never closed")
+        assert memory_mb(web) < before + 30
+    assert "socket.too_far_behind" in web.said
+
+
+@pytest.mark.parametrize("size", [70_000, 200_000])
+async def test_a_frame_beyond_the_protocols_bound_is_called_too_long_and_the_socket_stays_open(
+    service: Web, people: People, size: int
+) -> None:
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.next()
+        await page.send(json.dumps({"type": "ping", "padding": "x" * size}))
+        assert (await page.next())["code"] == "too_long"
+        await page.send({"type": "ping"})
+        assert (await page.next())["type"] == "pong"
+
+
+@pytest.mark.parametrize("size", [400_000, 2_000_000])
+async def test_a_frame_beyond_the_transports_bound_closes_the_socket_with_a_code(
+    service: Web, people: People, size: int
+) -> None:
+    async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
+        await page.next()
+        await page.send("x" * size)
+        assert await page.close_code() == 1009
