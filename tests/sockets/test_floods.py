@@ -87,6 +87,39 @@ async def test_a_client_that_asks_and_reads_nothing_costs_no_memory_and_is_close
     assert "socket.too_far_behind" in web.said
 
 
+@pytest.mark.long
+async def test_a_client_that_lets_a_long_reply_be_sent_again_and_again_and_reads_nothing_is_closed(
+    another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
+) -> None:
+    web = another_web()
+    rosa = people.rosa
+    cookie = rosa.sign_in(web.url)
+    rehearsal.will({"say": "A word and " * 20_000, "pace_ms": 0}, times=1)
+    async with Page(web.socket_url, cookie) as page:
+        await page.say("Tell me everything.")
+        ending = await page.ending(within_s=60)
+    turn, seq = ending["turn"], ending["seq"]
+    again = frame(json.dumps({"type": "catch_up", "turn": turn, "after": 0}).encode()) + frame(
+        json.dumps({"type": "ack", "turn": turn, "seq": seq}).encode()
+    )
+    before = memory_mb(web)
+    with RawSocket(web.socket_url, cookie, receive_buffer=4_096) as raw:
+        raw.connection.settimeout(0.1)
+        deadline, most = time.monotonic() + 60, 0.0
+        while "socket.too_far_behind cause=unsent" not in web.said:
+            assert time.monotonic() < deadline, "it was never closed"
+            try:
+                await asyncio.to_thread(raw.connection.sendall, again)
+            except TimeoutError:
+                most = max(most, memory_mb(web))
+            except OSError:
+                break
+            # Within what one socket may ask for, so that it is not closed as a flood.
+            await asyncio.sleep(0.1)
+    assert "socket.too_far_behind cause=unsent" in web.said
+    assert most < before + 40
+
+
 @pytest.mark.parametrize("size", [70_000, 200_000])
 async def test_a_frame_beyond_the_protocols_bound_is_called_too_long_and_the_socket_stays_open(
     service: Web, people: People, size: int
