@@ -136,7 +136,7 @@ class Course:
         failed = end if isinstance(end, CallFailed) else None
         lane = self.way.lane
         self.way.report(failed)
-        self.reports.append(
+        self._keep(
             AttemptReport(
                 lane=lane.name,
                 model=end.model if isinstance(end, Finished) else lane.model,
@@ -150,6 +150,21 @@ class Course:
                 words=call.words,
             )
         )
+
+    @property
+    def calls_made(self) -> int:
+        """Attempts that reached for a provider; a full lane was not called."""
+        return sum(one.failure is None or retry.RULES[one.failure].is_call for one in self.reports)
+
+    def _keep(self, report: AttemptReport) -> None:
+        last = self.reports[-1] if self.reports else None
+        full = FailureClass.LOCAL_LIMIT
+        if last is not None and last.lane == report.lane and last.failure is report.failure is full:
+            # Waiting for a slot of one lane is one entry on record, however often it was looked for.
+            took_s = round(self.limits.now() - self.began - last.started_s, 4)
+            self.reports[-1] = replace(last, took_s=took_s)
+        else:
+            self.reports.append(report)
 
     def leave(self) -> None:
         """However the turn ends: a call that was broken off is on record, and keeps no probe."""
@@ -238,7 +253,7 @@ async def _may_ask_again(course: Course, failure: CallFailed) -> bool:
     decision = retry.decide(
         failure=failure.failure,
         retry_after_s=failure.retry_after_s,
-        attempts_made=len(course.reports),
+        attempts_made=course.calls_made,
         attempts_on_lane=course.way.tries_here,
         attempts_allowed=course.limits.attempts,
         more_lanes=course.way.leads_on(failure.failure),

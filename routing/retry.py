@@ -15,6 +15,8 @@ F = FailureClass
 BASE_S = 0.5
 CAP_S = 8.0
 """The longest wait before the first repetition, doubled each time, and what it never passes."""
+FULL_CAP_S = 2.0
+"""The longest wait before a full lane is tried again: its slots come free at any moment."""
 ATTEMPTS_ON_A_LANE = 2
 """While the chain has another lane, a lane is asked this often. Without one it has all the turn's attempts."""
 PATIENCE_S = 2.0
@@ -37,6 +39,8 @@ class Rule:
     """An operator has to look; waiting will not mend it."""
     free_once: bool = False
     """The first in a turn is repeated at once, whatever attempts are left."""
+    is_call: bool = True
+    """False: the lane was not called, so no attempt is spent."""
 
 
 _AGAIN = Rule(same_lane="yes", next_lane="yes", breaker="counts")
@@ -61,7 +65,8 @@ RULES: Mapping[FailureClass, Rule] = MappingProxyType(
         F.BAD_REQUEST: _NOWHERE_AND_TELL,
         # A refusal is an answer: asking elsewhere until somebody says yes is never done.
         F.REFUSED: _NOWHERE,
-        F.LOCAL_LIMIT: _NOWHERE,
+        # The lane is full: another may have room; if there is none, a slot is waited for.
+        F.LOCAL_LIMIT: Rule(same_lane="without_other", next_lane="yes", breaker="ignores", is_call=False),
         F.CANCELLED: _NOWHERE,
         F.UNKNOWN: _NOWHERE_AND_TELL,
     }
@@ -101,7 +106,7 @@ def decide(
     random: Callable[[], float],
     reused_before: bool = False,
 ) -> Decision:
-    """What to do after a call that failed before its first word.
+    """What to do after a call that failed before its first word, or that found its lane full.
 
     Both counts of attempts include the one that failed, and one that was repeated for free, which is taken off
     `attempts_made` here. `reused_before`: an earlier attempt of this turn was. `random` gives numbers from 0 to 1.
@@ -113,14 +118,15 @@ def decide(
     # The second bound only matters to a caller that never says `reused_before`.
     if rule.free_once and not reused_before and attempts_made <= attempts_allowed:
         return Again(after_s=0.0)
-    if attempts_made - reused_before >= attempts_allowed:
+    if rule.is_call and attempts_made - reused_before >= attempts_allowed:
         return GiveUp()
     elsewhere = {"yes": more_lanes, "no": False, "larger_window": larger_window_left}[rule.next_lane]
     if _may_stay(rule, elsewhere=elsewhere, attempts_on_lane=attempts_on_lane):
         asked = retry_after_s or 0.0
         if asked < room and not (elsewhere and asked > PATIENCE_S):
             # On top of the time it named comes the jitter, or all who were told the same would come back together.
-            jitter = backoff(attempts_on_lane, BASE_S, min(CAP_S, room - asked), random)
+            cap = CAP_S if rule.is_call else FULL_CAP_S
+            jitter = backoff(attempts_on_lane, BASE_S, min(cap, room - asked), random)
             return Again(after_s=asked + jitter)
     if elsewhere:
         return NextLane()

@@ -26,7 +26,7 @@ FAILURES: Mapping[str, str] = MappingProxyType(
             "The provider could not read what we sent. Asking again would not help; a person must look."
         ),
         FailureClass.REFUSED: "The provider would not answer this question. It was not asked elsewhere.",
-        FailureClass.LOCAL_LIMIT: "A limit of our own was reached before the provider was asked.",
+        FailureClass.LOCAL_LIMIT: "The lane was full, and no slot came free in time: the provider was not asked.",
         FailureClass.CANCELLED: "The call was ended by us, because the turn had ended.",
         FailureClass.UNKNOWN: "Something that is on no list. The log of the web process names it.",
     }

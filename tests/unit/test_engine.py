@@ -111,14 +111,41 @@ async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
     assert stage.end.attempts[0].words == 2
 
 
-@pytest.mark.parametrize(
-    "failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.UNKNOWN, F.CANCELLED, F.LOCAL_LIMIT]
-)
+@pytest.mark.parametrize("failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.UNKNOWN, F.CANCELLED])
 async def test_what_another_attempt_cannot_mend_goes_to_nobody_else(failure: FailureClass) -> None:
     stage = await play([failure])
     assert isinstance(stage.end, Broken)
     assert stage.lanes == ["one"]
     assert stage.clock.slept == []
+
+
+async def test_a_full_second_lane_goes_on_to_a_third() -> None:
+    chain = [lane("one"), lane("two"), lane("three")]
+    stage = await play([F.QUOTA], [F.LOCAL_LIMIT], ["From three.", finished()], lanes=chain)
+    assert stage.lanes == ["one", "two", "three"]
+    assert isinstance(stage.end, Answered)
+    assert stage.clock.slept == []
+
+
+async def test_a_full_last_lane_is_waited_for_spends_no_attempt_and_is_one_entry_on_record() -> None:
+    full: list[Sequence[Step]] = [[F.LOCAL_LIMIT]] * 6
+    stage = await play([F.QUOTA], *full, ["At last.", finished()], attempts=2)
+    assert isinstance(stage.end, Answered)
+    assert stage.said == "At last."
+    assert [(one.lane, one.failure) for one in stage.end.attempts] == [
+        ("one", F.QUOTA),
+        ("two", F.LOCAL_LIMIT),
+        ("two", None),
+    ]
+    assert stage.clock.slept == [0.5, 1.0, 2.0, 2.0, 2.0, 2.0]
+
+
+async def test_a_full_last_lane_pauses_the_turn_once_its_time_is_up() -> None:
+    stage = await play(*[[F.LOCAL_LIMIT]] * 40, lanes=[lane("one")], seconds=20.0)
+    assert isinstance(stage.end, Broken)
+    assert stage.end.failure is F.LOCAL_LIMIT
+    assert len(stage.end.attempts) == 1
+    assert 17 < sum(stage.clock.slept) < 20
 
 
 @pytest.mark.parametrize("failure", [F.FIRST_WORD_TIMEOUT, F.IDLE_TIMEOUT, F.INCOMPLETE, F.EMPTY, F.QUOTA])

@@ -12,6 +12,7 @@ from routing.errors import FailureClass as F
 from routing.retry import (
     BASE_S,
     CAP_S,
+    FULL_CAP_S,
     PATIENCE_S,
     RULES,
     SHORTEST_CALL_S,
@@ -41,7 +42,7 @@ def decided(failure: F, **changes: Any) -> Decision:
 
 TRANSIENT = [F.NETWORK, F.SERVER_ERROR, F.OVERLOADED, F.RATE_LIMITED]
 ELSEWHERE_FIRST = [F.FIRST_WORD_TIMEOUT, F.IDLE_TIMEOUT, F.INCOMPLETE, F.EMPTY]
-FINAL = [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.LOCAL_LIMIT, F.CANCELLED, F.UNKNOWN]
+FINAL = [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.CANCELLED, F.UNKNOWN]
 
 
 def test_every_class_has_a_rule() -> None:
@@ -49,7 +50,7 @@ def test_every_class_has_a_rule() -> None:
 
 
 def test_every_class_is_in_exactly_one_of_the_groups_tested_here() -> None:
-    grouped = [*TRANSIENT, *ELSEWHERE_FIRST, *FINAL, F.NETWORK_REUSED, F.QUOTA, F.TOO_LONG]
+    grouped = [*TRANSIENT, *ELSEWHERE_FIRST, *FINAL, F.NETWORK_REUSED, F.QUOTA, F.TOO_LONG, F.LOCAL_LIMIT]
     assert sorted(grouped) == sorted(F)
 
 
@@ -58,6 +59,14 @@ def test_what_asking_again_cannot_mend_is_asked_nowhere(failure: F) -> None:
     assert decided(failure) == GiveUp()
     assert decided(failure, more_lanes=False) == GiveUp()
     assert decided(failure, retry_after_s=1.0, larger_window_left=True) == GiveUp()
+
+
+def test_a_full_lane_hands_over_to_the_next_and_the_last_is_waited_for_within_the_budget() -> None:
+    assert decided(F.LOCAL_LIMIT) == NextLane()
+    for looked, wait_s in ((1, BASE_S), (2, 2 * BASE_S), (9, FULL_CAP_S)):
+        waiting = decided(F.LOCAL_LIMIT, more_lanes=False, attempts_on_lane=looked, attempts_made=4)
+        assert waiting == Again(after_s=wait_s)
+    assert decided(F.LOCAL_LIMIT, more_lanes=False, seconds_left=SHORTEST_CALL_S) == GiveUp()
 
 
 @pytest.mark.parametrize("failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.QUOTA, F.UNKNOWN])
@@ -70,7 +79,7 @@ def test_what_passes_or_is_nobodys_fault_wakes_nobody(failure: F) -> None:
     assert not RULES[failure].alert
 
 
-@pytest.mark.parametrize("failure", [*FINAL, F.TOO_LONG, F.NETWORK_REUSED])
+@pytest.mark.parametrize("failure", [*FINAL, F.TOO_LONG, F.NETWORK_REUSED, F.LOCAL_LIMIT])
 def test_what_says_nothing_about_a_lanes_health_leaves_its_breaker_alone(failure: F) -> None:
     assert RULES[failure].breaker == "ignores"
 
