@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.doorbell import ring_breakers
 from routing import breaker as rules
 from routing.breaker import Breaker, Permit, Skip, State, Tuning
+from routing.contracts import Lane
 from routing.errors import CallFailed
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class SharedBreakers:
         self._monotonic = monotonic
         self._tuning = tuning
         self._known: dict[str, Breaker] = {}
+        self._closed_at: dict[str, float] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._clock_at = (datetime.now(UTC), monotonic())
@@ -101,6 +103,13 @@ class SharedBreakers:
     def bars(self, lane: str) -> Skip | None:
         """Why a lane is not to be called, as far as is known here."""
         return rules.why_not(self._of(lane), self.now())
+
+    def takes(self, lane: Lane) -> int:
+        """How many turns the lane is given now. A process that starts meanwhile knows of no recovery."""
+        closed_at = self._closed_at.get(lane.name)
+        if closed_at is None:
+            return lane.max_in_flight
+        return rules.ramp(lane.max_in_flight, closed_s=self._monotonic() - closed_at)
 
     def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
         """What came of a call: counted here at once, and for all processes as soon as the database takes it."""
@@ -149,6 +158,8 @@ class SharedBreakers:
         before = self._of(lane)
         self._known[lane] = found
         if found.state is not before.state:
+            if found.state is State.CLOSED:
+                self._closed_at[lane] = self._monotonic()
             cause = because.failure.value if because else "-"
             log.warning(
                 "breakers.changed lane=%s from=%s to=%s generation=%d cause=%s",

@@ -10,14 +10,23 @@ import psycopg
 from companion.breakers import SharedBreakers
 from companion.ledger import Ledger
 from routing.chain import Breakers, Route
+from routing.contracts import Lane
 
 log = logging.getLogger(__name__)
 
 
 def heading(route: Route, breakers: Breakers) -> Route:
-    """The chain as turns that wait should see it: the lanes that may be called first, in their order."""
-    lanes = sorted(route.lanes, key=lambda lane: breakers.bars(lane.name) is not None)
-    return replace(route, lanes=tuple(lanes))
+    """The chain as turns that wait should see it: the lanes that may be called first, in their order.
+
+    A lane that has just recovered comes behind those that take all they can: it is given a few turns more each second.
+    """
+    lanes = [replace(lane, max_in_flight=breakers.takes(lane)) for lane in route.lanes]
+    takes_all = {lane.name: lane.max_in_flight for lane in route.lanes}
+
+    def how_free(lane: Lane) -> tuple[bool, bool]:
+        return breakers.bars(lane.name) is not None, lane.max_in_flight < takes_all[lane.name]
+
+    return replace(route, lanes=tuple(sorted(lanes, key=how_free)))
 
 
 class LaneFollower:

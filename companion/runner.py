@@ -311,7 +311,7 @@ class Runner:
             sleep=asyncio.sleep,
             random=random.random,
         )
-        caller = SlottedCaller(self._caller, self._ledger, admitted)
+        caller = SlottedCaller(self._caller, self._ledger, admitted, takes=self._breakers.takes)
         openings = await self._openings(drive.turn, route)
         course = drive.course = Course(Way(route.lanes, self._breakers), limits)
         events = run_turn(draft, course, caller, reference=f"turn-{drive.turn}")

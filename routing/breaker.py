@@ -152,6 +152,14 @@ def failed(
     return replace(breaker, strikes=strikes)
 
 
+def ramp(takes: int, *, closed_s: float) -> int:
+    """How many turns a lane that takes so many is given, so many seconds after a probe closed its breaker.
+
+    Two at first, and twice as many every second: all who wait at once could bring it down again.
+    """
+    return min(takes, 2 << min(int(closed_s), 30))
+
+
 def standing(breaker: Breaker, now: datetime) -> Literal["closed", "open", "half_open", "resting"]:
     """How a page should call it: an open breaker whose time is up waits for a probe, so it is half-open."""
     skip = why_not(breaker, now)

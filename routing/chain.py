@@ -61,6 +61,10 @@ class Breakers(Protocol):
         """What is known at this moment, without taking anything."""
         ...
 
+    def takes(self, lane: Lane) -> int:
+        """How many turns the lane is given at this moment: fewer than it takes, shortly after it has recovered."""
+        ...
+
     def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
         """What came of the call; None: a whole reply."""
         ...
@@ -77,6 +81,9 @@ class Unguarded:
 
     def bars(self, lane: str) -> Skip | None:
         return None
+
+    def takes(self, lane: Lane) -> int:
+        return lane.max_in_flight
 
     def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
         pass

@@ -12,11 +12,14 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from companion.breakers import SharedBreakers
+from companion.following import heading
 from companion.models import Breaker as BreakerRow
 from ops.stack.postgres import EmbeddedPostgres
 from routing.breaker import Permit, Skip, Tuning
+from routing.chain import Route
 from routing.errors import CallFailed
 from routing.errors import FailureClass as F
+from tests.chains import lane as lane_of
 from tests.patience import until
 from tests.people import in_database
 
@@ -231,3 +234,28 @@ async def test_with_the_database_away_a_process_goes_on_with_what_it_knows(lane:
         await station.breakers.settle()
     finally:
         await nowhere.close()
+
+
+async def test_every_process_gives_a_recovered_lane_a_few_turns_first_and_others_all(
+    stations: Stations,
+) -> None:
+    name, one, other = f"lane-{uuid.uuid4().hex[:8]}", stations(), stations()
+    wide = lane_of(name, max_in_flight=200)
+    assert one.breakers.takes(wide) == 200
+    await one.fails(name)
+    await other.breakers.refresh()
+    await until(lambda: one.breakers.bars(name) is None)
+
+    probe = await one.breakers.ask(name)
+    assert isinstance(probe, Permit)
+    one.breakers.report(name, probe, None)
+    await one.breakers.settle()
+    assert one.breakers.takes(wide) <= 16
+    await other.breakers.refresh()
+    assert other.breakers.takes(wide) <= 16
+
+    route = Route(preset="normal", version=1, lanes=(wide, lane_of("second")), marking="none", ceiling=None)
+    first = heading(route, other.breakers).lanes[0]
+    assert (first.name, first.max_in_flight) == ("second", 10)
+    await until(lambda: one.breakers.takes(wide) == 200, within_s=30)
+    assert [found.name for found in heading(route, one.breakers).lanes] == [name, "second"]

@@ -188,3 +188,25 @@ async def test_people_wait_for_the_lane_they_will_get_while_the_head_is_open(
     # Nobody is turned away by the lower limit of the lane further down: it is waited for.
     assert {turn.state for turn in turns} == {"complete"}
     assert lanes.backup.gauge()["max_in_flight"] == 2
+
+
+async def test_after_a_probe_the_crowd_comes_back_bit_by_bit_and_nobody_waits_for_it(
+    another_web: AnotherWeb, lanes: Lanes, people: People
+) -> None:
+    web = another_web(**lanes.settings(head_takes=100, second_takes=100))
+    lanes.clear()
+    asker = Asker(web, people)
+    await opened(asker, lanes)
+    cast = [people.participant(f"P{number}") for number in range(16)]
+    lanes.primary.clear()
+    await lanes.until_recovered()
+    assert (await asker.ask()).lane == lanes.head
+    await until(lambda: (row := lanes.breaker()) is not None and row.state == "closed")
+    lanes.primary.will({"pace_ms": 30, "words": 200})
+    turns = await asyncio.gather(*(ask(web, person) for person in cast))
+
+    row = lanes.breaker()
+    assert row is not None
+    assert {turn.state for turn in turns} == {"complete"}
+    since = [one["at"] - row.changed_at.timestamp() for one in lanes.primary.asked()[1:]]
+    assert all(number <= 2 << int(max(0.0, at) + 0.5) for number, at in enumerate(sorted(since), start=1))

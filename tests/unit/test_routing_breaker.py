@@ -15,6 +15,7 @@ from routing.breaker import (
     failed,
     forced,
     may_call,
+    ramp,
     standing,
     succeeded,
 )
@@ -229,3 +230,10 @@ def test_a_page_calls_it_by_what_it_means_for_the_next_call() -> None:
     assert standing(opened(), at(15)) == "half_open"
     assert standing(probing()[0], at(16)) == "half_open"
     assert standing(fail(Breaker(), F.RATE_LIMITED, retry_after_s=9), NOON) == "resting"
+
+
+def test_a_lane_that_has_recovered_is_given_twice_as_many_turns_each_second_until_it_has_all() -> None:
+    given = [ramp(20, closed_s=seconds) for seconds in (0.0, 0.9, 1.0, 2.0, 3.0, 4.0, 3_600.0, 1e9)]
+
+    assert given == [2, 2, 4, 8, 16, 20, 20, 20]
+    assert ramp(1, closed_s=0.0) == 1

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from routing.breaker import Permit, Skip
 from routing.chain import Route, Unguarded, Way
+from routing.contracts import Lane
 from routing.errors import CallFailed
 from routing.errors import FailureClass as F
 from tests.chains import lane
@@ -25,6 +26,9 @@ class Barring:
 
     def force(self, lane: str) -> Permit:
         return Permit(generation=1, at=NOON, kind="forced")
+
+    def takes(self, lane: Lane) -> int:
+        return lane.max_in_flight
 
     def bars(self, lane: str) -> Skip | None:
         if lane not in self.barred:

@@ -115,7 +115,7 @@ async def test_what_an_operator_has_seen_is_not_told_again_on_the_same_day(pool:
 async def test_scripted_replies_are_told_of_once_people_are_not_made_up(pool: Pool, people: People) -> None:
     kind = Kind.SCRIPTED_REPLIES
     process(conditions=[f"{kind} no routing file is set"])
-    assert people.rosa.name
+    assert people.rosa.row.pk
     await look(pool, kind)
     assert open_now(kind) == ["no routing file is set"]
 
