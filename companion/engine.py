@@ -12,11 +12,12 @@ When a call fails, every turn takes the same steps in this order:
 Which lane is called is decided by the turn's `Way`, which passes over those whose breaker is open.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from companion.doubt import MAY_SPEAK_OF_IT, NOTHING, SPEAKS_OF_WHAT_IS_ASKED, GivenUp, class_along, give_up
 from companion.prompt import Draft, held_that_fit, write_prompt
 from routing import retry
 from routing.chain import PassedOver, Way
@@ -45,7 +46,11 @@ class Answered:
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
     held: tuple[int, ...] = ()
-    """Places in `Draft.held` of the questions that were asked along."""
+    """Places in `Draft.held` of the questions that were asked along in the last call."""
+    failed_along: Mapping[int, FailureClass] = field(default_factory=dict)
+    """Places of those that were asked along in a call that failed before a word, with its class; see `doubt`."""
+    given_up: GivenUp = NOTHING
+    """Doubted questions that were left out of the call that was answered."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +62,9 @@ class Broken:
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
     held: tuple[int, ...] = ()
-    """Places in `Draft.held` of the questions that were asked along."""
+    """Places in `Draft.held` of the questions that were asked along in the last call."""
+    failed_along: Mapping[int, FailureClass] = field(default_factory=dict)
+    """Places of those that were asked along in a call that failed before a word, with its class; see `doubt`."""
 
 
 class Caller(Protocol):
@@ -101,6 +108,9 @@ class Course:
     waited: float = 0.0
     held: tuple[int, ...] = ()
     """Places in `Draft.held` of the questions in the prompt of the last call."""
+    failed_along: dict[int, FailureClass] = field(default_factory=dict)
+    given_up: GivenUp = NOTHING
+    """What is given up if the call under way is answered."""
     reports: list[AttemptReport] = field(default_factory=list)
     _call: _Call | None = field(default=None, init=False)
 
@@ -184,6 +194,8 @@ class Course:
             attempts=tuple(self.reports),
             passed_over=self.way.passed_over,
             held=self.held,
+            failed_along=self.failed_along,
+            given_up=self.given_up,
         )
 
     def broken(self, failure: FailureClass) -> Broken:
@@ -194,6 +206,7 @@ class Course:
             attempts=tuple(self.reports),
             passed_over=self.way.passed_over,
             held=self.held,
+            failed_along=self.failed_along,
         )
 
 
@@ -226,8 +239,16 @@ async def run_turn(
                 failure = failed
             # Step 1: the call fails.
             course.report(failure)
+            if not call.words and failure.failure in MAY_SPEAK_OF_IT:
+                course.failed_along |= dict.fromkeys(
+                    course.held, class_along(failure.failure, failure.status)
+                )
             # Step 3: stop once words have landed. Nothing below this line may run after a word.
             if not call.words:
+                # Nor is it asked again with a question that has made such calls fail before.
+                if lighter := _leave_out(draft, course, failure, SPEAKS_OF_WHAT_IS_ASKED):
+                    draft = lighter
+                    continue
                 if _is_worth_shortening(draft, course, failure):
                     course.waited = 0.0
                     draft = replace(draft, dialogue=())
@@ -235,11 +256,31 @@ async def run_turn(
                 # Step 2: wait with jitter.
                 if await _may_ask_again(course, failure):
                     continue
+                if lighter := _leave_out(draft, course, failure, MAY_SPEAK_OF_IT):
+                    draft = lighter
+                    continue
             # Steps 4 and 5: pause, don't fail; with the whole story.
             yield course.broken(failure.failure)
             return
     finally:
         course.leave()
+
+
+def _leave_out(
+    draft: Draft, course: Course, failure: CallFailed, classes: Collection[FailureClass]
+) -> Draft | None:
+    """The draft without the doubted questions; where it failed without them, with the new message alone."""
+    if failure.failure not in classes or not course.held or course.left <= retry.SHORTEST_CALL_S:
+        return None
+    if doubted := draft.doubted.intersection(course.held):
+        left_out = draft.left_out | doubted
+    elif draft.left_out:
+        left_out = frozenset(range(len(draft.held)))
+    else:
+        return None
+    course.waited = 0.0
+    course.given_up = give_up(draft.doubted, left_out, course.failed_along)
+    return replace(draft, left_out=left_out)
 
 
 def _is_worth_shortening(draft: Draft, course: Course, failure: CallFailed) -> bool:

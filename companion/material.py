@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection, AsyncCursor
 
+from companion.doubt import is_doubted
 from companion.prompt import Exchange
 
 Row = tuple[Any, ...]
@@ -23,7 +24,7 @@ LOOKS_BACK_TURNS = 120
 MATERIAL = """
 SELECT t.id, t.question, s.regions,
        said.ids, said.questions, said.replies, said.stopped, said.came_back, said.at,
-       broken.ids, broken.questions, broken.answers, broken.until, broken.held
+       broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
@@ -46,9 +47,10 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT array_agg(h.id ORDER BY h.id) AS ids, array_agg(h.question ORDER BY h.id) AS questions,
            array_agg(h.answered_by_id ORDER BY h.id) AS answers, array_agg(h.held_until ORDER BY h.id) AS until,
-           array_agg(h.answered_by_id IS NULL AND h.held_until > clock_timestamp() ORDER BY h.id) AS held
+           array_agg(h.answered_by_id IS NULL AND h.held_until > clock_timestamp() ORDER BY h.id) AS held,
+           array_agg(h.tried_along ORDER BY h.id) AS tried, array_agg(h.tried_along_failure ORDER BY h.id) AS failures
     FROM (
-        SELECT id, question, answered_by_id, held_until, state FROM companion_turn
+        SELECT id, question, answered_by_id, held_until, state, tried_along, tried_along_failure FROM companion_turn
         WHERE conversation_id = t.conversation_id AND id < t.id AND held_until IS NOT NULL
         ORDER BY id DESC LIMIT %(looks_back)s
     ) h
@@ -65,6 +67,8 @@ class Material:
     question: str
     dialogue: tuple[Exchange, ...]
     held: tuple[tuple[int, str], ...]
+    doubted: frozenset[int] = frozenset()
+    """The held turns whose questions may be what makes calls fail; see `doubt`."""
     regions: tuple[str, ...] = ()
     """The only regions whose lanes may see it; empty: any."""
 
@@ -89,6 +93,8 @@ class _Paused(NamedTuple):
     answer: int | None
     until: datetime
     held: bool
+    tried_along: int
+    tried_along_failure: str
 
     def was_asked_with(self, said: _Said) -> bool:
         """Whether it was answered by this turn, or was being answered when this turn was stopped and is held on."""
@@ -124,5 +130,8 @@ def _material(row: Row) -> Material:
             for turn in said
         ),
         held=tuple((one.turn, one.question) for one in broken if one.held),
+        doubted=frozenset(
+            one.turn for one in broken if one.held and is_doubted(one.tried_along, one.tried_along_failure)
+        ),
         regions=tuple(regions),
     )

@@ -1,9 +1,11 @@
 """What a turn that has run comes to: how it ends, and its story. PURE."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from companion.doubt import NOTHING
 from companion.engine import Answered, Broken
 from companion.folding import Ending
 from companion.house import House
@@ -38,6 +40,8 @@ class Outcome:
 def story_of(outcome: Outcome, house: House) -> Story:
     """What is to be recorded."""
     result, route = outcome.result, outcome.route
+    failed = result.failed_along if result else {}
+    given_up = result.given_up if isinstance(result, Answered) else NOTHING
     return Story(
         ending=_ending(outcome, house),
         lane=result.lane.name if result else "",
@@ -48,7 +52,10 @@ def story_of(outcome: Outcome, house: House) -> Story:
         marked=route is not None and route.marking == "reduced",
         passed_over=result.passed_over if result else (),
         attempts=result.attempts if result else (),
-        answers=_asked_along(outcome),
+        answers=_held_at(outcome, result.held if result else ()),
+        tried_along=tuple(zip(_held_at(outcome, failed), failed.values(), strict=True)),
+        unanswerable=_held_at(outcome, given_up.unanswerable),
+        unasked=_held_at(outcome, given_up.unasked),
     )
 
 
@@ -104,11 +111,9 @@ def _ending(outcome: Outcome, house: House) -> Ending:
     )
 
 
-def _asked_along(outcome: Outcome) -> tuple[int, ...]:
-    """The held turns whose questions stood in the prompt."""
-    if outcome.material is None or outcome.result is None:
-        return ()
-    return tuple(outcome.material.held[place][0] for place in outcome.result.held)
+def _held_at(outcome: Outcome, places: Iterable[int]) -> tuple[int, ...]:
+    """The held turns at these places of the draft."""
+    return tuple(outcome.material.held[place][0] for place in places) if outcome.material else ()
 
 
 def _model_of(result: Answered | Broken | None) -> str:

@@ -43,6 +43,10 @@ class Draft:
     dialogue: Sequence[Exchange]
     held: Sequence[str]
     question: str
+    doubted: frozenset[int] = frozenset()
+    """Places in `held` of questions that may be what makes calls fail; see `doubt`."""
+    left_out: frozenset[int] = frozenset()
+    """Places in `held` of questions that are not asked along."""
 
 
 def write_prompt(draft: Draft, *, context_tokens: int) -> tuple[Message, ...]:
@@ -80,7 +84,7 @@ def held_that_fit(draft: Draft, *, context_tokens: int) -> tuple[int, ...]:
     left, fitting = room, list[int]()
     for place, question in enumerate(draft.held):
         needed = tokens(question)
-        if needed > room:
+        if needed > room or place in draft.left_out:
             continue
         if needed > left:
             break

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import AsyncCursor
 
 from companion.folding import EndedTurn, Ending, Row
-from companion.states import State
+from companion.states import Settled, State
 from routing.chain import PassedOver
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
@@ -29,10 +29,24 @@ FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
 WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
 """
 
-# Asked again they would be refused again, and everything the person writes meanwhile with them.
-LET_GO = """
+# Asked again they would fail again, and everything the person writes meanwhile with them. Nor are they offered back.
+LET_GO = f"""
+UPDATE companion_turn
+SET held_until = clock_timestamp(), settled = '{Settled.UNANSWERABLE}', settled_at = clock_timestamp()
+WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
+  AND settled = ''
+"""
+
+# They are asked along no more; the page offers them back.
+UNASKED = """
 UPDATE companion_turn SET held_until = clock_timestamp()
 WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
+"""
+
+TRIED_ALONG = """
+UPDATE companion_turn t SET tried_along = t.tried_along + 1, tried_along_failure = c.failure
+FROM unnest(%(held)s::bigint[], %(failures)s::text[]) AS c(id, failure)
+WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = ''
 """
 
 # A turn may have been erased while its call ran.
@@ -63,6 +77,12 @@ class Story:
     attempts: tuple[AttemptReport, ...] = ()
     answers: tuple[int, ...] = ()
     """Held turns whose questions were asked along: answered if the reply is complete, let go if it was refused."""
+    tried_along: tuple[tuple[int, FailureClass], ...] = ()
+    """Held turns whose questions were asked along in a call that failed before a word, with its class."""
+    unanswerable: tuple[int, ...] = ()
+    """Held turns that are let go, because the reply came once their questions were left out."""
+    unasked: tuple[int, ...] = ()
+    """Held turns that are asked along no more, for the same reason, and offered back."""
 
 
 async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, EndedTurn]) -> None:
@@ -70,9 +90,7 @@ async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapp
     await _who_served(cursor, [story for story in stories if story.preset])
     here = [story for story in stories if story.ending.turn in ended]
     await _what_was_answered(cursor, [story for story in here if story.ending.state is State.COMPLETE])
-    refused = [story for story in here if story.ending.reason is FailureClass.REFUSED]
-    if held := [turn for story in refused for turn in story.answers]:
-        await cursor.execute(LET_GO, {"held": held})
+    await _what_was_given_up(cursor, here)
     attempts = [
         _attempt_row(story.ending.turn, number, report)
         for story in stories
@@ -102,6 +120,20 @@ async def _what_was_answered(cursor: AsyncCursor[Row], stories: list[Story]) -> 
     if answered:
         held, answers = zip(*answered, strict=True)
         await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
+
+
+async def _what_was_given_up(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
+    tried = [one for story in stories for one in story.tried_along]
+    if tried:
+        held, failures = zip(*tried, strict=True)
+        facts = {"held": list(held), "failures": [failure.value for failure in failures]}
+        await cursor.execute(TRIED_ALONG, facts)
+    refused = [story for story in stories if story.ending.reason is FailureClass.REFUSED]
+    let_go = [turn for story in refused for turn in story.answers]
+    if let_go := [*let_go, *(turn for story in stories for turn in story.unanswerable)]:
+        await cursor.execute(LET_GO, {"held": let_go})
+    if unasked := [turn for story in stories for turn in story.unasked]:
+        await cursor.execute(UNASKED, {"held": unasked})
 
 
 def _skipped(one: PassedOver) -> dict[str, Any]:

@@ -303,6 +303,9 @@ class Runner:
             dialogue=material.dialogue,
             held=[question for _, question in material.held],
             question=material.question,
+            doubted=frozenset(
+                place for place, (turn, _) in enumerate(material.held) if turn in material.doubted
+            ),
         )
         limits = Limits(
             seconds=self._house.turn_budget_s,
@@ -332,8 +335,13 @@ class Runner:
         return []
 
     def _back(self, course: Course) -> list[dict[str, str]]:
-        """The drafted line before the first word of a reply that was asked for held questions as well."""
-        return [{"kind": "i_am_back", "line": self._house.lines.i_am_back}] if course.held else []
+        """The drafted lines before the first word that hang on the held questions: which were given up, which asked."""
+        lines = self._house.lines
+        shown = [
+            ("unanswerable", lines.unanswerable, course.given_up.unanswerable),
+            ("i_am_back", lines.i_am_back, course.held),
+        ]
+        return [{"kind": kind, "line": line} for kind, line, places in shown if places]
 
     async def _story(self, drive: _Drive) -> Story:
         """What is to be recorded of a turn that has run, after its last words are stored."""

@@ -68,7 +68,9 @@ class Story:
     attempts: tuple[Tried, ...]
     held_until: datetime | None
     is_expired: bool
-    """The hold has run out, and nothing has answered the question."""
+    """The hold has run out, and the question is neither answered nor settled."""
+    settled: str
+    """How the question was settled without an answer: a `Settled`, empty while it is not."""
     answered_by: int | None
     answers: tuple[int, ...]
     """The turns whose held questions this reply answered."""
@@ -84,7 +86,8 @@ class Story:
     @property
     def is_held(self) -> bool:
         """Whether the next message will be answered after this question."""
-        return self.held_until is not None and self.answered_by is None and not self.is_expired
+        open_still = self.answered_by is None and not self.settled
+        return self.held_until is not None and open_still and not self.is_expired
 
     @property
     def is_live(self) -> bool:
@@ -105,6 +108,7 @@ class Entry:
     closed_at: datetime | None
     held_until: datetime | None
     is_expired: bool
+    settled: str
     answered_by: int | None
 
 

@@ -12,7 +12,7 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce, Now
 
 from companion.models import Attempt, Participant, Process, Spoken, Turn
-from companion.states import LIVE, State
+from companion.states import LIVE, Settled, State
 from ops.desk.shapes import Entry, Page, Shelf, Story, Tried
 
 PER_PAGE = 30
@@ -52,12 +52,12 @@ def people_named(name: str, *, site: str | None = None, number: int | None = Non
     return list(people.order_by("id"))
 
 
-_RUN_OUT = Q(state=State.PAUSED, answered_by=None, held_until__lte=Now())
+_RUN_OUT = Q(state=State.PAUSED, answered_by=None, settled=Settled.NOT, held_until__lte=Now())
 _ON = {
     Shelf.NOW: Q(state__in=sorted(LIVE)),
     Shelf.ANSWERED: Q(state=State.COMPLETE),
     Shelf.PAUSED: Q(state=State.PAUSED),
-    Shelf.HELD: Q(state=State.PAUSED, answered_by=None, held_until__gt=Now()),
+    Shelf.HELD: Q(state=State.PAUSED, answered_by=None, settled=Settled.NOT, held_until__gt=Now()),
     Shelf.EXPIRED: _RUN_OUT,
     Shelf.REFUSED: Q(state=State.REFUSED),
     Shelf.STOPPED: Q(state=State.STOPPED),
@@ -115,6 +115,7 @@ def _story(row: Any) -> Story:
         attempts=_tried(row.attempts.all()),
         held_until=row.held_until,
         is_expired=row.is_expired,
+        settled=row.settled,
         answered_by=row.answered_by_id,
         answers=tuple(sorted(held.pk for held in row.answered.all())),
         owner=row.owner,
@@ -158,5 +159,6 @@ def _entry(row: Any) -> Entry:
         closed_at=row.closed_at,
         held_until=row.held_until,
         is_expired=row.is_expired,
+        settled=row.settled,
         answered_by=row.answered_by_id,
     )

@@ -4,9 +4,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
-from companion.states import State
+from companion.states import Settled, State
 from ops.desk.meanings import meaning_of
 from ops.desk.shapes import Story, Tried
 
@@ -38,6 +39,7 @@ def document(story: Story) -> dict[str, Any]:
         "held_until": _iso(story.held_until),
         "is_held": story.is_held,
         "is_expired": story.is_expired,
+        "settled": story.settled,
         "answered_by": story.answered_by,
         "answers": list(story.answers),
         "owner": str(story.owner),
@@ -58,6 +60,19 @@ def text(story: Story) -> str:
     return "\n".join(_lines(story))
 
 
+SETTLED: Mapping[str, str] = MappingProxyType(
+    {
+        Settled.ASKED_AGAIN: "Nothing. Its hold was over, and the participant asked it again as a new turn.",
+        Settled.LET_GO: "Nothing. Its hold was over, and the participant let it go.",
+        Settled.UNANSWERABLE: (
+            "Nothing. Asked along with later messages it failed again, so it is not asked any more, and the "
+            "participant was told. A person may want to talk about it."
+        ),
+    }
+)
+"""What became of a question that was settled without an answer."""
+
+
 def next_step(story: Story) -> str:
     """What happens next with this turn's question, in plain words."""
     match story.state:
@@ -75,9 +90,12 @@ def next_step(story: Story) -> str:
             return "A member of staff has taken over."
     if story.answered_by is not None:
         return f"Nothing. Turn {story.answered_by} answered this question."
+    if story.settled:
+        return SETTLED.get(story.settled, f"Nothing. The question was settled: {story.settled}.")
     if story.is_expired:
         return (
-            f"The question was held until {clock(story.held_until)} and is no longer answered by itself. "
+            f"The question was held until {clock(story.held_until)} and is no longer answered by itself. For a while "
+            "(COMPANION_KEEP_S) the page offers it back, to ask again or to let go; then it is here alone. "
             "A person may want to ask after it."
         )
     if story.held_until is not None:

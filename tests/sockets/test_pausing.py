@@ -162,7 +162,7 @@ async def test_of_held_questions_too_many_for_the_window_the_oldest_are_answered
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
     web, rosa = another_web(**lanes.settings(context_tokens=5_000), COMPANION_ATTEMPTS="1"), people.rosa
-    lanes.primary.will({"status": 400}, times=3)
+    lanes.primary.will({"status": 401}, times=3)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         for name in ("First", "Second", "Third"):
             await page.say(f"{name}: {'word ' * 780}")

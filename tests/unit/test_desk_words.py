@@ -43,6 +43,7 @@ PAUSED = Story(
     attempts=(),
     held_until=NOON + timedelta(hours=24),
     is_expired=False,
+    settled="",
     answered_by=None,
     answers=(),
     owner=UUID(int=2),
@@ -91,6 +92,10 @@ def test_every_state_has_a_next_step(state: State) -> None:
         ({}, "held until 30 Nov 2026, 12:00:00 UTC. The next message opens"),
         ({"answered_by": 9}, "Turn 9 answered this question."),
         ({"is_expired": True}, "no longer answered by itself"),
+        ({"is_expired": True}, "offers it back"),
+        ({"settled": "asked_again"}, "asked it again as a new turn"),
+        ({"settled": "let_go"}, "let it go"),
+        ({"settled": "unanswerable"}, "the participant was told"),
         ({"held_until": None, "reason": "refused"}, "asking again would be refused again"),
     ],
 )
