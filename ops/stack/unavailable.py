@@ -3,11 +3,14 @@
 Standard library alone, because it must work when the service's own code refuses to start.
 """
 
+import contextlib
 import http.server
 import socket
 import threading
+import time
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "templates" / "unavailable.html"
@@ -20,6 +23,10 @@ FILES = {f"/static/companion/{name}": (kind, LOOKS / name) for name, kind in PAR
     "/static/companion/backoff.js": (SCRIPT, LOOKS / "backoff.js"),
 }
 RETRY_AFTER_S = 15
+REQUEST_LIMIT_S = 10.0
+"""From the connection to the end of the answer, however slowly bytes trickle."""
+MAX_REQUESTS = 500
+"""Requests that are answered at once; each has a thread."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -64,6 +71,28 @@ class _Server(http.server.ThreadingHTTPServer):
         # What was sent by a form is not sent again: its page goes to the front door instead.
         self.page_after_form = self.page.replace(b'data-next=""', b'data-next="/"')
         self.files = {path: (kind, file.read_bytes()) for path, (kind, file) in FILES.items()}
+        self._since: dict[socket.socket, float] = {}
+
+    def verify_request(self, request: object, client_address: object) -> bool:
+        """Whether there is room for one more."""
+        return len(self._since) < MAX_REQUESTS
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._since[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._since.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Called by the server many times a second: end the requests that are overdue."""
+        overdue = time.monotonic() - REQUEST_LIMIT_S
+        for request, since in list(self._since.items()):
+            if since < overdue:
+                # Its thread reads the end of the request, and closes it.
+                with contextlib.suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A caller who hung up is no news."""
@@ -73,8 +102,8 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "companion"
     sys_version = ""
-    # Seconds a caller may take over a request before the thread is given to others.
-    timeout = 10
+    # Seconds without a byte before the thread is given to others.
+    timeout = REQUEST_LIMIT_S
     server: _Server
 
     def answer(self) -> None:

@@ -3,6 +3,7 @@
 import http.client
 import re
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -90,6 +91,23 @@ def test_a_caller_who_comes_between_two_answerers_is_answered_by_the_second(door
         door.say_unavailable()
 
         assert caller.recv(1024).startswith(b"HTTP/1.1 503 ")
+
+
+@pytest.mark.long
+def test_a_request_that_trickles_is_ended_all_the_same(door: Door) -> None:
+    door.say_unavailable()
+    with socket.create_connection(("127.0.0.1", door.port), timeout=0.5) as caller:
+        caller.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+        began = time.monotonic()
+        with pytest.raises((BrokenPipeError, ConnectionResetError, EOFError)):
+            while time.monotonic() - began < 30:
+                try:
+                    if not caller.recv(1_024):
+                        raise EOFError
+                except TimeoutError:
+                    caller.sendall(b"x")
+    assert time.monotonic() - began < 20
+    assert ask(door, "GET", "/").status == 503
 
 
 def test_a_caller_who_says_nothing_does_not_keep_others_waiting(door: Door) -> None:
