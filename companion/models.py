@@ -246,6 +246,14 @@ class Turn(models.Model):
                 name="turn_unsettled",
             ),
             models.Index(fields=["closed_at"], name="turn_by_end"),
+            models.Index(
+                fields=["held_until"],
+                condition=Q(state=State.PAUSED, answered_by__isnull=True, settled=""),
+                name="turn_held_until",
+            ),
+            models.Index(
+                fields=["lane", "closed_at"], condition=Q(state=State.COMPLETE), name="turn_answered_on_lane"
+            ),
         ]
 
     def __str__(self) -> str:

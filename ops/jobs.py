@@ -22,6 +22,8 @@ from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
 from ops.drill import records
 from ops.management.commands.card import first_origin
+from ops.minutes import FORGET as FORGET_MINUTES
+from ops.minutes import last_hour
 from ops.models import LaneProbe
 from routing import selection
 from routing.lanes import NORMAL
@@ -45,6 +47,14 @@ def forget_processes() -> None:
         cursor.execute(FORGET)
         if cursor.rowcount:
             log.info("jobs.processes_forgotten count=%d", cursor.rowcount)
+
+
+@shared_task(name="ops.count_minutes")
+def count_minutes() -> None:
+    """Keep the figures of the minutes that are over, so that no page has to compute them; drop those of yesterday."""
+    last_hour()
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_MINUTES)
 
 
 @shared_task(name="ops.ask_for_restore_drill")

@@ -134,3 +134,13 @@ class Round(models.Model):
 
     def __str__(self) -> str:
         return f"round of {self.job}"
+
+
+class MinuteFigures(models.Model):
+    """What happened in one minute that is over, in numbers: see `ops.minutes`. Holds nothing of any person."""
+
+    at = models.DateTimeField(primary_key=True)
+    figures = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"minute {self.at:%H:%M}"

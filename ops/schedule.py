@@ -22,6 +22,11 @@ timezone = "UTC"
 
 beat_schedule = {
     "forget processes that left": {"task": "ops.forget_processes", "schedule": 60.0},
+    "count the minutes that are over": {
+        "task": "ops.count_minutes",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "ask for a restore drill": {"task": "ops.ask_for_restore_drill", "schedule": crontab(hour=7, minute=0)},
     # Late runs of these are of no use: the next one does the same.
     "revert pins whose time is up": {

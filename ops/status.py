@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection
 
+from ops.minutes import LastHour, last_hour
 from ops.rules import Rule
 
 FIGURES = """
@@ -16,25 +17,8 @@ SELECT
     (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
        FROM companion_turn WHERE state = 'waiting'),
     (SELECT count(*) FROM companion_turn
-      WHERE state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()),
+      WHERE state = 'paused' AND answered_by_id IS NULL AND settled = '' AND held_until > statement_timestamp()),
     (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM ops_round WHERE job = 'send_alerts'),
-    (SELECT jsonb_object_agg(state, n) FROM (
-        SELECT state, count(*) AS n FROM companion_turn
-         WHERE closed_at > clock_timestamp() - interval '1 hour' GROUP BY state) ended),
-    (SELECT jsonb_object_agg(reason, n) FROM (
-        SELECT reason, count(*) AS n FROM companion_turn
-         WHERE state = 'paused' AND closed_at > clock_timestamp() - interval '1 hour' GROUP BY reason) broken),
-    (SELECT jsonb_object_agg(lane, ends) FROM (
-        SELECT lane, jsonb_object_agg(ended_as, n) AS ends FROM (
-            SELECT a.lane, coalesce(nullif(a.failure, ''), 'whole') AS ended_as, count(*) AS n
-              FROM companion_attempt a JOIN companion_turn t ON t.id = a.turn_id
-             WHERE t.closed_at > clock_timestamp() - interval '1 hour' GROUP BY 1, 2) counted
-         GROUP BY lane) lanes),
-    (SELECT jsonb_build_object(
-        'p50', percentile_cont(0.5) WITHIN GROUP (ORDER BY ms),
-        'p95', percentile_cont(0.95) WITHIN GROUP (ORDER BY ms))
-       FROM (SELECT extract(epoch FROM first_word_at - admitted_at) * 1000 AS ms FROM companion_turn
-              WHERE closed_at > clock_timestamp() - interval '1 hour' AND first_word_at IS NOT NULL) spoke),
     (SELECT jsonb_build_object('value', value, 'by', by, 'reason', reason, 'at', at)
        FROM companion_ceiling ORDER BY id DESC LIMIT 1),
     (SELECT jsonb_agg(jsonb_build_object(
@@ -72,19 +56,18 @@ class Settings:
     rules: tuple[Rule, ...] = ()
 
 
-def status(settings: Settings) -> dict[str, Any]:
-    """The document of /ops/status.json. Uses Django's connection."""
+def status(settings: Settings, hour: LastHour | None = None) -> dict[str, Any]:
+    """The document of /ops/status.json. `hour` is the last hour, if it is known already. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(FIGURES)
-        return document(cursor.fetchone(), settings)
+        row = cursor.fetchone()
+    return document(row, settings, hour or last_hour())
 
 
-def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
-    """The figures in the row that FIGURES gives, held against the settings."""
+def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[str, Any]:
+    """The figures in the row that FIGURES gives and those of the last hour, held against the settings."""
     in_flight, waiting, oldest_s, held, looked_s, *found = row
-    ended, reasons, lanes, first_word, operators, processes, alerts = (
-        _loaded(value) or {} for value in found
-    )
+    operators, processes, alerts = (_loaded(value) or {} for value in found)
     chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
         "in_flight": in_flight,
@@ -101,11 +84,13 @@ def document(row: tuple[Any, ...], settings: Settings) -> dict[str, Any]:
         "wait_ceiling_s": settings.wait_ceiling_s,
         "hold_s": settings.hold_s,
         "held_questions": held,
-        "last_hour": {state: ended.get(state, 0) for state in ("complete", "paused", "refused", "stopped")},
+        "last_hour": {
+            state: hour.states.get(state, 0) for state in ("complete", "paused", "refused", "stopped")
+        },
         # During an outage these two name it: why replies broke off, and how the calls to each lane ended.
-        "paused_last_hour_by_reason": _most_first(reasons),
-        "attempts_last_hour_by_lane": {lane: _most_first(ends) for lane, ends in sorted(lanes.items())},
-        "first_word_ms": {name: _rounded(first_word.get(name)) for name in ("p50", "p95")},
+        "paused_last_hour_by_reason": dict(hour.reasons),
+        "attempts_last_hour_by_lane": {lane: dict(ends) for lane, ends in hour.attempts.items()},
+        "first_word_ms": {"p50": hour.p50_ms, "p95": hour.p95_ms},
         "processes": processes or [],
         "alerts": {
             "open": dict(sorted(alerts.items())),
@@ -123,14 +108,6 @@ def ceiling_in_force(*, setting: int, operators: int | None, preset: int | None)
     """The operators' ceiling, or the setting where they have named none; the preset's, if that is lower."""
     chosen = setting if operators is None else operators
     return chosen if preset is None else min(chosen, preset)
-
-
-def _most_first(counts: dict[str, int]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda counted: (-counted[1], counted[0])))
-
-
-def _rounded(value: float | None) -> int | None:
-    return None if value is None else round(value)
 
 
 def _loaded(value: Any) -> Any:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from companion.models import Breaker as BreakerRow
 from ops import selecting
+from ops.minutes import LaneHour, last_hour
 from routing import breaker, selection
 from routing.breaker import STRIKES, Breaker, State
 from routing.lanes import NORMAL, Routing
@@ -17,28 +18,16 @@ from routing.selection import Concern, Selection
 LOOK_BACK = 20
 ALIVE_WITHIN_S = 15
 
-# A lane that has not answered in the last hour is looked for further back, but no further than a day: after that it
-# counts as one that has not answered lately, and only its drills are known. Its time to the first word begins with its
-# own call: what other lanes had tried before is not its doing.
+# Looks back no further than a day: after that a lane counts as one that has not answered lately, and only its drills
+# are known.
 LANES = """
 SELECT l.lane,
-       greatest(coalesce(hour.last_at, (
+       greatest((
            SELECT t.closed_at FROM companion_turn t
-           WHERE t.lane = l.lane AND t.state = 'complete' AND t.closed_at > clock_timestamp() - interval '1 day'
-           ORDER BY t.closed_at DESC LIMIT 1)), whole.at) AS last_answered_at,
-       hour.answers, hour.p50, hour.p95, drill.ok, drill.at, drill.failure
+           WHERE t.lane = l.lane AND t.state = 'complete' AND t.closed_at > statement_timestamp() - interval '1 day'
+           ORDER BY t.closed_at DESC LIMIT 1), whole.at) AS last_answered_at,
+       drill.ok, drill.at, drill.failure
 FROM unnest(%s::text[]) WITH ORDINALITY AS l(lane, place)
-LEFT JOIN LATERAL (
-    SELECT max(closed_at) AS last_at, count(*) AS answers,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY word_ms) AS p50,
-           percentile_cont(0.95) WITHIN GROUP (ORDER BY word_ms) AS p95
-    FROM companion_turn t
-    LEFT JOIN LATERAL (
-        SELECT greatest(0, extract(epoch FROM t.first_word_at - t.admitted_at) - a.started_s) * 1000 AS word_ms
-        FROM companion_attempt a WHERE a.turn_id = t.id AND t.first_word_at IS NOT NULL ORDER BY a.number DESC LIMIT 1
-    ) call ON true
-    WHERE t.lane = l.lane AND t.state = 'complete' AND t.closed_at > clock_timestamp() - interval '1 hour'
-) hour ON true
 LEFT JOIN LATERAL (SELECT at FROM ops_laneprobe WHERE lane = l.lane AND ok ORDER BY at DESC LIMIT 1) whole ON true
 LEFT JOIN LATERAL (
     SELECT ok, at, failure FROM ops_laneprobe WHERE lane = l.lane AND how = 'drill' ORDER BY at DESC LIMIT 1
@@ -148,6 +137,7 @@ def board(routing: Routing) -> Board:
         facts = cursor.fetchall()
         cursor.execute(SERVING, [ALIVE_WITHIN_S])
         serving = cursor.fetchall()
+    hour = last_hour().lanes
     rows = selecting.history(LOOK_BACK)
     in_force = selecting.usable(rows, routing)
     preset = selection.effective(in_force, now)
@@ -159,7 +149,17 @@ def board(routing: Routing) -> Board:
         in_force=in_force,
         preset=preset,
         chain=chain,
-        lanes=tuple(_standing(row, routing, chain, breakers.get(row[0], Breaker()), now) for row in facts),
+        lanes=tuple(
+            _standing(
+                row,
+                routing,
+                chain,
+                known=breakers.get(row[0], Breaker()),
+                hour=hour.get(row[0], LaneHour()),
+                now=now,
+            )
+            for row in facts
+        ),
         serving=tuple(
             Serving(
                 process=str(process),
@@ -235,9 +235,15 @@ def _breaker(row: BreakerRow) -> Breaker:
 
 
 def _standing(
-    row: Sequence[Any], routing: Routing, chain: Sequence[str], known: Breaker, now: datetime
+    row: Sequence[Any],
+    routing: Routing,
+    chain: Sequence[str],
+    *,
+    known: Breaker,
+    hour: LaneHour,
+    now: datetime,
 ) -> Standing:
-    name, last_answered_at, answers, p50, p95, drill_ok, drill_at, drill_failure = row
+    name, last_answered_at, drill_ok, drill_at, drill_failure = row
     lane, skip = routing.lanes[name], breaker.why_not(known, now)
     since = now - timedelta(seconds=breaker.TUNING.window_s)
     counted = sum(strike > since for strike in known.strikes)
@@ -252,9 +258,9 @@ def _standing(
         failures=-(-counted // STRIKES["counts"]),
         last_failure=known.last_failure,
         last_answered_at=last_answered_at,
-        answers=answers,
-        first_word_p50_ms=None if p50 is None else round(p50),
-        first_word_p95_ms=None if p95 is None else round(p95),
+        answers=hour.answers,
+        first_word_p50_ms=hour.p50_ms,
+        first_word_p95_ms=hour.p95_ms,
         drill_ok=drill_ok,
         drill_at=drill_at,
         drill_failure=drill_failure or "",

@@ -13,6 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from ops.alerts.rows import in_words
 from ops.alerts.statements import OPEN
+from ops.minutes import LAST_HOUR, gather
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
 from ops.now.staff_door import Staff, StaffDoor
@@ -127,9 +128,10 @@ class Live:
             row = await _one(native, FIGURES)
             found = held.held(await _all(native, held.HELD, held.FACTS))
             alerts = in_words(await _all(native, OPEN))
-            if with_hour:
-                self._hour = hour.minutes(await _all(native, hour.HOUR, hour.FACTS))
-        figures = document(row, self._settings())
+            spent = gather(await _all(native, LAST_HOUR))
+        if with_hour:
+            self._hour = hour.minutes(spent.minutes)
+        figures = document(row, self._settings(), spent)
         return Seen(
             figures=figures,
             held=tuple(found),

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from ops.alerts.rows import open_alerts
 from ops.desk.access import is_operator, sites_of, staff_only
 from ops.drill import records
+from ops.minutes import last_hour
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
 from ops.status import Settings, status
@@ -27,11 +28,11 @@ from ops.status import Settings, status
 @staff_only
 def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
     """The figures of the moment, in plain words, with the last hour as a drawing and as a table."""
-    settings = facts()
+    settings, spent = facts(), last_hour()
     seen = Seen(
-        figures=status(settings),
+        figures=status(settings, spent),
         held=tuple(held.held(_rows(held.HELD, held.FACTS))),
-        hour=tuple(hour.minutes(_rows(hour.HOUR, hour.FACTS))),
+        hour=tuple(hour.minutes(spent.minutes)),
         alerts=tuple(open_alerts()),
         at=datetime.now(UTC),
     )

@@ -120,15 +120,15 @@ def test_held_questions_are_those_of_the_sites_one_may_see_each_with_its_story()
 
 
 def test_a_minute_in_which_nothing_moved_keeps_the_level_of_the_one_before() -> None:
-    rows = [
-        (AT, None, None, None, None, 0, 0, 0, 0),
-        (AT, 5, 2, 3, 1, 4, 0, 0, 0),
-        (AT, None, None, None, None, 0, 0, 0, 0),
-        (AT, 2, 0, 0, 0, 3, 1, 0, 0),
-        (AT, None, None, None, None, 0, 0, 0, 0),
+    found: list[dict[str, Any]] = [
+        {},
+        {"levels": [5, 2, 3, 1], "states": {"complete": 4}},
+        {},
+        {"levels": [2, 0, 0, 0], "states": {"complete": 3, "paused": 1}},
+        {},
     ]
 
-    told = minutes(rows)
+    told = minutes([(AT, figures) for figures in found])
 
     assert [(one.speaking, one.waiting) for one in told] == [(0, 0), (5, 2), (3, 1), (3, 1), (0, 0)]
 
