@@ -12,6 +12,7 @@ When a call fails, every turn takes the same steps in this order:
 Which lane is called is decided by the turn's `Way`, which passes over those whose breaker is open.
 """
 
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -78,12 +79,15 @@ class Limits:
     """The turn's one budget over all lanes, and where time and chance come from."""
 
     seconds: float
+    """Until the first word, over all attempts. What is being spoken is bounded by its lane's `reply_ms`."""
     attempts: int
     now: Callable[[], float]
     """Monotonic seconds."""
     sleep: Callable[[float], Awaitable[object]]
     random: Callable[[], float]
     """From 0 to 1."""
+    whole_s: float = math.inf
+    """For the words as well, if the caller has no more time."""
 
 
 @dataclass(slots=True)
@@ -120,18 +124,33 @@ class Course:
     @property
     def left(self) -> float:
         """Seconds of the budget."""
-        return self.limits.seconds - (self.limits.now() - self.began)
+        return self.limits.seconds - self._gone
+
+    @property
+    def _gone(self) -> float:
+        return self.limits.now() - self.began
+
+    @property
+    def has_used_up_attempts(self) -> bool:
+        """Whether the call under way is the last that may be made. One that was repeated for free is not counted."""
+        free = any(report.failure is FailureClass.NETWORK_REUSED for report in self.reports)
+        return self.calls_made + 1 - free >= self.limits.attempts
 
     def clocks(self) -> Clocks:
         """Those of the next call."""
         lane = self.way.lane
-        first_word = None if self.way.is_last else lane.first_word_ms / 1000
+        first_word: float | None = lane.first_word_ms / 1000
+        if self.way.is_last and (self.has_used_up_attempts or self.left < 2 * lane.first_word_ms / 1000):
+            # Nothing is gained by leaving a silent lane when there is no time for another attempt as long.
+            first_word = None
         return Clocks(
             connect_s=lane.connect_ms / 1000,
             first_word_s=first_word,
             reasoning_s=None if first_word is None else first_word * REASONING_MAY_TAKE,
             idle_s=lane.idle_ms / 1000,
             total_s=max(0.001, self.left),
+            reply_s=lane.reply_ms / 1000,
+            whole_s=max(0.001, self.limits.whole_s - self._gone),
         )
 
     def calls(self) -> _Call:
@@ -218,8 +237,10 @@ async def run_turn(
         while True:
             lane = await course.way.enter()
             # Held questions stand first in the prompt (step 6 of the turn that broke before this one).
-            course.held = held_that_fit(draft, context_tokens=lane.context_tokens)
-            ask = Ask(reference=reference, messages=write_prompt(draft, context_tokens=lane.context_tokens))
+            window = lane.context_tokens - lane.max_tokens
+            course.held = held_that_fit(draft, window_tokens=window)
+            messages = write_prompt(draft, window_tokens=window)
+            ask = Ask(reference=reference, messages=messages, max_tokens=lane.max_tokens)
             call = course.calls()
             try:
                 async with aclosing(caller.call(lane, ask, course.clocks())) as pieces:  # type: ignore[type-var]

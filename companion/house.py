@@ -60,6 +60,7 @@ class House:
     keep_s: float
     """How long after its turn ended a question that was not answered is offered back, once its hold is over."""
     turn_budget_s: float
+    """Until the first word of a reply, over all attempts. What is being spoken is bounded by its lane."""
     attempts: int
     still_here_s: float = 6.0
     """How long an admitted turn may be without a word before a line says that he is still there."""

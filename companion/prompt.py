@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from routing.contracts import Message
 
-ROOM_FOR_REPLY = 1_200
-"""Tokens kept free for the reply."""
+SPARE_TOKENS = 176
+"""Kept free beside the reply: how a provider wraps messages is only guessed."""
 BROKEN_OFF = "…"
 """Ends what was said before a stop. A sentence in its place would be a line of ours, and a model would imitate it."""
 
@@ -49,12 +49,15 @@ class Draft:
     """Places in `held` of questions that are not asked along."""
 
 
-def write_prompt(draft: Draft, *, context_tokens: int) -> tuple[Message, ...]:
-    """The messages for one lane: the held questions that fit its context window, then the latest exchanges that do."""
+def write_prompt(draft: Draft, *, window_tokens: int) -> tuple[Message, ...]:
+    """The messages for one lane: the held questions that fit, then the latest exchanges that do.
+
+    `window_tokens` is the lane's context window without what is kept free for the reply.
+    """
     system = Message(role="system", text=draft.system)
-    held = [draft.held[place] for place in held_that_fit(draft, context_tokens=context_tokens)]
+    held = [draft.held[place] for place in held_that_fit(draft, window_tokens=window_tokens)]
     asked = Message(role="user", text=_ask(draft, held))
-    left = context_tokens - ROOM_FOR_REPLY - tokens(system.text) - tokens(asked.text)
+    left = window_tokens - SPARE_TOKENS - tokens(system.text) - tokens(asked.text)
     kept: list[Message] = []
     for exchange in reversed(draft.dialogue):
         pair = exchange.messages()
@@ -70,15 +73,15 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // 3 + 4
 
 
-def held_that_fit(draft: Draft, *, context_tokens: int) -> tuple[int, ...]:
+def held_that_fit(draft: Draft, *, window_tokens: int) -> tuple[int, ...]:
     """The places in `draft.held` of the questions that are asked along: the oldest, as many as fit.
 
     The others stay held, for the next turn. So does one that does not fit by itself: it must not keep those after it
     from being answered.
     """
     room = (
-        context_tokens
-        - ROOM_FOR_REPLY
+        window_tokens
+        - SPARE_TOKENS
         - sum(tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
     )
     left, fitting = room, list[int]()

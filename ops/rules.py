@@ -9,7 +9,7 @@ MEANINGS: Mapping[str, str] = {
     "COMPANION_HOLD_S": "seconds that an unanswered question is held, to be answered first with the next message",
     "COMPANION_KEEP_S": "seconds until which a question whose hold is over is offered back to the person",
     "COMPANION_STILL_HERE_S": "seconds without a word after which a line says that he is still there",
-    "COMPANION_TURN_BUDGET_S": "seconds for one turn with all its attempts",
+    "COMPANION_TURN_BUDGET_S": "seconds until the first word of a reply, over all attempts",
     "COMPANION_ATTEMPTS": "calls to a provider for one turn, at most",
     "COMPANION_VISIT_S": "seconds after which a visit ends by itself",
     "COMPANION_PAGES_PER_PERSON": "open pages of one person, in each process",

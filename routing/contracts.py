@@ -1,5 +1,6 @@
 """The shapes that cross the edge of this room: what is asked, what comes back, what a lane is."""
 
+import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -7,6 +8,11 @@ from typing import Literal, Protocol
 from routing.errors import FailureClass
 
 Role = Literal["system", "user", "assistant"]
+
+MAX_TOKENS = 1_024
+"""The length limit of a reply where a lane names none."""
+REPLY_MS = 300_000
+"""The longest a reply may be spoken where a lane does not say: at four tokens a second it is the longest reply."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +30,7 @@ class Ask:
     reference: str
     """Names the turn in our logs and in the `X-Request-Id` header. Never anything a person wrote."""
     messages: tuple[Message, ...]
-    max_tokens: int = 1024
+    max_tokens: int = MAX_TOKENS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +54,10 @@ class Lane:
     """How this lane calls its length limit; some models know only the second word."""
     thoughts: Literal["marked", "unopened"] = "marked"
     """`unopened`: its replies begin with the model's thoughts, and a mark stands at the end of them alone."""
+    max_tokens: int = MAX_TOKENS
+    """The length limit of a reply, in tokens. So much of `context_tokens` is kept free for it."""
+    reply_ms: int = REPLY_MS
+    """The longest a reply may be spoken, from its first word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,17 +72,21 @@ class Preset:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Clocks:
-    """The four clocks of one call, in seconds. They run on the event loop's monotonic time."""
+    """The clocks of one call, in seconds. They run on the event loop's monotonic time."""
 
     connect_s: float
     first_word_s: float | None
-    """One deadline for the first visible word; None: bounded by the total alone (a chain's last lane)."""
+    """One deadline for the first visible word; None: bounded by the total alone (a turn's last attempt)."""
     reasoning_s: float | None
     """While reasoning arrives the first word may come as late as this; None: as first_word_s."""
     idle_s: float
     """Longest silence between two visible words."""
     total_s: float
-    """What is left of the whole turn's time."""
+    """What is left of the turn's time for its first word, over all attempts."""
+    reply_s: float = REPLY_MS / 1000
+    """Longest a reply may be spoken, from its first visible word."""
+    whole_s: float = math.inf
+    """What is left of the time that the caller has for the words as well."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

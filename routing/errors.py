@@ -20,6 +20,8 @@ class FailureClass(StrEnum):
     QUOTA = "quota"
     FIRST_WORD_TIMEOUT = "first_word_timeout"
     IDLE_TIMEOUT = "idle_timeout"
+    REPLY_TIMEOUT = "reply_timeout"
+    """Words still came when the lane's time for one reply was over: nothing is wrong with the lane."""
     INCOMPLETE = "incomplete"
     EMPTY = "empty"
     TOO_LONG = "too_long"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from routing.contracts import Lane, Preset
+from routing.contracts import MAX_TOKENS, REPLY_MS, Lane, Preset
 from routing.errors import RoutingFileInvalid
 
 NORMAL = "normal"
@@ -143,6 +143,8 @@ class _LaneEntry(_Part):
     idle_ms: _Milliseconds
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     thoughts: Literal["marked", "unopened"] = "marked"
+    max_tokens: Annotated[int, Field(ge=16, le=100_000)] = MAX_TOKENS
+    reply_ms: Annotated[int, Field(ge=500, le=1_800_000)] = REPLY_MS
 
     @field_validator("base_url")
     @classmethod
@@ -172,6 +174,9 @@ def _misfits(document: _Document) -> Iterator[str]:
     """What is wrong between the parts of a file whose parts are each right."""
     if NORMAL not in document.presets:
         yield f"presets.{NORMAL}: is missing. Add the chain to use when nobody has selected another."
+    for name, entry in document.lanes.items():
+        if "max_tokens" in entry.model_fields_set and entry.max_tokens * 2 > entry.context_tokens:
+            yield f"lanes.{name}.max_tokens: is more than half of context_tokens. Leave room for the question."
     for name, preset in document.presets.items():
         for lane in dict.fromkeys(preset.chain):
             if lane not in document.lanes:

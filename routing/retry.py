@@ -58,6 +58,7 @@ RULES: Mapping[FailureClass, Rule] = MappingProxyType(
         F.QUOTA: Rule(same_lane="no", next_lane="yes", breaker="opens", alert=True),
         F.FIRST_WORD_TIMEOUT: _ELSEWHERE,
         F.IDLE_TIMEOUT: _ELSEWHERE,
+        F.REPLY_TIMEOUT: _NOWHERE,
         F.INCOMPLETE: _ELSEWHERE,
         F.EMPTY: Rule(same_lane="without_other", next_lane="yes", breaker="soft"),
         F.TOO_LONG: Rule(same_lane="no", next_lane="larger_window", breaker="ignores"),

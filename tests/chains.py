@@ -30,6 +30,8 @@ _IN_THE_FILE = (
     "connect_ms",
     "first_word_ms",
     "idle_ms",
+    "reply_ms",
+    "max_tokens",
 )
 
 

@@ -16,6 +16,7 @@ FAILURES: Mapping[str, str] = MappingProxyType(
         FailureClass.QUOTA: "Our account with the provider has no credit or allowance left. A person must renew it.",
         FailureClass.FIRST_WORD_TIMEOUT: "The provider took the question, and no word came in time.",
         FailureClass.IDLE_TIMEOUT: "Words came, and then none for too long.",
+        FailureClass.REPLY_TIMEOUT: "Words still came when the lane's time for one reply (`reply_ms`) was over.",
         FailureClass.INCOMPLETE: "The reply ended without the sign that it was whole.",
         FailureClass.EMPTY: "The reply ended without a single word to show.",
         FailureClass.TOO_LONG: "The question, with what went before it, is longer than the model can read.",

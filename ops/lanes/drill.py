@@ -5,7 +5,7 @@ A lane that has never carried a request is not a fallback. The question is ours,
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
@@ -76,13 +76,7 @@ async def _alone(lane: Lane, caller: Caller, manner: Manner) -> LaneAnswer:
 
 
 def _patient(manner: Manner) -> Manner:
-    return Manner(
-        system_prompt=manner.system_prompt,
-        instruction_held=manner.instruction_held,
-        seconds=manner.seconds,
-        attempts=TRIES_ON_ONE_LANE,
-        now=manner.now,
-    )
+    return replace(manner, attempts=TRIES_ON_ONE_LANE)
 
 
 def _fallen(heard: Heard, *, head: str, tried: int) -> LaneAnswer:

@@ -26,6 +26,8 @@ class Manner:
     seconds: float
     attempts: int
     now: Callable[[], datetime]
+    whole_s: float = math.inf
+    """For the words as well."""
 
 
 def manner_of(house: House, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
@@ -34,6 +36,7 @@ def manner_of(house: House, *, now: Callable[[], datetime], at_most_s: float = m
         system_prompt=house.system_prompt,
         instruction_held=house.lines.instruction_held,
         seconds=min(house.turn_budget_s, at_most_s),
+        whole_s=at_most_s,
         attempts=house.attempts,
         now=now,
     )
@@ -83,6 +86,7 @@ async def ask(question: str, lanes: tuple[Lane, ...], caller: Caller, *, manner:
     )
     limits = Limits(
         seconds=manner.seconds,
+        whole_s=manner.whole_s,
         attempts=manner.attempts,
         now=clock,
         sleep=asyncio.sleep,

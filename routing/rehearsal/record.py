@@ -19,6 +19,8 @@ class Asked:
     messages: list[Any]
     streamed: bool
     key_sent: bool
+    max_tokens: int | None
+    """The length limit it was sent, by either name."""
     headers: dict[str, str]
     at: float = field(default_factory=time.time)
     started: float = field(default_factory=time.perf_counter)

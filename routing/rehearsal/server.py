@@ -65,6 +65,7 @@ class Provider:
             model=str(body.get("model", MODEL)),
             messages=[{"role": role, "content": text} for role, text in messages],
             streamed=bool(body.get("stream")),
+            max_tokens=body.get("max_tokens", body.get("max_completion_tokens")),
             key_sent=not _KEYS.isdisjoint(request.headers),
             headers={k: v for k, v in request.headers.items() if k not in _KEYS},
         )

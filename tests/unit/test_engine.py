@@ -217,12 +217,43 @@ async def test_a_reply_says_which_held_questions_were_asked_along() -> None:
     assert narrow.end.held == tuple(range(len(narrow.end.held)))
 
 
-async def test_the_last_lane_is_bounded_by_the_turns_time_alone() -> None:
+async def test_a_silent_last_lane_is_left_in_time_for_another_attempt_while_there_is_one() -> None:
     stage = await play([F.FIRST_WORD_TIMEOUT], ["Late.", finished()])
     first, last = (call.clocks for call in stage.adapter.calls)
-    assert first.first_word_s == 2.0
-    assert last.first_word_s is None
-    assert last.total_s <= 60.0
+    assert first.first_word_s == last.first_word_s == 2.0
+    assert (first.reply_s, last.reply_s) == (300.0, 300.0)
+
+
+async def test_a_silent_only_lane_is_asked_as_often_as_the_turn_allows_and_bounded_by_its_time_alone_at_last() -> (
+    None
+):
+    stage = await play(*[[F.FIRST_WORD_TIMEOUT]] * 3, lanes=[lane("one")], attempts=3)
+    assert stage.lanes == ["one"] * 3
+    assert [call.clocks.first_word_s for call in stage.adapter.calls] == [2.0, 2.0, None]
+    assert stage.adapter.calls[-1].clocks.total_s <= 60.0
+
+
+async def test_a_call_repeated_for_free_does_not_count_as_the_last_attempt() -> None:
+    stage = await play([F.NETWORK_REUSED], [F.EMPTY], ["Here.", finished()], lanes=[lane("one")], attempts=2)
+    assert [call.clocks.first_word_s for call in stage.adapter.calls] == [2.0, 2.0, None]
+
+
+async def test_a_silent_lane_is_not_left_when_no_attempt_as_long_has_room() -> None:
+    slow = lane("one", first_word_ms=40_000)
+    stage = await play(["Here.", finished()], lanes=[slow])
+    assert stage.adapter.calls[0].clocks.first_word_s is None
+    in_time = await play(["Here.", finished()], lanes=[slow], seconds=80.0)
+    assert in_time.adapter.calls[0].clocks.first_word_s == 40.0
+
+
+async def test_each_lane_is_asked_for_a_reply_of_its_own_length_and_keeps_room_for_it() -> None:
+    dialogue = [Exchange(questions=(f"question {number}",), reply="answer " * 300) for number in range(20)]
+    lanes = [lane("short", max_tokens=500, reply_ms=90_000), lane("long", max_tokens=4_000)]
+    stage = await play([F.EMPTY], ["Yes.", finished()], lanes=lanes, draft=replace(DRAFT, dialogue=dialogue))
+    short, long = stage.adapter.calls
+    assert (short.ask.max_tokens, long.ask.max_tokens) == (500, 4_000)
+    assert (short.clocks.reply_s, long.clocks.reply_s) == (90.0, 300.0)
+    assert len(short.ask.messages) > len(long.ask.messages)
 
 
 async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:

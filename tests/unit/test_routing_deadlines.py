@@ -8,7 +8,14 @@ from routing.errors import FailureClass as F
 
 
 def deadlines(**changes: Any) -> Deadlines:
-    given = {"connect_s": 3.0, "first_word_s": 8.0, "reasoning_s": 24.0, "idle_s": 10.0, "total_s": 60.0}
+    given = {
+        "connect_s": 3.0,
+        "first_word_s": 8.0,
+        "reasoning_s": 24.0,
+        "idle_s": 10.0,
+        "total_s": 60.0,
+        "reply_s": 300.0,
+    }
     return Deadlines(Clocks(**{**given, **changes}), now=100.0)
 
 
@@ -20,13 +27,15 @@ def test_the_last_lane_has_the_whole_time_for_its_first_word() -> None:
     assert deadlines(first_word_s=None, reasoning_s=None).at == 160.0
 
 
-def test_no_clock_runs_beyond_the_total() -> None:
+def test_no_clock_before_the_first_word_runs_beyond_the_total_and_none_beyond_the_callers_time() -> None:
     short = deadlines(total_s=5.0)
     assert short.at == 105.0
     short.reasoned(101.0)
     assert short.at == 105.0
-    short.spoke(101.0)
-    assert short.at == 105.0
+    whole = deadlines(whole_s=5.0)
+    assert whole.at == 105.0
+    whole.spoke(101.0)
+    assert whole.at == 105.0
 
 
 def test_reasoning_moves_the_first_word_as_long_as_it_goes_on() -> None:
@@ -69,5 +78,20 @@ def test_what_expired_is_named() -> None:
     assert clocks.expired() == (F.FIRST_WORD_TIMEOUT, "first_word_timeout")
     clocks.spoke(105.0)
     assert clocks.expired() == (F.IDLE_TIMEOUT, "idle_timeout")
-    clocks.spoke(159.0)
-    assert clocks.expired() == (F.IDLE_TIMEOUT, "total")
+    clocks.spoke(401.0)
+    assert clocks.at == 405.0
+    assert clocks.expired() == (F.REPLY_TIMEOUT, "reply_timeout")
+
+
+def test_a_reply_that_keeps_speaking_outlives_the_time_for_the_first_word() -> None:
+    clocks = deadlines(total_s=8.0, reply_s=20.0)
+    clocks.spoke(107.0)
+    clocks.spoke(116.0)
+    assert clocks.at == 126.0
+    clocks.spoke(121.0)
+    assert clocks.at == 127.0, "from the first word"
+
+
+def test_the_time_for_the_first_word_that_is_over_is_named_as_the_turns() -> None:
+    clocks = deadlines(first_word_s=None, reasoning_s=None)
+    assert clocks.expired() == (F.FIRST_WORD_TIMEOUT, "total")

@@ -62,6 +62,24 @@ def test_a_time_limit_is_whole_milliseconds_between_its_bounds(key: str, value: 
     assert f"lanes.primary.{key}: " in refused("\n".join(lines) + NORMAL)
 
 
+@pytest.mark.parametrize(
+    "line", ["reply_ms = 499", "reply_ms = 1800001", "max_tokens = 15", "max_tokens = 100001"]
+)
+def test_the_limits_of_a_reply_have_bounds_of_their_own(line: str) -> None:
+    assert f"lanes.primary.{line.split()[0]}: " in refused(LANE + line + NORMAL)
+
+
+def test_the_limits_of_a_reply_may_be_left_out_or_set() -> None:
+    plain = parse(LANE + NORMAL, source="x").lanes["primary"]
+    assert (plain.reply_ms, plain.max_tokens) == (300_000, 1_024)
+    own = parse(LANE + "reply_ms = 1800000\nmax_tokens = 64000\n" + NORMAL, source="x").lanes["primary"]
+    assert (own.reply_ms, own.max_tokens) == (1_800_000, 64_000)
+
+
+def test_a_reply_may_not_take_more_than_half_of_the_window() -> None:
+    assert "leave room" in refused(LANE + "max_tokens = 64001\n" + NORMAL).lower()
+
+
 @pytest.mark.parametrize("value", ["500", "120000"])
 def test_the_bounds_of_a_time_limit_are_allowed(value: str) -> None:
     parse(LANE.replace("first_word_ms = 8000", f"first_word_ms = {value}") + NORMAL, source="x")
