@@ -43,12 +43,12 @@ class Record:
     @property
     def verdict_said(self) -> str:
         """The verdict, and whether it counts."""
-        return f"{self.verdict} (not the database in use)" if self.in_use_doubt else self.verdict
+        return f"{self.verdict}, not in use" if self.in_use_doubt else self.verdict
 
     @property
     def age_said(self) -> str:
         """How old the data were, for people."""
-        return age_said(self.at - self.as_of) if self.as_of else NOTHING
+        return age_said(self.at - self.as_of).removesuffix(" old") if self.as_of else NOTHING
 
     @property
     def evidence(self) -> str:

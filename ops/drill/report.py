@@ -167,7 +167,7 @@ def age_said(age: timedelta) -> str:
     """PURE: how old something is, for people."""
     hours = max(0.0, age.total_seconds() / 3600)
     if hours < 1:
-        return "less than an hour old"
+        return "under 1 hour old"
     if hours < 48:
         return f"{hours:.0f} hour{'' if round(hours) == 1 else 's'} old"
     return f"{hours / 24:.0f} days old"

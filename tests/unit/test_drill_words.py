@@ -254,7 +254,7 @@ def test_a_proof_is_worth_the_age_of_its_backup_and_not_that_of_its_drill(tmp_pa
     assert status["proved_at"] == "2026-05-31T00:00:00+00:00"
     assert status["proved_as_of"] == "2025-11-12T00:00:00+00:00"
     page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
-    assert "200 days old" in page and "overdue" in page
+    assert "200 days</td>" in page and "overdue" in page
     # An older drill of newer data is worth more.
     record(tmp_path, days_ago=20, verdict="PROVED", older_by=1)
     assert records.due_at(tmp_path) == NOW - timedelta(days=21) + records.QUARTER
@@ -278,7 +278,7 @@ def test_a_drill_of_a_database_that_is_not_in_use_is_no_proof(tmp_path: Path) ->
         "the drill of 2026-05-31 was not of the database in use, and no other has proved it"
     )
     page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
-    assert "PROVED (not the database in use)" in page and "No backup has been proved yet" in page
+    assert "PROVED, not in use" in page and "No backup has been proved yet" in page
 
 
 def test_a_report_of_the_release_before_still_counts(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_report_of_the_release_before_still_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("hours", "said"),
-    [(0.2, "less than an hour old"), (1, "1 hour old"), (30, "30 hours old"), (24 * 9, "9 days old")],
+    [(0.2, "under 1 hour old"), (1, "1 hour old"), (30, "30 hours old"), (24 * 9, "9 days old")],
 )
 def test_an_age_is_said_no_finer_than_it_matters(hours: float, said: str) -> None:
     assert age_said(timedelta(hours=hours)) == said
