@@ -98,12 +98,13 @@ JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.tur
 WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 """
 
-# Whether this person has been told under the same selection that replies are reduced.
+# Whether this person has been told so under the same selection, and not longer ago than a visit lasts.
 SAID_REDUCED = """
 SELECT EXISTS (
     SELECT 1 FROM companion_turn t
     JOIN companion_turn e ON e.conversation_id = t.conversation_id AND e.id < t.id
-    WHERE t.id = %(turn)s AND e.routing_version = %(version)s AND e.openings @> '[{"kind": "reduced"}]')
+    WHERE t.id = %(turn)s AND e.routing_version = %(version)s
+      AND e.created_at > clock_timestamp() - interval '8 hours' AND e.openings @> '[{"kind": "reduced"}]')
 """
 
 
@@ -208,7 +209,7 @@ class History:
         return await self._materials.submit(turn)
 
     async def said_reduced(self, turn: int, version: int) -> bool:
-        """Whether a turn before this one has said, under this selection, that replies are reduced."""
+        """Whether a turn of the last eight hours has said, under this selection, that replies are reduced."""
         [[said]] = await self._rows(SAID_REDUCED, turn=turn, version=version)
         return bool(said)
 

@@ -194,7 +194,7 @@ class Turn(models.Model):
     setting of the process that opened it (rows of older releases have none)."""
     model = models.CharField(max_length=200, blank=True, db_default="")
     marked = models.BooleanField(db_default=False)
-    """The preset it was answered under says that replies are reduced."""
+    """The lane that answered, or the preset, says that replies are reduced."""
     skipped = models.JSONField(db_default=models.Value([], models.JSONField()))
     """[{"lane", "why", "until", "tried"}]: lanes of its chain whose breaker barred them. `tried`: all were barred, and
     this one was called nevertheless, because it recovers soonest."""

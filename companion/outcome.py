@@ -49,7 +49,7 @@ def story_of(outcome: Outcome, house: House) -> Story:
         preset=route.preset if route else "",
         routing_version=route.version if route else 0,
         routing_hash=route.file_hash if route else "",
-        marked=route is not None and route.marking == "reduced",
+        marked=_is_marked(result, route),
         passed_over=result.passed_over if result else (),
         attempts=result.attempts if result else (),
         answers=_held_at(outcome, result.held if result else ()),
@@ -114,6 +114,13 @@ def _ending(outcome: Outcome, house: House) -> Ending:
 def _held_at(outcome: Outcome, places: Iterable[int]) -> tuple[int, ...]:
     """The held turns at these places of the draft."""
     return tuple(outcome.material.held[place][0] for place in places) if outcome.material else ()
+
+
+def _is_marked(result: Answered | Broken | None, route: Route | None) -> bool:
+    """By the lane that answered or was asked last, or by the preset."""
+    if route is None:
+        return False
+    return route.marks(result.lane) if result else route.marking == "reduced"
 
 
 def _model_of(result: Answered | Broken | None) -> str:

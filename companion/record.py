@@ -72,7 +72,7 @@ class Story:
     routing_version: int = 0
     routing_hash: str = ""
     marked: bool = False
-    """The preset says that replies are reduced."""
+    """The lane that answered, or the preset, says that replies are reduced."""
     passed_over: tuple[PassedOver, ...] = ()
     attempts: tuple[AttemptReport, ...] = ()
     answers: tuple[int, ...] = ()

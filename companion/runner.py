@@ -315,7 +315,7 @@ class Runner:
             random=random.random,
         )
         caller = SlottedCaller(self._caller, self._ledger, admitted, takes=self._breakers.takes)
-        openings = await self._openings(drive.turn, route)
+        may_say_reduced = await self._may_say_reduced(drive.turn, route)
         course = drive.course = Course(Way(route.lanes, self._breakers), limits)
         events = run_turn(draft, course, caller, reference=f"turn-{drive.turn}")
         async with aclosing(events):  # type: ignore[type-var]
@@ -323,16 +323,21 @@ class Runner:
                 if isinstance(event, Say):
                     if event.opens:
                         self._cancel_nudge(drive)
-                        line.openings = openings + self._back(course)
+                        reduced = may_say_reduced and route.marks(course.way.lane)
+                        line.openings = self._reduced() * reduced + self._back(course)
                     self._journal.say(line, event.text)
                 else:
                     drive.result = event
 
-    async def _openings(self, turn: int, route: Route) -> list[dict[str, str]]:
-        """The drafted lines before the first word that hang on the selection: each is said once for it."""
-        if route.marking == "reduced" and not await self._history.said_reduced(turn, route.version):
-            return [{"kind": "reduced", "line": self._house.lines.reduced}]
-        return []
+    async def _may_say_reduced(self, turn: int, route: Route) -> bool:
+        """Whether the line is due, should a lane answer whose replies are marked."""
+        if not any(route.marks(lane) for lane in route.lanes):
+            return False
+        return not await self._history.said_reduced(turn, route.version)
+
+    def _reduced(self) -> list[dict[str, str]]:
+        """The drafted line before the first word of a reply that may not be as good."""
+        return [{"kind": "reduced", "line": self._house.lines.reduced}]
 
     def _back(self, course: Course) -> list[dict[str, str]]:
         """The drafted lines before the first word that hang on the held questions: which were given up, which asked."""

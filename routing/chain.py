@@ -25,6 +25,10 @@ class Route:
     file_hash: str = ""
     """Of the routing file that names the lanes; empty without a file."""
 
+    def marks(self, lane: Lane) -> bool:
+        """Whether a reply of this lane is marked as reduced, by the preset or by the lane itself."""
+        return "reduced" in (self.marking, lane.marking)
+
     def within(self, regions: Collection[str]) -> "Route":
         """The same without the lanes outside these regions; none named: all of them. May leave no lane at all."""
         if not regions:

@@ -52,6 +52,8 @@ class Lane:
     idle_ms: int
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """How this lane calls its length limit; some models know only the second word."""
+    marking: Literal["none", "reduced"] = "none"
+    """`reduced`: its replies are not as good, and are marked whichever preset led to it."""
     thoughts: Literal["marked", "unopened"] = "marked"
     """`unopened`: its replies begin with the model's thoughts, and a mark stands at the end of them alone."""
     max_tokens: int = MAX_TOKENS

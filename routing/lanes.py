@@ -142,6 +142,7 @@ class _LaneEntry(_Part):
     first_word_ms: _Milliseconds
     idle_ms: _Milliseconds
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    marking: Literal["none", "reduced"] = "none"
     thoughts: Literal["marked", "unopened"] = "marked"
     max_tokens: Annotated[int, Field(ge=16, le=100_000)] = MAX_TOKENS
     reply_ms: Annotated[int, Field(ge=500, le=1_800_000)] = REPLY_MS

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from companion.models import Process, Site
 from tests.lanes import Lanes
@@ -11,7 +12,7 @@ from tests.people import People, in_database
 from tests.processes import Web
 
 AnotherWeb = Callable[..., Web]
-REDUCED = "I am a bit slower than usual today."
+REDUCED = "I may not answer as well as usual today."
 SLOW = {"pace_ms": 30, "words": 80}
 
 
@@ -107,6 +108,37 @@ async def test_the_reduced_line_is_said_once_in_a_conversation_and_each_selectio
         assert "opening" not in page.kinds()
     assert [turn.marked for turn in rosa.turns()] == [True, True, True, False]
     assert REDUCED not in str(lanes.primary.asked()) + str(lanes.backup.asked())
+
+
+def with_a_marked_second(lanes: Lanes) -> dict[str, str]:
+    settings = lanes.settings()
+    file, named = Path(settings["COMPANION_ROUTING"]), f"[lanes.{lanes.second}]\n"
+    file.write_text(file.read_text().replace(named, f'{named}marking = "reduced"\n'))
+    return settings
+
+
+async def test_the_mark_and_the_line_follow_the_lane_that_answered_whatever_preset_led_to_it(
+    another_web: AnotherWeb, lanes: Lanes, people: People
+) -> None:
+    web = another_web(**with_a_marked_second(lanes))
+    lanes.clear()
+    rosa = people.rosa
+    async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
+        await page.say("Good day.")
+        await page.ending()
+        assert "opening" not in page.kinds()
+        lanes.primary.will({"status": 429, "error": "insufficient_quota"}, times=1)
+        for _ in range(2):
+            await page.say("And now?")
+            await page.ending()
+        said = [(frame["kind"], frame["line"]) for frame in page.frames if frame["type"] == "opening"]
+    assert said == [("reduced", REDUCED)], "once, with the first reply of the marked lane"
+    turns = [(turn.lane, turn.preset, turn.marked) for turn in rosa.turns()]
+    assert turns == [
+        (lanes.head, "normal", False),
+        (lanes.second, "normal", True),
+        (lanes.second, "normal", True),
+    ]
 
 
 async def test_what_was_held_is_still_answered_first_after_the_reduced_line(

@@ -86,7 +86,7 @@ def test_every_key_is_required(tmp_path: Path) -> None:
 
 
 def test_an_empty_line_is_refused(tmp_path: Path) -> None:
-    text = changed('reduced = "I am a bit slower than usual today."', 'reduced = "  "')
+    text = changed('reduced = "I may not answer as well as usual today."', 'reduced = "  "')
 
     assert "lines.reduced: is empty. To mend it: write the line." in refusal(written(tmp_path, text))
 
@@ -100,7 +100,7 @@ def test_no_boundaries_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
-    text = changed('reduced = "I am a bit slower than usual today."', "reduced = 5")
+    text = changed('reduced = "I may not answer as well as usual today."', "reduced = 5")
 
     assert "lines.reduced: is not a text. To mend it: put it in quotes." in refusal(written(tmp_path, text))
 
@@ -112,7 +112,7 @@ def test_a_date_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_badly_worded_line_is_named_with_its_mend(tmp_path: Path) -> None:
-    text = changed("I am a bit slower than usual today.", "The server is slow.").replace(
+    text = changed("I may not answer as well as usual today.", "The server is slow.").replace(
         "I have stopped. We can go on when you like.", "I am back in ten minutes."
     )
 
