@@ -12,6 +12,8 @@ from typing import IO, Any
 
 import httpx
 
+from routing.rehearsal.doors import operator_headers
+
 ROOT = Path(__file__).resolve().parent.parent
 START_WITHIN_S = 30
 
@@ -95,11 +97,18 @@ class Rehearsal(Child):
 def start_rehearsal(*arguments: str) -> Iterator[Rehearsal]:
     """A rehearsal provider that speaks quickly, so that tests do."""
     quick = ["--pace-ms", "5", "--first-word-ms", "20"]
-    command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *arguments]
+    tokens = Path(os.environ["COMPANION_STATE_DIR"]) / "run"
+    open_doors = ["--token-dir", str(tokens), "--keep-texts"]
+    command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *open_doors, *arguments]
     with (
         _started(command, "rehearsal: ", {}) as (process, url, log),
         # No proxy, and no time spent on loading certificates for a plain address of this machine.
-        httpx.Client(base_url=url.removesuffix("/v1"), trust_env=False, verify=False) as desk,
+        httpx.Client(
+            base_url=url.removesuffix("/v1"),
+            headers=operator_headers(tokens, url),
+            trust_env=False,
+            verify=False,
+        ) as desk,
     ):
         yield Rehearsal(process=process, url=url, log=log, desk=desk)
 

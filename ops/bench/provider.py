@@ -1,17 +1,20 @@
 """The rehearsal provider, told to stamp its words, and asked when each question reached it."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from ops.bench.plan import WORDS, Load
+from routing.rehearsal.doors import operator_headers
 
 
 class Provider:
-    """`url` is the provider's base url, as a lane names it."""
+    """`url` is the provider's base url, as a lane names it; `tokens` the folder in which its token stands."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, tokens: Path) -> None:
         self._root = url.removesuffix("/v1")
+        self._headers = operator_headers(tokens, url)
 
     def speak_as(self, load: Load) -> None:
         """From now on every reply has this load's pace, and each word is the moment it is sent."""
@@ -37,5 +40,7 @@ class Provider:
         }
 
     def _do(self, method: str, path: str, **body: Any) -> Any:
-        answer = httpx.request(method, f"{self._root}/{path}", trust_env=False, timeout=30, **body)
+        answer = httpx.request(
+            method, f"{self._root}/{path}", headers=self._headers, trust_env=False, timeout=30, **body
+        )
         return answer.raise_for_status().json()

@@ -59,6 +59,7 @@ class Bench:
         self._plan = plan
         self._say = say
         self._postgres = database(folder)
+        self._tokens = folder / "tokens"
         self.findings = Findings(load_average=[load_average()])
 
     def run(self) -> Findings:
@@ -85,11 +86,10 @@ class Bench:
         connections.close_all()
         for connection in connections.all():
             connection.close_pool()  # type: ignore[attr-defined]
-        _, upstream = self._started.start(
-            "rehearsal", ["-m", "routing.rehearsal", "--port", "0"], stage=PROVIDER_STAGE, says="rehearsal: "
-        )
+        command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(self._tokens), "--keep-texts"]
+        _, upstream = self._started.start("rehearsal", command, stage=PROVIDER_STAGE, says="rehearsal: ")
         self._upstream = upstream
-        self._provider = Provider(upstream)
+        self._provider = Provider(upstream, tokens=self._tokens)
         self._web, web_url = self._started.start(
             "web",
             ["manage.py", "serve", "--port", "0"],

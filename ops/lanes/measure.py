@@ -90,7 +90,10 @@ def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: 
         raise SelectionRefused(f"The first lane of {choice.preset} cannot be told from that of {NORMAL}.")
     guests = invite(AT_EACH_PROCESS * len(ports), came=lambda count: None)
     try:
-        return asyncio.run(_measure(routing, selector, choice, providers, ports, guests.cookies))
+        measuring = _measure(
+            routing, selector, choice, providers, ports, guests.cookies, tokens=state_dir / "run"
+        )
+        return asyncio.run(measuring)
     finally:
         _see_off(guests)
 
@@ -102,10 +105,12 @@ async def _measure(
     providers: Sequence[str],
     ports: Sequence[int],
     cookies: Sequence[str],
+    *,
+    tokens: Path,
 ) -> Measured:
     async with AsyncExitStack() as stack:
         operator = await stack.enter_async_context(aiohttp.ClientSession())
-        doors = [RehearsalProvider(operator, provider) for provider in providers]
+        doors = [RehearsalProvider(operator, provider, tokens=tokens) for provider in providers]
         try:
             for door in doors:
                 await door.prove()

@@ -3,9 +3,12 @@
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 
 import httpx
+
+from routing.rehearsal.doors import operator_headers
 
 EVERY_S = 0.05
 
@@ -13,8 +16,9 @@ EVERY_S = 0.05
 class Gauge:
     """Samples while it is open. `samples` are (seconds since the start, answers that run); `peak` is exact."""
 
-    def __init__(self, provider: str) -> None:
-        self._client = httpx.Client(base_url=provider, trust_env=False, timeout=10)
+    def __init__(self, provider: str, *, tokens: Path) -> None:
+        headers = operator_headers(tokens, provider)
+        self._client = httpx.Client(base_url=provider, headers=headers, trust_env=False, timeout=10)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._began = 0.0

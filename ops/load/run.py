@@ -20,6 +20,7 @@ from ops.load.judge import Check
 from ops.load.plan import Plan
 from ops.load.service import Service
 from ops.load.targets import Target
+from routing.rehearsal.doors import operator_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 SPARE_S = 40.0
@@ -61,10 +62,10 @@ def run(plan: Plan, service: Service, watcher: Watcher, *, kill_after_s: float |
     """Carry out a plan. The guests leave nothing behind, however it ends."""
     if left := people.clear_leftovers():
         watcher.say(f"The people of {left} broken-off load tests have been taken away.")
-    with _guests(plan.sessions, watcher) as guests, Gauge(service.provider) as gauge:
+    with _guests(plan.sessions, watcher) as guests, Gauge(service.provider, tokens=service.tokens) as gauge:
         since = stored.now()
         mark = f"load test {guests.site}"
-        _speak_as(service.provider, plan, match=mark)
+        _speak_as(service, plan, match=mark)
         memory = _Memory(service.pids)
         with _killing(service, kill_after_s):
             told = _let_in(plan, service, guests.cookies, mark, _moves(watcher, gauge, memory))
@@ -106,7 +107,7 @@ def _guests(count: int, watcher: Watcher) -> Iterator[people.Guests]:
         people.see_off(guests)
 
 
-def _speak_as(provider: str, plan: Plan, *, match: str) -> None:
+def _speak_as(service: Service, plan: Plan, *, match: str) -> None:
     """Our questions, and no others, are answered at this plan's pace; each word is the moment it was sent."""
     if not plan.asked:
         return
@@ -117,7 +118,9 @@ def _speak_as(provider: str, plan: Plan, *, match: str) -> None:
         "first_word_s": plan.first_word_ms / 1000,
     }
     order = {"next": None, "match": match, "fault": fault}
-    httpx.post(f"{provider}/control", json=order, trust_env=False, timeout=30).raise_for_status()
+    headers = operator_headers(service.tokens, service.provider)
+    url = f"{service.provider}/control"
+    httpx.post(url, json=order, headers=headers, trust_env=False, timeout=30).raise_for_status()
 
 
 def _let_in(

@@ -19,6 +19,7 @@ from ops.load.stored import ceiling_of_operators
 from ops.outage.errors import CannotPlay
 from ops.outage.provider import addresses
 from routing.lanes import Routing
+from routing.rehearsal.doors import operator_headers
 
 GAUGE = {"in_flight", "max_in_flight", "total"}
 
@@ -29,6 +30,8 @@ class Service:
 
     webs: Sequence[str]
     provider: str
+    tokens: Path
+    """Where the token of the provider's doors stands."""
     ceiling: int
     wait_ceiling_s: float
     pids: Sequence[int] = ()
@@ -56,12 +59,14 @@ def running(state_dir: Path, routing: Routing) -> Service:
         raise CannotLoad(
             "The lanes lead to several providers; a load test watches one. Add --own for a private one."
         )
-    _prove(found[0])
+    tokens = state_dir / "run"
+    _prove(found[0], tokens)
     limits = [ceiling_of_operators() or settings.COMPANION_CEILING, routing.presets["normal"].ceiling]
     head = routing.lanes[routing.presets["normal"].chain[0]].max_in_flight
     return Service(
         webs=webs,
         provider=found[0],
+        tokens=tokens,
         ceiling=min(head, *(limit for limit in limits if limit is not None)),
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
     )
@@ -79,9 +84,9 @@ def private(
         raise CannotLoad("The private database stopped as soon as it was there.")
     started.note("postgres", server.pid, stage=DATABASE_STAGE, with_signal=signal.SIGINT)
     call_command("migrate", verbosity=0)
-    _, upstream = started.start(
-        "rehearsal", ["-m", "routing.rehearsal", "--port", "0"], stage=PROVIDER_STAGE, says="rehearsal: "
-    )
+    tokens = folder / "tokens"
+    command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(tokens)]
+    _, upstream = started.start("rehearsal", command, stage=PROVIDER_STAGE, says="rehearsal: ")
     own = {
         "REHEARSAL_URL": upstream,
         "COMPANION_CEILING": str(ceiling),
@@ -97,6 +102,7 @@ def private(
         yield Service(
             webs=[address for _, address in webs],
             provider=upstream.removesuffix("/v1"),
+            tokens=tokens,
             ceiling=ceiling,
             wait_ceiling_s=wait_ceiling_s,
             pids=[pid for pid, _ in webs],
@@ -107,9 +113,10 @@ def private(
             connection.close_pool()  # type: ignore[attr-defined]
 
 
-def _prove(provider: str) -> None:
+def _prove(provider: str, tokens: Path) -> None:
+    headers = operator_headers(tokens, provider)
     try:
-        answer = httpx.get(f"{provider}/gauge", trust_env=False, timeout=10).json()
+        answer = httpx.get(f"{provider}/gauge", headers=headers, trust_env=False, timeout=10).json()
     except (httpx.HTTPError, ValueError):
         answer = None
     if not (isinstance(answer, dict) and answer.keys() >= GAUGE):

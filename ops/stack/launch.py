@@ -126,7 +126,9 @@ class Launch:
         return self.supervisor.start(self._rehearsal(port=0)).log_since
 
     def _rehearsal(self, *, port: int) -> Program:
-        return _rehearsal(port=port, obeys_messages=is_on(self.environment, "COMPANION_REHEARSED"))
+        return _rehearsal(
+            port=port, tokens=self.state.run, obeys_messages=is_on(self.environment, "COMPANION_REHEARSED")
+        )
 
     def _await_rehearsal(self, since: int | None) -> None:
         if since is None:
@@ -236,10 +238,19 @@ def _worker(state: StateFolder) -> Program:
     )
 
 
-def _rehearsal(*, port: int, obeys_messages: bool) -> Program:
+def _rehearsal(*, port: int, tokens: Path, obeys_messages: bool) -> Program:
     # What a participant writes gives no order unless operators have said that all of it is a rehearsal.
     orders = ("--directives",) * obeys_messages
-    command = (sys.executable, "-m", "routing.rehearsal", "--port", str(port), *orders)
+    command = (
+        sys.executable,
+        "-m",
+        "routing.rehearsal",
+        "--port",
+        str(port),
+        "--token-dir",
+        str(tokens),
+        *orders,
+    )
     return Program(name="rehearsal", command=command, stage=REHEARSAL_STAGE, grace_s=REHEARSAL_GRACE_S)
 
 

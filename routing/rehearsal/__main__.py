@@ -3,6 +3,8 @@
 import argparse
 import asyncio
 import signal
+import sys
+from pathlib import Path
 
 from routing.rehearsal.play import Pace
 from routing.rehearsal.server import Provider
@@ -13,10 +15,20 @@ async def serve(options: argparse.Namespace) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     pace = Pace(first_word_s=options.first_word_ms / 1000, word_s=options.pace_ms / 1000)
-    server = await Provider(pace=pace, directives=options.directives).serve(options.host, options.port)
+    provider = Provider(pace=pace, directives=options.directives, keep_texts=options.keep_texts)
+    server = await provider.serve(options.host, options.port)
     host, port = server.sockets[0].getsockname()[:2]
+    if options.token_dir is not None:
+        try:
+            provider.doors.open(options.token_dir, port)
+        except OSError as error:
+            # It goes on answering; only operators are turned away.
+            print(
+                f"rehearsal: no token can be put there ({type(error).__name__})", file=sys.stderr, flush=True
+            )
     print(f"rehearsal: http://{f'[{host}]' if ':' in host else host}:{port}/v1", flush=True)
     await stop.wait()
+    provider.doors.shut()
     server.close()
     # Open streams are not waited for: their tasks end with the loop.
 
@@ -30,6 +42,12 @@ def main() -> None:
         "--first-word-ms", type=float, default=250, help="before the first word (default 250)"
     )
     parser.add_argument("--directives", action="store_true", help="obey [[…]] inside the last user message")
+    parser.add_argument(
+        "--token-dir",
+        type=Path,
+        help="where the token for /control, /asked and /gauge is put; without it, they are shut",
+    )
+    parser.add_argument("--keep-texts", action="store_true", help="keep in /asked what every message says")
     asyncio.run(serve(parser.parse_args()))
 
 

@@ -91,6 +91,14 @@ class Order(BaseModel):
     """Part of the request's `X-Request-Id` or of its last user message; null: every request."""
 
 
+class Mark(BaseModel):
+    """Questions that hold this text are an operator's own: the record keeps what they say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mark: Annotated[str, Field(min_length=8, max_length=200)]
+
+
 _DIRECTIVE = re.compile(r"\[\[([a-z_]+[^\[\]]*)\]\]")
 
 

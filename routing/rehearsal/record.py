@@ -17,6 +17,7 @@ class Asked:
     request_id: str
     model: str
     messages: list[Any]
+    """As `--keep-texts` or a mark has it; without either, none."""
     streamed: bool
     key_sent: bool
     max_tokens: int | None

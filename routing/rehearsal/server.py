@@ -7,8 +7,9 @@ import time
 
 from pydantic import ValidationError
 
+from routing.rehearsal.doors import Doors, is_of_a_page
 from routing.rehearsal.error_bodies import ERROR_BODIES
-from routing.rehearsal.faults import Fault, Order, directive
+from routing.rehearsal.faults import Fault, Mark, Order, directive
 from routing.rehearsal.http import Connection, Request
 from routing.rehearsal.play import Pace, Play, reply_pieces
 from routing.rehearsal.record import Asked, Record
@@ -18,16 +19,19 @@ from routing.rehearsal.wires import WIRES, read_request
 MODEL = "rehearsal-1"
 _KEYS = frozenset({"authorization", "x-api-key"})
 """Headers that carry a key. It is noted that one came, never which."""
+MARKS_KEPT = 20
 
 
 class Provider:
     """All state of one rehearsal provider: the standing orders and the record."""
 
-    def __init__(self, *, pace: Pace, directives: bool) -> None:
-        self._pace, self._directives = pace, directives
+    def __init__(self, *, pace: Pace, directives: bool, keep_texts: bool = False) -> None:
+        self._pace, self._directives, self._keep_texts = pace, directives, keep_texts
+        self._marks: list[str] = []
         self._orders: list[Order] = []
         self._references = itertools.count(1)
         self.record = Record()
+        self.doors = Doors()
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """Listen; the address is on the returned server's first socket."""
@@ -35,14 +39,23 @@ class Provider:
         return await loop.create_server(lambda: Connection(self.answer), host, port, backlog=2048)
 
     async def answer(self, request: Request, out: Connection) -> None:
-        if request.path in WIRES and request.method == "POST":
+        if is_of_a_page(request.headers):
+            out.json(
+                403,
+                {"error": {"message": "Not for web pages.", "type": "invalid_request_error", "code": None}},
+            )
+        elif request.path in WIRES and request.method == "POST":
             await self._complete(request, out)
         elif request.path == "/v1/models" and request.method == "GET":
             out.json(
                 200, {"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "rehearsal"}]}
             )
-        elif request.path in ("/control", "/asked", "/gauge") and request.loopback:
-            self._operate(request, out)
+        elif request.path in ("/control", "/asked", "/gauge"):
+            status = self.doors.why_not(request.headers, loopback=request.loopback)
+            if status is None:
+                self._operate(request, out)
+            else:
+                out.json(status, {"error": "The rehearsal provider obeys those who can read its token."})
         else:
             out.json(
                 404, {"error": {"message": "No such path.", "type": "invalid_request_error", "code": None}}
@@ -63,7 +76,7 @@ class Provider:
         asked = self.record.open(
             request_id=request.headers.get("x-request-id", ""),
             model=str(body.get("model", MODEL)),
-            messages=[{"role": role, "content": text} for role, text in messages],
+            messages=self._kept(messages, question),
             streamed=bool(body.get("stream")),
             max_tokens=body.get("max_tokens", body.get("max_completion_tokens")),
             key_sent=not _KEYS.isdisjoint(request.headers),
@@ -77,6 +90,13 @@ class Provider:
             how = await self._say(request, out, asked=asked, fault=fault, text=text)
         finally:
             self.record.close(asked, how)
+
+    def _kept(self, messages: list[tuple[str, str]], question: str) -> list[dict[str, str]]:
+        """What of a prompt goes on record: nothing, unless the start or an operator's mark asked for it."""
+        if self._keep_texts:
+            return [{"role": role, "content": text} for role, text in messages]
+        is_marked = any(mark in question for mark in self._marks)
+        return [{"role": "user", "content": question}] if is_marked else []
 
     async def _say(self, request: Request, out: Connection, *, asked: Asked, fault: Fault, text: str) -> str:
         wire = WIRES[request.path](
@@ -106,13 +126,16 @@ class Provider:
                 return order.fault
         return (directive(question) if self._directives else None) or Fault()
 
-    # Operation, from this machine only.
+    # Operation, from this machine only and with the token.
 
     def _operate(self, request: Request, out: Connection) -> None:
         match request.method, request.path:
             case "GET", "/asked":
                 out.json(200, self.record.asked())
+            case "POST", "/asked":
+                self._mark(request.body, out)
             case "DELETE", "/asked":
+                self._marks.clear()
                 self.record.forget()
                 out.json(200, {})
             case "GET", "/gauge":
@@ -129,6 +152,15 @@ class Provider:
                 self._order(request.body, out)
             case _:
                 out.json(405, {"error": "method"})
+
+    def _mark(self, body: bytes, out: Connection) -> None:
+        try:
+            mark = Mark.model_validate_json(body).mark
+        except ValidationError as wrong:
+            out.json(400, {"error": [{"at": list(e["loc"]), "is": e["msg"]} for e in wrong.errors()]})
+        else:
+            self._marks = [*self._marks, mark][-MARKS_KEPT:]
+            out.json(200, {"marks": len(self._marks)})
 
     def _order(self, body: bytes, out: Connection) -> None:
         try:

@@ -3,15 +3,20 @@
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from routing.adapters.transport import build_client
+from routing.rehearsal.doors import operator_headers
 from routing.rehearsal.error_bodies import ERROR_BODIES
 from tests.adapters.endings import BODIES
 from tests.adapters.hearing import hear, lane_at
@@ -70,7 +75,7 @@ def test_an_order_may_be_for_one_reference_or_one_word(provider: Rehearsal) -> N
 def test_an_order_that_makes_no_sense_is_refused_and_changes_nothing(
     provider: Rehearsal, *, order: Any
 ) -> None:
-    answer = httpx.post(provider.url.replace("/v1", "/control"), json=order, trust_env=False, verify=False)
+    answer = provider.desk.post("/control", json=order)
     assert answer.status_code == 400
     assert answer.json()["error"]
     assert plainly(provider).status_code == 200
@@ -161,3 +166,101 @@ def test_a_request_it_cannot_read_gets_an_answer(provider: Rehearsal) -> None:
         )
         assert answer.status_code == 400
     assert provider.gauge()["in_flight"] == 0
+
+
+DOORS = [(method, path) for path in ("/control", "/asked", "/gauge") for method in ("GET", "POST", "DELETE")]
+
+
+@pytest.mark.parametrize(("method", "path"), DOORS)
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Bearer guessed"}, 401),
+        ({"Host": "attacker.example"}, 421),
+        ({"Host": "127.0.0.1.attacker.example:80"}, 421),
+        ({"Origin": "http://attacker.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_its_doors_are_open_to_its_token_alone_and_to_no_page(
+    provider: Rehearsal, *, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer = provider.desk.request(method, path, headers=headers, json={"fault": {"status": 500}})
+    assert answer.status_code == status
+    assert "asked" not in answer.text and "in_flight" not in answer.text
+    assert plainly(provider).status_code == 200
+
+
+def test_no_page_makes_it_answer(provider: Rehearsal) -> None:
+    assert plainly(provider, Origin="http://attacker.example").status_code == 403
+    assert provider.asked() == []
+
+
+def test_its_token_is_new_at_every_start_and_for_its_own_account_alone(tmp_path: Path) -> None:
+    tokens = []
+    for _ in range(2):
+        with start_rehearsal("--token-dir", str(tmp_path)) as started:
+            [file] = tmp_path.iterdir()
+            assert file.stat().st_mode & 0o777 == 0o600
+            tokens.append(file.read_text())
+            command = Path(f"/proc/{started.process.pid}/cmdline").read_text()
+            environment = Path(f"/proc/{started.process.pid}/environ").read_text()
+            assert tokens[-1] not in command + environment + started.said
+            started.end()
+        assert list(tmp_path.iterdir()) == []
+    assert len(set(tokens)) == 2 and all(len(token) >= 32 for token in tokens)
+
+
+def test_a_link_in_the_place_of_its_token_is_not_followed(tmp_path: Path) -> None:
+    with start_rehearsal("--token-dir", str(tmp_path)) as first:
+        port = first.url.rsplit(":", 1)[1].split("/")[0]
+        first.end()
+    target = tmp_path / "precious"
+    target.write_text("kept")
+    (tmp_path / f"rehearsal-{port}.token").symlink_to(target)
+    with start_rehearsal("--token-dir", str(tmp_path), "--port", port):
+        assert target.read_text() == "kept"
+        assert not (tmp_path / f"rehearsal-{port}.token").is_symlink()
+
+
+def test_without_a_folder_for_its_token_its_doors_are_shut(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with start_rehearsal("--token-dir", str(blocked)) as shut:
+        assert [shut.desk.request(method, path).status_code for method, path in DOORS] == [404] * len(DOORS)
+        assert plainly(shut).status_code == 200
+
+
+def test_what_is_said_is_kept_nowhere_unless_that_was_asked_for(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "routing.rehearsal",
+        "--port",
+        "0",
+        "--first-word-ms",
+        "1",
+        "--token-dir",
+    ]
+    with subprocess.Popen([*command, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().removeprefix("rehearsal: ").strip()
+            headers = operator_headers(tmp_path, url)
+            with httpx.Client(base_url=url.removesuffix("/v1"), headers=headers, trust_env=False) as desk:
+                ask = partial(desk.post, "/v1/chat/completions", headers={"Authorization": ""})
+                for text in ("I did not sleep.", "A story. (mark-4711-mark)"):
+                    ask(json={"messages": [{"role": "user", "content": text}]}).raise_for_status()
+                    assert "sleep" not in desk.get("/asked").text + desk.get("/control").text
+                    desk.post("/asked", json={"mark": "mark-4711-mark"}).raise_for_status()
+                told = desk.get("/asked").json()
+                assert [one["messages"] for one in told] == [
+                    [],
+                    [{"role": "user", "content": "A story. (mark-4711-mark)"}],
+                ]
+                assert desk.post("/asked", json={"mark": "a"}).status_code == 400
+        finally:
+            process.terminate()

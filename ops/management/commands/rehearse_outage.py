@@ -126,12 +126,13 @@ async def _play(stage: Terminal, service: str, person: Participant) -> list[Prom
 
     house, character = wiring.build_house(), wiring.build_persona()
     providers = addresses(wiring.build_routing())
+    tokens = settings.COMPANION_STATE_DIR / "run"
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar) as browser, aiohttp.ClientSession() as operator:
         play = Play(
             stage=stage,
             visitor=Visitor(browser, service),
-            providers=[RehearsalProvider(operator, provider) for provider in providers],
+            providers=[RehearsalProvider(operator, provider, tokens=tokens) for provider in providers],
             stories=lambda: sync_to_async(stories_of)(person.pk),
             lines=house.lines,
             person=NAME.split()[0],
