@@ -11,6 +11,8 @@ from routing.contracts import Message
 
 SPARE_TOKENS = 176
 """Kept free beside the reply: how a provider wraps messages is only guessed."""
+ROOM_FOR_QUESTION = 400
+"""Tokens of an ordinary message. A window without room for one is too small for its lane to answer anything."""
 BROKEN_OFF = "…"
 """Ends what was said before a stop. A sentence in its place would be a line of ours, and a model would imitate it."""
 
@@ -66,6 +68,11 @@ def write_prompt(draft: Draft, *, window_tokens: int) -> tuple[Message, ...]:
             break
         kept[:0] = pair
     return (system, *kept, asked)
+
+
+def least_window(system: str, *, max_tokens: int) -> int:
+    """The context window, in tokens, below which a lane that replies at such length can be asked nothing."""
+    return tokens(system) + ROOM_FOR_QUESTION + max_tokens + SPARE_TOKENS
 
 
 def tokens(text: str) -> int:

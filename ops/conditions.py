@@ -5,12 +5,16 @@ anew; by then it is too late to learn that it would refuse the file, so the file
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ops.alerts.kinds import Kind
+from routing.contracts import Lane
 from routing.lanes import NORMAL, Routing
+
+log = logging.getLogger(__name__)
 
 EVERY_S = 15.0
 
@@ -31,9 +35,16 @@ class Conditions:
     """Looks at the files every few seconds. `current` holds `KIND ABOUT` for each thing that is wrong now."""
 
     def __init__(
-        self, routing: Routing, files: Sequence[WatchedFile], *, is_rehearsed: bool, every_s: float = EVERY_S
+        self,
+        routing: Routing,
+        files: Sequence[WatchedFile],
+        *,
+        is_rehearsed: bool,
+        needs: Callable[[Lane], int] = lambda lane: 0,
+        every_s: float = EVERY_S,
     ) -> None:
-        self._fixed = tuple(of_routing(routing, is_rehearsed=is_rehearsed))
+        fixed = of_routing(routing, is_rehearsed=is_rehearsed)
+        self._fixed = (*fixed, *of_windows(routing, needs=needs))
         self._files = files
         self._every_s = every_s
         self._seen: dict[str, tuple[int, int]] = {}
@@ -42,6 +53,8 @@ class Conditions:
 
     async def run(self) -> None:
         """Look until cancelled."""
+        for condition in self._fixed:
+            log.warning("conditions.at_start kind=%s about=%s", *condition.split(" ", 1))
         while True:
             await asyncio.to_thread(self.look)
             await asyncio.sleep(self._every_s)
@@ -63,6 +76,13 @@ def of_routing(routing: Routing, *, is_rehearsed: bool) -> Iterator[str]:
             yield f"{Kind.SCRIPTED_REPLIES} no routing file is set"
     elif weakness := routing.weakness(NORMAL):
         yield f"{Kind.NO_FALLBACK} {weakness}"
+
+
+def of_windows(routing: Routing, *, needs: Callable[[Lane], int]) -> Iterator[str]:
+    """Lanes that can be asked nothing: the character alone fills their windows. `needs`: tokens of a window."""
+    for name, lane in routing.lanes.items():
+        if lane.context_tokens < (least := needs(lane)):
+            yield f"{Kind.WINDOW_TOO_SMALL} {name} ({lane.context_tokens} of at least {least} tokens)"
 
 
 def of_file(file: WatchedFile) -> Iterator[str]:

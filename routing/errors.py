@@ -33,6 +33,17 @@ class FailureClass(StrEnum):
     UNKNOWN = "unknown"
 
 
+UNKNOWN_FINISH = "finish."
+"""Begins the code of a reply that ended with a word of no list; the word follows."""
+UNOPENED_THOUGHTS = "unopened_thoughts"
+"""The code of a reply whose thoughts went out as words: no mark stood at their start."""
+
+
+def unknown_finish(code: str | None) -> str:
+    """The word of no list with which a reply ended, by its attempt's code; empty if it did not."""
+    return code.removeprefix(UNKNOWN_FINISH) if code and code.startswith(UNKNOWN_FINISH) else ""
+
+
 class CallFailed(Exception):
     """One attempt failed. The text of the exception is its class alone, so that logging it leaks nothing."""
 

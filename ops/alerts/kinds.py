@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from companion.record import Story
 from companion.states import Reason
-from routing.errors import FailureClass
+from routing.errors import UNOPENED_THOUGHTS, FailureClass, unknown_finish
 
 
 class Kind(StrEnum):
@@ -33,6 +33,10 @@ class Kind(StrEnum):
     PROCESSES_DIFFER = "processes_differ"
     SELECTION_UNRECORDED = "selection_unrecorded"
     NO_FALLBACK = "no_fallback"
+    WINDOW_TOO_SMALL = "window_too_small"
+    TOO_LONG = "too_long"
+    UNKNOWN_FINISH = "unknown_finish"
+    THOUGHTS_SHOWN = "thoughts_shown"
     SCRIPTED_REPLIES = "scripted_replies"
 
 
@@ -154,6 +158,26 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
             do="Look with manage.py route show, then go back to normal or select what is needed.",
             runbook=_NIGHT,
         ),
+        Kind.WINDOW_TOO_SMALL: Meaning(
+            says="The character's text leaves no room for a question in the window of lane {}. Its turns pause.",
+            do="Mend context_tokens of that lane, give its model a larger window, or select a preset without it.",
+            runbook=_FAILING,
+        ),
+        Kind.TOO_LONG: Meaning(
+            says="A question alone was too long for lane {}, though its window should have held it. The turn paused.",
+            do="Set context_tokens of that lane to what its server really takes; manage.py check_lanes asks it.",
+            runbook=_FAILING,
+        ),
+        Kind.UNKNOWN_FINISH: Meaning(
+            says="A reply ended with a word that is on no list, so it counts as broken off. Lane and word: {}.",
+            do="Tell the engineers the word. If the lane always says so, select a preset without it.",
+            runbook=_FAILING,
+        ),
+        Kind.THOUGHTS_SHOWN: Meaning(
+            says="Lane {} sent a model's thoughts as words, without a mark at their start. The reply was taken back.",
+            do='Set thoughts = "unopened" for that lane in the routing file, or have its server keep them apart.',
+            runbook=_FAILING,
+        ),
         Kind.NO_FALLBACK: Meaning(
             says="The normal chain has nothing to fall back on: {}.",
             do="Add a lane of another failure domain to the routing file.",
@@ -180,6 +204,12 @@ def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
     for attempt in story.attempts:
         if attempt.failure in _FAILURES:
             yield _FAILURES[attempt.failure], attempt.lane
+        if word := unknown_finish(attempt.code):
+            yield Kind.UNKNOWN_FINISH, f"{attempt.lane}, {word}"
+        if attempt.code == UNOPENED_THOUGHTS:
+            yield Kind.THOUGHTS_SHOWN, attempt.lane
+    if story.ending.reason == FailureClass.TOO_LONG and story.attempts:
+        yield Kind.TOO_LONG, story.attempts[-1].lane
     if any(lane.tried for lane in story.passed_over):
         yield Kind.ALL_LANES_OPEN, story.preset
     if story.ending.reason is Reason.REGION:

@@ -67,6 +67,7 @@ LASTING = (
     Lasting(kind=Kind.FILE_REFUSED, query=_SAID),
     Lasting(kind=Kind.FILE_CHANGED, query=_SAID),
     Lasting(kind=Kind.NO_FALLBACK, query=_SAID),
+    Lasting(kind=Kind.WINDOW_TOO_SMALL, query=_SAID),
     Lasting(
         kind=Kind.SCRIPTED_REPLIES,
         query=f"""{_SAID} AND EXISTS (

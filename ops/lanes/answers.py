@@ -19,3 +19,5 @@ class LaneAnswer:
     words: int
     how: Literal["drill", "chain", "check"]
     """`drill`: the lane alone; `chain`: the whole chain with its head made to fail; `check`: the contract check."""
+    code: str = ""
+    """The provider's own short code, or ours, where it failed. Told, but not kept."""

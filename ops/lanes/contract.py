@@ -2,19 +2,23 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
 from companion.engine import Caller
+from companion.prompt import least_window
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.languages import UNKNOWN, language
 from ops.lanes.question import Heard, Manner, ask
 from ops.lanes.questions import QUESTIONS, Question
+from ops.lanes.told_answers import checked_line, left_line, named_failure
 from routing.contracts import Lane
 from routing.errors import FailureClass
 
+SILENCES = 2
+"""After so many a lane is left: each costs all of a turn's time, and says what the one before it said."""
 LENGTH_MAY_DIFFER = 3.0
 """Times that the usual reply of one lane may be longer or shorter than the head's."""
 MARKUP = re.compile(
@@ -44,6 +48,9 @@ class Traits:
     shortened: int
     declines: tuple[str, ...]
     """For each question that may be declined: `in words`, `refused`, or a failure."""
+    window_tokens: int = 0
+    least_window_tokens: int = 0
+    """Below which the character alone fills the lane's window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +68,7 @@ class Finding:
         "boundaries",
         "finish",
         "refusals",
+        "window",
     ]
     said: str
     matters: bool = True
@@ -80,35 +88,63 @@ class Compared:
 
 
 async def check(
-    lanes: Sequence[Lane], caller: Caller, *, manner: Manner, questions: Sequence[Question] = QUESTIONS
+    lanes: Sequence[Lane],
+    caller: Caller,
+    *,
+    manner: Manner,
+    questions: Sequence[Question] = QUESTIONS,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Compared:
-    """Ask every lane every question. One question at a time on each lane; the lanes side by side."""
-    heard = await asyncio.gather(*(_all(lane, caller, manner, questions) for lane in lanes))
-    traits = tuple(traits_of(lane, questions, said) for lane, said in zip(lanes, heard, strict=True))
+    """Ask every lane every question. One question at a time on each lane; the lanes side by side.
+
+    `tell` gets a line for each answer the moment it is there. A lane that was silent twice is asked nothing more.
+    """
+    heard = await asyncio.gather(*(_all(lane, caller, manner, questions, tell=tell) for lane in lanes))
+    traits = tuple(
+        traits_of(lane, questions, said, system=manner.system_prompt)
+        for lane, said in zip(lanes, heard, strict=True)
+    )
     answers = tuple(one.answer("check") for said in heard for one in said)
     return Compared(traits=traits, findings=tuple(compare(traits)), answers=answers)
 
 
-async def _all(lane: Lane, caller: Caller, manner: Manner, questions: Sequence[Question]) -> list[Heard]:
-    return [await ask(question.text, (lane,), caller, manner=manner) for question in questions]
+async def _all(
+    lane: Lane,
+    caller: Caller,
+    manner: Manner,
+    questions: Sequence[Question],
+    *,
+    tell: Callable[[str], None],
+) -> list[Heard]:
+    heard: list[Heard] = []
+    for question in questions:
+        heard.append(await ask(question.text, (lane,), caller, manner=manner))
+        tell(checked_line(lane.name, question.key, heard[-1]))
+        if sum(one.is_silence for one in heard) == SILENCES and len(heard) < len(questions):
+            tell(left_line(lane.name))
+            break
+    return heard
 
 
-def traits_of(lane: Lane, questions: Sequence[Question], heard: Sequence[Heard]) -> Traits:
-    """What the replies of one lane say about it. PURE."""
-    replies = list(zip(questions, heard, strict=True))
+def traits_of(
+    lane: Lane, questions: Sequence[Question], heard: Sequence[Heard], *, system: str = ""
+) -> Traits:
+    """What the replies of one lane say about it. PURE. `heard` may end early; the rest was not asked."""
+    replies = list(zip(questions, heard, strict=False))
     # A refusal of what may be refused is an answer; it is compared by itself.
     failed = [
-        f"{question.key}: {one.failure.value}"
+        f"{question.key}: {named_failure(one.answer('check'))}"
         for question, one in replies
         if one.failure is not None and not (question.may_decline and one.failure is FailureClass.REFUSED)
     ]
+    failed += [f"{question.key}: not asked" for question in questions[len(heard) :]]
     whole = [one for one in heard if one.is_whole]
     languages = tuple(language(one.text) for one in heard)
     waits = [one.first_word_ms for one in heard if one.first_word_ms is not None]
     return Traits(
         lane=lane.name,
-        whole=len(heard) - len(failed),
-        asked=len(heard),
+        whole=len(questions) - len(failed),
+        asked=len(questions),
         failures=tuple(failed),
         # A short reply may come in one piece anywhere.
         streams=any(one.pieces > 2 for one in whole),
@@ -118,13 +154,15 @@ def traits_of(lane: Lane, questions: Sequence[Question], heard: Sequence[Heard])
         languages=languages,
         foreign=tuple(
             f"{question.key} in {found}"
-            for question, found in zip(questions, languages, strict=True)
+            for question, found in zip(questions, languages, strict=False)
             if found not in (UNKNOWN, question.language)
         ),
         plain=not any(MARKUP.search(one.text) for one in whole),
         broken_rules=tuple(question.key for question, one in replies if _breaks(question, one)),
         shortened=sum(one.truncated for one in heard),
         declines=tuple(_declined(one) for question, one in replies if question.may_decline),
+        window_tokens=lane.context_tokens,
+        least_window_tokens=least_window(system, max_tokens=lane.max_tokens),
     )
 
 
@@ -138,6 +176,9 @@ def compare(traits: Sequence[Traits]) -> Iterator[Finding]:
 
 
 def _alone(one: Traits) -> Iterator[Finding]:
+    if one.window_tokens < one.least_window_tokens:
+        said = f"the character needs a window of {one.least_window_tokens} tokens, and it has {one.window_tokens}"
+        yield Finding(lane=one.lane, trait="window", said=said)
     if one.failures:
         said = f"{one.whole} of {one.asked} answered; {', '.join(one.failures)}"
         yield Finding(lane=one.lane, trait="answers", said=said)
@@ -164,10 +205,10 @@ def _beside(one: Traits, head: Traits) -> Iterator[Finding]:
     if not 1 / LENGTH_MAY_DIFFER <= ratio <= LENGTH_MAY_DIFFER:
         said = f"replies have {one.words} words, those of {head.lane} {head.words}"
         yield Finding(lane=one.lane, trait="length", said=said)
-    if any(a != b and UNKNOWN not in (a, b) for a, b in zip(one.languages, head.languages, strict=True)):
+    if any(a != b and UNKNOWN not in (a, b) for a, b in zip(one.languages, head.languages, strict=False)):
         said = f"answers in {_listed(one.languages)}; {head.lane} in {_listed(head.languages)}"
         yield Finding(lane=one.lane, trait="language", said=said)
-    if one.declines != head.declines:
+    if len(one.declines) == len(head.declines) and one.declines != head.declines:
         said = f"declines {_listed(one.declines)}; {head.lane} {_listed(head.declines)}"
         yield Finding(lane=one.lane, trait="refusals", said=said)
     slower = (one.first_word_ms or 0) - (head.first_word_ms or 0)

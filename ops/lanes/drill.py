@@ -37,8 +37,8 @@ class Drilled:
 
     @property
     def passed(self) -> bool:
-        """Whether every lane answered whole and the chain reached one beyond its head."""
-        return all(answer.ok for answer in self.answers)
+        """Whether every lane answered whole and the chain reached one beyond its head. Without one: no."""
+        return self.chain is not None and all(answer.ok for answer in self.answers)
 
     @property
     def answers(self) -> tuple[LaneAnswer, ...]:
@@ -52,12 +52,14 @@ async def drill(
     over: Callable[[httpx.AsyncClient], Caller],
     manner: Manner,
     preset: str = NORMAL,
+    tell: Callable[[LaneAnswer], None] = lambda answer: None,
 ) -> Drilled:
     """Ask every lane of `routing`, then the chain of `preset` with its head unplugged.
 
-    `over` builds a caller over a client, as the service's own is built; it gets the one that is unplugged.
+    `over` builds a caller over a client, as the service's own is built; it gets the one that is unplugged. `tell` gets
+    each lane's answer the moment it is there.
     """
-    lanes = await asyncio.gather(*(_alone(lane, caller, manner) for lane in routing.lanes.values()))
+    lanes = await asyncio.gather(*(_alone(lane, caller, manner, tell) for lane in routing.lanes.values()))
     chain = tuple(routing.lanes[name] for name in routing.presets[preset].chain)
     fallen, tried = None, 0
     if len(chain) > 1:
@@ -70,9 +72,13 @@ async def drill(
     return Drilled(preset=preset, head=chain[0].name, lanes=tuple(lanes), chain=fallen, head_was_tried=tried)
 
 
-async def _alone(lane: Lane, caller: Caller, manner: Manner) -> LaneAnswer:
+async def _alone(
+    lane: Lane, caller: Caller, manner: Manner, tell: Callable[[LaneAnswer], None]
+) -> LaneAnswer:
     heard = await ask(QUESTION, (lane,), caller, manner=_patient(manner))
-    return heard.answer("drill")
+    answer = heard.answer("drill")
+    tell(answer)
+    return answer
 
 
 def _patient(manner: Manner) -> Manner:

@@ -8,6 +8,7 @@ from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert
 from ops.lanes.answers import LaneAnswer
 from ops.models import LaneProbe
+from routing.errors import unknown_finish
 from routing.lanes import NORMAL
 
 PROVEN_WRONG = (Kind.MISCONFIGURED, Kind.QUOTA)
@@ -25,8 +26,9 @@ def keep(answers: Sequence[LaneAnswer], *, preset: str = NORMAL) -> None:
 
     `preset` is the one whose chain was asked. A check's answers tell nobody: its table says it.
     """
+    kept = [name for name in LaneAnswer.__slots__ if name != "code"]
     LaneProbe.objects.bulk_create(
-        LaneProbe(**{name: getattr(answer, name) for name in LaneAnswer.__slots__}) for answer in answers
+        LaneProbe(**{name: getattr(answer, name) for name in kept}) for answer in answers
     )
     for answer in answers:
         if answer.how == "check":
@@ -36,6 +38,8 @@ def keep(answers: Sequence[LaneAnswer], *, preset: str = NORMAL) -> None:
             _close(answer, about)
         else:
             raise_alert(Kind.DRILL_FAILED, about)
+            if word := unknown_finish(answer.code):
+                raise_alert(Kind.UNKNOWN_FINISH, f"{answer.lane}, {word}")
 
 
 def _close(answer: LaneAnswer, about: str) -> None:

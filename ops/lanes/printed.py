@@ -7,6 +7,7 @@ from typing import Any
 from ops.lanes.answers import LaneAnswer
 from ops.lanes.contract import Compared, Traits
 from ops.lanes.drill import Drilled
+from ops.lanes.told_answers import came
 
 
 def drill_text(found: Drilled) -> str:
@@ -18,6 +19,7 @@ def drill_document(found: Drilled) -> dict[str, Any]:
     """A drill, for programs."""
     return {
         "passed": found.passed,
+        "has_fallback": found.chain is not None,
         "preset": found.preset,
         "head": found.head,
         "head_was_tried": found.head_was_tried,
@@ -44,26 +46,24 @@ def _drill_lines(found: Drilled) -> Iterator[str]:
     yield "Each lane alone:"
     width = max(len(answer.lane) for answer in found.lanes)
     for answer in found.lanes:
-        yield f"  {answer.lane:<{width}}  {_came(answer)}"
+        yield f"  {answer.lane:<{width}}  {came(answer)}"
     yield ""
     if found.chain is None:
         yield f"The chain of {found.preset} has one lane, {found.head}: there is nothing to fall back on."
     elif found.chain.ok:
         yield (
             f"With {found.head} unplugged ({found.head_was_tried} connections refused), {found.chain.lane} "
-            f"took over: {_came(found.chain)}"
+            f"took over: {came(found.chain)}"
         )
     else:
-        yield f"With {found.head} unplugged, no other lane took over: {_came(found.chain)}"
+        yield f"With {found.head} unplugged, no other lane took over: {came(found.chain)}"
     yield ""
-    yield "The drill passed." if found.passed else "THE DRILL FAILED."
-
-
-def _came(answer: LaneAnswer) -> str:
-    if answer.failure:
-        return f"FAILED: {answer.failure}"
-    said = f"answered, first word after {answer.first_word_ms} ms, {answer.words} words"
-    return said if answer.ok else f"FAILED: {said}, but not as a fallback should"
+    if found.passed:
+        yield "The drill passed."
+    elif all(answer.ok for answer in found.answers):
+        yield "EVERY LANE ANSWERED, BUT NO FALLBACK WAS DRILLED: there is none."
+    else:
+        yield "THE DRILL FAILED."
 
 
 def _check_lines(found: Compared) -> Iterator[str]:

@@ -61,6 +61,16 @@ class Heard:
     def is_whole(self) -> bool:
         return self.failure is None
 
+    @property
+    def code(self) -> str:
+        """The short code of the last attempt; empty if it was whole."""
+        return (self.attempts[-1].code or "") if self.attempts and self.failure else ""
+
+    @property
+    def is_silence(self) -> bool:
+        """Whether nothing came in its time."""
+        return self.failure in (FailureClass.FIRST_WORD_TIMEOUT, FailureClass.IDLE_TIMEOUT)
+
     def answer(self, how: str, *, ok: bool | None = None, lane: str | None = None) -> LaneAnswer:
         """The shape in which it is kept: no word of it."""
         return LaneAnswer(
@@ -71,6 +81,7 @@ class Heard:
             first_word_ms=self.first_word_ms,
             words=len(self.text.split()),
             how=how,  # type: ignore[arg-type]
+            code=self.code,
         )
 
 

@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.front import Front
 from companion.house import House
 from companion.process import Process
+from companion.prompt import least_window
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
@@ -195,7 +196,10 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
     )
     watch = Watch(pool, persona_version=house.persona_version)
     conditions = Conditions(
-        routing, list(_watched_files(house, routing)), is_rehearsed=settings.COMPANION_REHEARSED
+        routing,
+        list(_watched_files(house, routing)),
+        is_rehearsed=settings.COMPANION_REHEARSED,
+        needs=lambda lane: least_window(house.system_prompt, max_tokens=lane.max_tokens),
     )
     process = Process(
         pool=pool,

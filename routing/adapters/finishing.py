@@ -4,7 +4,7 @@ from typing import Any
 
 from routing.adapters.ending import Ending
 from routing.error_facts import short_code
-from routing.errors import FailureClass
+from routing.errors import UNKNOWN_FINISH, FailureClass
 
 _WHOLE = frozenset(
     {
@@ -36,8 +36,6 @@ _INCOMPLETE = frozenset(
     }
 )  # fmt: skip
 _PREFIXES = ("finish_reason_", "stop_reason_", "reason_")
-UNKNOWN_WORD = "finish."
-"""Begins the code of a reply that ended with a word of no list; the word follows."""
 
 
 def ending_of(reason: Any) -> Ending:
@@ -57,5 +55,5 @@ def ending_of(reason: Any) -> Ending:
         return Ending(failure=FailureClass.REFUSED, code=code)
     if word in _INCOMPLETE:
         return Ending(failure=FailureClass.INCOMPLETE, code=code)
-    named = short_code(UNKNOWN_WORD + word)
+    named = short_code(UNKNOWN_FINISH + word)
     return Ending(failure=FailureClass.INCOMPLETE, code=named or "unknown_finish")

@@ -7,7 +7,7 @@ from routing import classify, sse
 from routing.adapters.ending import Ending
 from routing.adapters.finishing import ending_of
 from routing.adapters.thoughts import Thoughts
-from routing.errors import FailureClass
+from routing.errors import UNOPENED_THOUGHTS, FailureClass
 from routing.mend import Mender
 
 _BODY_KEPT = 256 * 1024
@@ -153,7 +153,7 @@ class StreamReader:
         """What the text makes of the ending: nothing visible is empty, and thoughts that went out as words break it."""
         ending = self.ending
         if self._thoughts.leaked:
-            self.fail(FailureClass.INCOMPLETE, "unopened_thoughts")
+            self.fail(FailureClass.INCOMPLETE, UNOPENED_THOUGHTS)
         elif ending is None or ending.failure is not None:
             return
         elif not self._visible:

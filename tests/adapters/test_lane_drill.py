@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ops.lanes.answers import LaneAnswer
 from ops.lanes.contract import Compared, check
 from ops.lanes.drill import QUESTION, Drilled, drill
 from ops.lanes.printed import check_document, check_text, drill_document, drill_text
@@ -125,9 +126,64 @@ async def test_a_chain_of_one_lane_has_nothing_to_fall_back_on_and_says_so(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
     found = await drilled(caller, lanes[0])
-    assert found.chain is None and found.passed
+    assert found.chain is None and not found.passed
     assert "nothing to fall back on" in drill_text(found)
-    assert drill_document(found)["chain"] is None
+    assert "NO FALLBACK WAS DRILLED" in drill_text(found) and "passed" not in drill_text(found)
+    document = drill_document(found)
+    assert (document["chain"], document["passed"], document["has_fallback"]) == (None, False, False)
+
+
+async def test_a_lane_that_ends_with_a_word_of_no_list_is_told_of_by_that_word(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.will({"finish": "Eos_X", "words": 5, "pace_ms": 0})
+    assert "it ends replies with 'eos_x', which is on no list" in drill_text(await drilled(caller, *lanes))
+    found = await checked(caller, *lanes, questions=QUESTIONS[:1])
+    assert "it ends replies with 'eos_x', which is on no list" in check_text(found)
+
+
+async def test_a_drill_tells_of_each_lane_the_moment_it_has_answered(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    head, second = lanes
+    routing = Routing(
+        lanes={"head": head, "second": second},
+        presets={"normal": Preset(name="normal", chain=("head", "second"))},
+    )
+    told: list[LaneAnswer] = []
+    other.will({"first_word_s": 0.6})
+    await drill(
+        routing, caller, over=lambda client: Caller(build_adapters(client)), manner=MANNER, tell=told.append
+    )
+    assert [answer.lane for answer in told] == ["head", "second"]
+
+
+async def test_a_silent_lane_is_left_after_two_silences_and_each_answer_is_told_as_it_comes(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.will({"hang": "before_word"})
+    told: list[str] = []
+    manner = replace(MANNER, attempts=1, seconds=1.5)
+    found = await check(lanes, caller, manner=manner, questions=QUESTIONS, tell=told.append)
+    assert [line for line in told if line.startswith("second")] == [
+        "second, small_talk: FAILED: first_word_timeout",
+        "second, long: FAILED: first_word_timeout",
+        "second: silent twice; it is not asked the rest",
+    ]
+    assert len([line for line in told if line.startswith("head, ")]) == len(QUESTIONS)
+    assert (found.traits[0].whole, found.traits[1].whole, found.traits[1].asked) == (8, 0, 8)
+    assert "another_part: not asked" in check_text(found)
+    assert not found.is_interchangeable
+    assert len(other.asked()) == 2
+
+
+async def test_a_lane_whose_window_the_character_fills_is_named(
+    caller: Caller, lanes: tuple[Lane, Lane]
+) -> None:
+    head, second = lanes
+    found = await checked(caller, head, replace(second, context_tokens=1_000), questions=QUESTIONS[:1])
+    assert ("second", "window", True) in traits(found)
+    assert ("head", "window", True) not in traits(found)
 
 
 async def test_two_lanes_that_answer_alike_are_interchangeable(

@@ -1,5 +1,6 @@
 """What operators are told of: every kind says something and what to do, and names a runbook that is there."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +36,9 @@ def attempt(failure: FailureClass | None, lane: str = "primary") -> AttemptRepor
 
 
 def story(
-    *attempts: AttemptReport, reason: Reason = Reason.WHOLE, passed_over: tuple[PassedOver, ...] = ()
+    *attempts: AttemptReport,
+    reason: Reason | FailureClass = Reason.WHOLE,
+    passed_over: tuple[PassedOver, ...] = (),
 ) -> Story:
     ending = Ending(turn=1, state=State.PAUSED, reason=reason)
     return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
@@ -79,6 +82,18 @@ def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset(
     tried = PassedOver(lane="second", why="open", until=NOON, tried=True)
     assert list(alerts_of(story(passed_over=(barred,)))) == []
     assert list(alerts_of(story(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
+
+
+def test_what_would_pause_every_turn_of_a_lane_unheard_is_told_of() -> None:
+    ended = replace(attempt(FailureClass.INCOMPLETE, "second"), code="finish.eos_x")
+    assert list(alerts_of(story(ended))) == [(Kind.UNKNOWN_FINISH, "second, eos_x")]
+    thinks = replace(attempt(FailureClass.INCOMPLETE, "second"), code="unopened_thoughts")
+    assert list(alerts_of(story(thinks))) == [(Kind.THOUGHTS_SHOWN, "second")]
+    known = replace(attempt(FailureClass.INCOMPLETE, "second"), code="tool_calls")
+    assert list(alerts_of(story(known))) == []
+    too_long = attempt(FailureClass.TOO_LONG, "second")
+    assert list(alerts_of(story(too_long, attempt(None)))) == []
+    assert list(alerts_of(story(too_long, reason=FailureClass.TOO_LONG))) == [(Kind.TOO_LONG, "second")]
 
 
 def test_a_site_that_no_lane_may_serve_is_told_of() -> None:

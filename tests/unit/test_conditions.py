@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from companion.prompt import least_window
 from ops.conditions import Conditions, WatchedFile, of_routing
 from routing import lanes
 from routing.errors import RoutingFileInvalid
@@ -106,3 +107,14 @@ async def test_it_looks_again_and_again(file: WatchedFile) -> None:
     finally:
         looking.cancel()
     assert conditions.current == ("file_changed routing file",)
+
+
+def test_a_lane_whose_window_the_character_fills_is_named_from_the_start() -> None:
+    system = "You are Robin. " * 400
+    known = routing(SOUND)
+    small = replace(known.lanes["two"], context_tokens=3_000)
+    needed = least_window(system, max_tokens=small.max_tokens)
+    assert 3_000 < needed < 32_000
+    narrow = replace(known, lanes={**known.lanes, "two": small})
+    conditions = Conditions(narrow, [], is_rehearsed=True, needs=lambda lane: needed)
+    assert list(conditions.current) == [f"window_too_small two (3000 of at least {needed} tokens)"]

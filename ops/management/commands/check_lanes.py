@@ -3,6 +3,7 @@
 import asyncio
 import json
 from argparse import ArgumentParser
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,7 +41,14 @@ class Command(BaseCommand):
         house, routing = built()
         lanes = _lanes(routing, None if options["all"] else options["preset"])
         need_keys(lanes)
-        found = asyncio.run(_compared(house, lanes))
+        # Programs read the standard output, so that people see the lines on the other.
+        out = self.stderr if options["json"] else self.stdout
+
+        def tell(line: str) -> None:
+            out.write(line)
+            out.flush()
+
+        found = asyncio.run(_compared(house, lanes, tell))
         keep(found.answers)
         self.stdout.write(json.dumps(check_document(found)) if options["json"] else check_text(found))
         if not found.is_interchangeable:
@@ -56,7 +64,7 @@ def _lanes(routing: Routing, preset: str | None) -> tuple[Lane, ...]:
     return tuple(routing.lanes[name] for name in routing.presets[preset].chain)
 
 
-async def _compared(house: House, lanes: tuple[Lane, ...]) -> Compared:
+async def _compared(house: House, lanes: tuple[Lane, ...], tell: Callable[[str], None]) -> Compared:
     async with build_client() as client:
         manner = manner_of(house, now=lambda: datetime.now(UTC))
-        return await check(lanes, Caller(build_adapters(client)), manner=manner)
+        return await check(lanes, Caller(build_adapters(client)), manner=manner, tell=tell)

@@ -4,17 +4,19 @@ import asyncio
 import json
 import os
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from companion.house import House
+from ops.lanes.answers import LaneAnswer
 from ops.lanes.drill import AT_MOST_S, Drilled, drill
 from ops.lanes.kept import keep
 from ops.lanes.printed import drill_document, drill_text
 from ops.lanes.question import manner_of
+from ops.lanes.told_answers import drilled_line
 from personas.errors import PersonaInvalid
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
@@ -30,7 +32,8 @@ class Command(BaseCommand):
     help = (
         "Asks every lane a question of its own, and the chain of a preset once more with its head unplugged, over "
         "the code that serves people. What came of it is kept, and shown on the ops page. Needs the keys of the lanes "
-        "in its environment. Exit code 0: it passed; 1: it failed; 2: it could not be held."
+        "in its environment. Exit code 0: it passed; 1: it failed; 2: it could not be held, or there "
+        "is nothing to fall back on."
     )
     requires_system_checks = ()
 
@@ -44,9 +47,22 @@ class Command(BaseCommand):
             known = ", ".join(routing.presets)
             raise CommandError(f"There is no preset {preset!r}. Name one of: {known}.", returncode=CANNOT)
         need_keys(routing.lanes.values())
-        found = asyncio.run(_held(house, routing, preset))
+        # Programs read the standard output, so that people see the lines on the other.
+        out = self.stderr if options["json"] else self.stdout
+
+        def tell(answer: LaneAnswer) -> None:
+            out.write(drilled_line(answer))
+            out.flush()
+
+        found = asyncio.run(_held(house, routing, preset, tell=tell))
         keep(found.answers, preset=preset)
         self.stdout.write(json.dumps(drill_document(found)) if options["json"] else drill_text(found))
+        if found.chain is None and all(answer.ok for answer in found.answers):
+            raise CommandError(
+                f"The chain of {preset} has nothing to fall back on, so no fallback was drilled. "
+                "Give it a second lane.",
+                returncode=CANNOT,
+            )
         if not found.passed:
             raise CommandError("A lane did not answer as it must. Do not select a chain that it heads.")
 
@@ -79,7 +95,9 @@ def _is_set(variable: str) -> bool:
     return bool(os.environ.get(variable, "").strip())
 
 
-async def _held(house: House, routing: Routing, preset: str) -> Drilled:
+async def _held(
+    house: House, routing: Routing, preset: str, *, tell: Callable[[LaneAnswer], None]
+) -> Drilled:
     async with build_client() as client:
         return await drill(
             routing,
@@ -87,4 +105,5 @@ async def _held(house: House, routing: Routing, preset: str) -> Drilled:
             over=lambda unplugged: Caller(build_adapters(unplugged)),
             manner=manner_of(house, now=lambda: datetime.now(UTC), at_most_s=AT_MOST_S),
             preset=preset,
+            tell=tell,
         )
