@@ -1,6 +1,8 @@
 """Drill and check as an operator runs them: what they print, keep, and end with (R10, R11)."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,8 +20,6 @@ from tests.processes import ROOT, Rehearsal, Web
 @pytest.fixture
 def manage(lanes: Lanes) -> Any:
     """Run a command of manage.py against the lanes of this test."""
-    import os
-
     environment = {**os.environ, **lanes.settings()}
 
     def run(*arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
@@ -104,6 +104,8 @@ def test_a_change_that_cannot_be_measured_is_said_and_nothing_is_changed(
     web = another_web(ALLOWED_HOSTS="talk.example.org")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "environment.json").write_text(json.dumps({"ports": [web.port]}))
+    for token in (Path(os.environ["COMPANION_STATE_DIR"]) / "run").glob("rehearsal-*.token"):
+        shutil.copy(token, tmp_path / "run")
     asked = ("route", "measure", "pin_second", "--by", "Ines", "--reason", "To know", "--yes")
     own = {"COMPANION_STATE_DIR": str(tmp_path), "COMPANION_ROUTING": ""}
 
