@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.house import House
-from companion.kept import IS_KEPT, MOST_OFFERED, KeptQuestion
+from companion.kept import KEPT_TURNS, MOST_OFFERED, KeptQuestion
 from companion.live_turns import EARLIER_IS_LIVE
 from companion.material import Material, ask_materials, materials
 
@@ -82,15 +82,6 @@ AFTER = (
     f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
 )
 NAMED = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
-
-# Of the conversations with kept questions: which, the oldest first. Most have none, so texts are read in a second step.
-KEPT_TURNS = f"""
-SELECT c.id, array_agg(kept.id ORDER BY kept.id)
-FROM unnest(%(conversations)s::bigint[]) AS c(id)
-CROSS JOIN LATERAL (
-    SELECT t.id FROM companion_turn t WHERE t.conversation_id = c.id AND {IS_KEPT} ORDER BY t.id LIMIT %(offered)s) kept
-GROUP BY c.id
-"""
 
 PIECES = """
 SELECT s.turn_id, s.seq, s.text FROM companion_spoken s

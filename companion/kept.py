@@ -15,11 +15,26 @@ from companion.states import Settled
 MOST_OFFERED = 5
 """Kept questions of one conversation that a page is told of at once, the oldest."""
 
-# Stable times, so that the index over unsettled questions bounds the scan.
-IS_KEPT = f"""t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
-    AND t.held_until <= statement_timestamp()
-    AND t.held_until > statement_timestamp() - make_interval(secs => %(keep_s)s)
-    AND t.closed_at > statement_timestamp() - make_interval(secs => %(keep_s)s)"""
+# Stable times, so that an index can bound the scan.
+_KEPT_SINCE = "statement_timestamp() - make_interval(secs => %(keep_s)s)"
+_IS_UNSETTLED = f"""t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
+    AND t.closed_at > {_KEPT_SINCE}"""
+IS_KEPT = f"{_IS_UNSETTLED} AND t.held_until <= statement_timestamp() AND t.held_until > {_KEPT_SINCE}"
+
+# Of the conversations with kept questions: which, the oldest first. Sought in a range of (conversation_id, held_until),
+# in that order: by an equality the planner may walk through the kept questions of everybody. That held_until is not
+# null does not follow from such a range, and the index is over those alone.
+KEPT_TURNS = f"""
+SELECT c.id, array_agg(kept.id ORDER BY kept.id)
+FROM unnest(%(conversations)s::bigint[]) AS c(id)
+CROSS JOIN LATERAL (
+    SELECT t.id FROM companion_turn t
+    WHERE (t.conversation_id, t.held_until) > (c.id, {_KEPT_SINCE})
+      AND (t.conversation_id, t.held_until) <= (c.id, statement_timestamp())
+      AND t.held_until IS NOT NULL AND {_IS_UNSETTLED}
+    ORDER BY t.conversation_id, t.held_until LIMIT %(offered)s) kept
+GROUP BY c.id
+"""
 
 # Locks the row before the gate, so that of two tabs one finds it kept and the other finds it settled.
 LOCK_KEPT = f"""

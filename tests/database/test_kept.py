@@ -1,0 +1,51 @@
+"""Looking for kept questions reads those of the conversation alone, however many there are beside them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from psycopg_pool import AsyncConnectionPool
+
+from companion.kept import KEPT_TURNS, MOST_OFFERED
+from tests.people import People
+
+LONG = 20_000
+STORY = """
+INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until, closed_at,
+                            held_until, settled)
+SELECT %(conversation)s, gen_random_uuid(), '?', 'paused', gen_random_uuid(), 'long', now(),
+       now() - make_interval(hours => 3 + age), now() - make_interval(hours => 1 + age),
+       CASE WHEN mod(number, 2) = 0 THEN 'let_go' ELSE '' END
+FROM (SELECT number, CASE WHEN number > %(turns)s - %(kept)s THEN 0 ELSE 97 END AS age
+      FROM generate_series(1, %(turns)s) number) story
+"""
+
+
+def scans(plan: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """The name and the rows read of each scan of turns in a plan."""
+    if plan.get("Relation Name") == "companion_turn" or "Index Name" in plan:
+        read = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+        yield plan.get("Index Name", plan["Node Type"]), read * plan["Actual Loops"]
+    for part in plan.get("Plans", ()):
+        yield from scans(part)
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["without statistics", "with statistics"])
+async def test_of_a_long_story_only_the_kept_questions_are_read(
+    pool: AsyncConnectionPool[Any], people: People, analyzed: bool
+) -> None:
+    rosa, otto = people.rosa.conversation.pk, people.otto.conversation.pk
+    facts = {"conversations": [rosa], "offered": MOST_OFFERED, "keep_s": 86_400}
+    async with pool.connection() as native:
+        await native.execute("SET plan_cache_mode = force_generic_plan")
+        await native.execute(STORY, {"conversation": rosa, "turns": LONG, "kept": 8})
+        await native.execute(STORY, {"conversation": otto, "turns": LONG, "kept": LONG})
+        if analyzed:
+            await native.execute("ANALYZE companion_turn")
+        found = await (await native.execute(KEPT_TURNS, facts)).fetchall()
+        explained = await native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {KEPT_TURNS}", facts)
+        [[[plan]]] = await explained.fetchall()
+        await native.execute("DELETE FROM companion_turn WHERE persona_version = 'long'")
+    [[conversation, turns]] = found
+    assert (conversation, len(turns)) == (rosa, 4)
+    assert [(name, rows <= 10) for name, rows in scans(plan["Plan"])] == [("turn_unsettled", True)]
