@@ -4,6 +4,8 @@ import zlib
 
 STEP = 64 * 1024
 """Bytes unpacked at once: a small body may hold a very large one."""
+READ_LIMIT = 1024 * 1024
+"""Bytes that one read may unpack to. More would keep every other reply waiting while it is looked through."""
 
 
 class Unpacker:
@@ -18,7 +20,7 @@ class Unpacker:
         self._total = 0
 
     def feed(self, data: bytes, *, limit: int) -> bytes:
-        """What these bytes complete. ValueError once the whole body has more than `limit` bytes."""
+        """What these bytes complete. ValueError once the whole body, or this read, holds too much."""
         unpacked = bytearray()
         try:
             while data:
@@ -26,7 +28,7 @@ class Unpacker:
                 unpacked += step
                 self._total += len(step)
                 data = self._inner.unconsumed_tail or self._inner.unused_data
-                if self._total > limit:
+                if self._total > limit or len(unpacked) > READ_LIMIT:
                     raise ValueError("too large")
                 if self._inner.eof:
                     # Another member may follow, as gzip has it.
