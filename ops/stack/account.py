@@ -8,6 +8,7 @@ that owns nothing of ours but the data folder. Where that account cannot enter a
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,16 +45,62 @@ class Account:
         return arguments
 
     def own(self, folder: Path) -> None:
-        """Make a private folder that belongs to this account, with everything already in it."""
+        """Make a private folder of this account, or use the one that is there.
+
+        A folder that is there is looked at before anything is changed, and nothing in it is followed. What belongs
+        to this account stays as it is; what root alone could write in is handed over whole. Raises CannotStart.
+        """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self.uid is None or self.gid is None:
-            return
-        for place, folders, files in os.walk(folder):
-            for name in (".", *folders, *files):
-                item = os.path.join(place, name)
-                if os.lstat(item).st_uid != self.uid:
-                    os.lchown(item, self.uid, self.gid)
-        os.chmod(folder, 0o700)
+        wanted = os.geteuid() if self.uid is None else self.uid
+        try:
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            raise _foreign(folder) from None
+        try:
+            facts = os.fstat(place)
+            if facts.st_uid not in {wanted, os.geteuid()}:
+                raise _foreign(folder)
+            if facts.st_uid != wanted:
+                assert self.uid is not None and self.gid is not None
+                _hand_over(place, folder, uid=self.uid, gid=self.gid)
+            elif stat.S_IMODE(facts.st_mode) != 0o700:
+                os.fchmod(place, 0o700)
+        finally:
+            os.close(place)
+
+
+def _hand_over(place: int, folder: Path, *, uid: int, gid: int) -> None:
+    """Give the tree under the descriptor `place` to an account. Refuse one that another account could have written."""
+    # The new owner cannot enter before the last step, so nothing is exchanged between a look and a change.
+    mine = os.fstat(place)
+    if _may_be_planted(mine, uid=uid):
+        raise _foreign(folder)
+    os.fchmod(place, 0o700)
+    for _, folders, files, within in os.fwalk(".", follow_symlinks=False, dir_fd=place):
+        if any(_may_be_planted(_look(name, within), uid=uid) for name in (*folders, *files)):
+            raise _foreign(folder)
+    for _, folders, files, within in os.fwalk(".", topdown=False, follow_symlinks=False, dir_fd=place):
+        for name in (*folders, *files):
+            os.chown(name, uid, gid, dir_fd=within, follow_symlinks=False)
+    os.fchown(place, uid, gid)
+
+
+def _look(name: str, within: int) -> os.stat_result:
+    return os.stat(name, dir_fd=within, follow_symlinks=False)
+
+
+def _may_be_planted(facts: os.stat_result, *, uid: int) -> bool:
+    # Another name of a file elsewhere: a change of owner would give that file away.
+    has_other_names = not stat.S_ISDIR(facts.st_mode) and facts.st_nlink > 1
+    is_writable_by_others = stat.S_ISDIR(facts.st_mode) and bool(facts.st_mode & 0o022)
+    return facts.st_uid not in {uid, os.geteuid()} or has_other_names or is_writable_by_others
+
+
+def _foreign(folder: Path) -> CannotStart:
+    return CannotStart(
+        f"{folder} belongs to another account, is a link, or holds what another account may have put there. "
+        "Look at it, then remove it, give it to the right account with chown, or choose another --state folder."
+    )
 
 
 def choose_account(folder: Path, binary: Path) -> Account:

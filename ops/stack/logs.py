@@ -10,11 +10,11 @@ LARGEST_BYTES = 5_000_000
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open for appending, mode 0600; a file above 5 MB becomes `.1` first."""
+    """Open for appending, mode 0600; a file above 5 MB becomes `.1` first. A link is refused with an OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > LARGEST_BYTES:
         path.replace(path.with_name(path.name + ".1"))
-    return open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+    return open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600), "ab")
 
 
 def keep_small(folder: Path) -> None:

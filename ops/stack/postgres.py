@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 import time
@@ -117,6 +116,8 @@ class EmbeddedPostgres:
         if not (self._data / "PG_VERSION").exists():
             self._make_cluster(account)
         self._refuse_another_version()
+        # Before anything in it is removed: in a shared temporary folder it can be a link of another account.
+        account.own(self._socket_folder())
         self._clear_what_a_killed_server_left()
         self._launch(account)
 
@@ -143,7 +144,7 @@ class EmbeddedPostgres:
         partial.rename(self._data)
 
     def _refuse_another_version(self) -> None:
-        found = (self._data / "PG_VERSION").read_text().strip()
+        found = _version_of(self._data)
         printed = subprocess.run(
             [binary("postgres"), "--version"], capture_output=True, text=True, check=True
         ).stdout
@@ -157,12 +158,17 @@ class EmbeddedPostgres:
     def _clear_what_a_killed_server_left(self) -> None:
         kill(_orphans_of(self._data))
         (self._data / "postmaster.pid").unlink(missing_ok=True)
-        for left in self._socket_folder().glob(f".s.PGSQL.{PORT}*"):
-            left.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            place = os.open(self._socket_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(name, dir_fd=place)
+            finally:
+                os.close(place)
 
     def _launch(self, account: Account) -> None:
         sockets = self._socket_folder()
-        _make_private(sockets, account)
         settings = {
             **self._settings,
             "unix_socket_directories": str(sockets),
@@ -225,17 +231,11 @@ def binary(name: str) -> Path:
     return Path(found.origin).parent / "pginstall" / "bin" / name
 
 
-def _make_private(folder: Path, account: Account) -> None:
-    account.own(folder)
-    facts = os.lstat(folder)
-    owner = os.geteuid() if account.uid is None else account.uid
-    # In a shared temporary folder somebody else could have put a link or a folder of their own there first.
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != owner:
-        raise CannotStart(
-            f"{folder} belongs to somebody else. Remove it, or choose a shorter --state folder."
-        )
-    if stat.S_IMODE(facts.st_mode) != 0o700:
-        os.chmod(folder, 0o700)
+def _version_of(data: Path) -> str:
+    # It is repeated to the operator, so a link to a file of somebody else must not be read.
+    with open(os.open(data / "PG_VERSION", os.O_RDONLY | os.O_NOFOLLOW)) as file:
+        said = file.read(16).strip()
+    return said if said.isdecimal() else "of an unknown version"
 
 
 def _server_of(data: Path) -> Running | None:

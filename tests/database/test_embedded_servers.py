@@ -205,6 +205,25 @@ def test_root_may_keep_it_where_other_accounts_may_not_enter(folder: Path) -> No
     server.kill()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user cannot harm anybody with a link of their own")
+def test_a_link_in_place_of_the_socket_folder_is_refused_and_nothing_behind_it_is_touched(
+    folder: Path,
+) -> None:
+    behind = folder / "behind"
+    behind.mkdir()
+    (behind / ".s.PGSQL.5432").write_text("of another server")
+    server = EmbeddedPostgres(folder / ("link" * 30))
+    sockets = Path(server.url.split("host=")[1])
+    sockets.symlink_to(behind)
+    try:
+        with pytest.raises(CannotStart, match="is a link"):
+            server.start()
+
+        assert [path.lstat().st_uid for path in (behind, *behind.iterdir())] == [0, 0]
+    finally:
+        sockets.unlink()
+
+
 def test_valkey_serves_redis_py_and_kombu_with_one_url(valkey: EmbeddedValkey) -> None:
     with redis.Redis.from_url(valkey.url) as client:
         assert client.ping()
