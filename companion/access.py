@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from django.core import signing
 from django.db import connection, transaction
 from django.http import HttpRequest
@@ -22,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion import cards
 from companion.batch import Batch
 from companion.models import Conversation, Participant, Site, Visit
+from companion.sessions import SessionStore, stored_key
 
 log = logging.getLogger(__name__)
 
@@ -210,15 +210,15 @@ class Doorkeeper:
 
     async def _visits_of(self, session_keys: Sequence[str]) -> list[VisitFacts | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSIONS, (list(session_keys),))
+            await cursor.execute(SESSIONS, ([stored_key(key) for key in session_keys],))
             # decode() checks the signature under the current and the older secret keys.
             named = {
-                key: _uuid(SessionStore().decode(data).get(VISIT_KEY))
-                for key, data in await cursor.fetchall()
+                stored: _uuid(SessionStore().decode(data).get(VISIT_KEY))
+                for stored, data in await cursor.fetchall()
             }
             await cursor.execute(LIVE_VISITS, ([visit for visit in named.values() if visit],))
             live = {row[0]: _facts(row) for row in await cursor.fetchall()}
-        return [live.get(visit) if (visit := named.get(key)) else None for key in session_keys]
+        return [live.get(visit) if (visit := named.get(stored_key(key))) else None for key in session_keys]
 
     async def still_live(self, visits: Iterable[UUID]) -> set[UUID]:
         """Those of the visits that have not ended."""

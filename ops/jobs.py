@@ -8,13 +8,13 @@ from io import StringIO
 import httpx
 from celery import shared_task
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.timezone import now
 
+from companion.sessions import SessionStore
 from ops import pins, selecting
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
 from django.http import HttpRequest
 
 from companion import access
 from companion.models import Participant, Site
+from companion.sessions import SessionStore
 
 
 @transaction.atomic

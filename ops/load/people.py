@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection, transaction
 from django.http import HttpRequest
 
 from companion import access
 from companion.models import Participant, Site
+from companion.sessions import SessionStore, stored_key
 
 PREFIX = "load-test-"
 AT_ONCE = 100
@@ -50,7 +50,9 @@ def invite(count: int, *, came: Callable[[int], None]) -> Guests:
 
 def see_off(guests: Guests) -> None:
     """Take these people away, with everything they said and were told."""
-    SessionStore.get_model_class().objects.filter(session_key__in=list(guests.cookies)).delete()
+    SessionStore.get_model_class().objects.filter(
+        session_key__in=[stored_key(key) for key in guests.cookies]
+    ).delete()
     _remove([guests.site])
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils.crypto import constant_time_compare
 from psycopg_pool import AsyncConnectionPool
+
+from companion.sessions import SessionStore, stored_key
 
 SESSIONS = """
 SELECT session_key, session_data FROM django_session
@@ -49,9 +50,12 @@ class StaffDoor:
     async def staff_of(self, session_keys: Collection[str]) -> dict[str, Staff]:
         """Whose each session is. Sessions that are nobody's, or not of active staff, are left out."""
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSIONS, (list(session_keys),))
+            keys = {stored_key(key): key for key in session_keys}
+            await cursor.execute(SESSIONS, (list(keys),))
             # decode() checks the signature under the current and the older secret keys.
-            signed_in = {key: SessionStore().decode(data) for key, data in await cursor.fetchall()}
+            signed_in = {
+                keys[stored]: SessionStore().decode(data) for stored, data in await cursor.fetchall()
+            }
             ids = {key: _user_of(session) for key, session in signed_in.items()}
             known = [number for number in ids.values() if number is not None]
             await cursor.execute(STAFF, {"ids": known, "operators": self._operators})

@@ -110,6 +110,7 @@ DATABASES = {"default": _database | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": Tr
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+SESSION_ENGINE = "companion.sessions"
 SESSION_COOKIE_AGE = COMPANION_VISIT_S
 SESSION_COOKIE_NAME = "companion"
 SESSION_COOKIE_HTTPONLY = True

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
 from companion.access import VISIT_KEY, Doorkeeper
@@ -13,6 +12,7 @@ from companion.folding import Ending
 from companion.models import Attempt, Turn, Visit
 from companion.opening import Opened
 from companion.record import Story
+from companion.sessions import SessionStore
 from companion.states import Reason, State
 from companion.waiting_room import GATE_KEY
 from ops.stack.postgres import EmbeddedPostgres
