@@ -26,9 +26,9 @@ def test_what_lies_in_the_database_opens_nothing(service: Web, people: People) -
     key = people.rosa.sign_in(service.url)
     with httpx.Client(base_url=service.url, trust_env=False) as client:
         client.cookies["companion"] = key
-        assert client.get("/").status_code == 200
+        assert client.get("/chat/").status_code == 200
         client.cookies["companion"] = stored_key(key)
-        assert client.get("/").status_code == 302, "away from the chat"
+        assert client.get("/chat/").status_code == 302, "away from the chat"
 
 
 def test_a_session_is_found_renewed_and_deleted_by_its_key() -> None:
