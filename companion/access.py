@@ -106,9 +106,14 @@ def open_visit_by_card(request: HttpRequest, typed: str) -> Visit | None:
 open_visit_by_code = open_visit_by_card
 
 
+def session_visit(request: HttpRequest) -> UUID | None:
+    """The visit that this browser's session names, live or not."""
+    return _uuid(request.session.get(VISIT_KEY))
+
+
 def visit_of(request: HttpRequest) -> VisitFacts | None:
     """The live visit of this browser's session."""
-    visit = _uuid(request.session.get(VISIT_KEY))
+    visit = session_visit(request)
     if visit is None:
         return None
     with connection.cursor() as cursor:
@@ -122,23 +127,24 @@ def leaving_ticket(visit: UUID) -> str:
     return signing.dumps(str(visit), salt=_TICKETS)
 
 
-def end_visit(request: HttpRequest, ticket: str = "") -> None:
+def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
     """End the visit of this ticket everywhere, or else this browser's own. Its session forgets everything it knew.
 
-    Returns when that is stored. A visit of somebody else in the same browser goes on.
+    Returns the visit when its end is stored. A visit of somebody else in the same browser goes on.
     """
-    of_session = _uuid(request.session.get(VISIT_KEY))
+    of_session = session_visit(request)
     visit = _visit_on(ticket) or of_session
     # Together or not at all: a session that was forgotten first could not end its visit any more.
     with transaction.atomic(), connection.cursor() as cursor:
         if visit == of_session:
             request.session.flush()
         if visit is None:
-            return
+            return None
         Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
         # Sockets do not see a session end; the bell closes them.
         cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps({"visits": [str(visit)]})])
     log.info("visit.ended visit=%s", visit)
+    return visit
 
 
 def _visit_on(ticket: str) -> UUID | None:

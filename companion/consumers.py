@@ -152,18 +152,21 @@ class ChatConsumer(AsyncConsumer):
             service.sockets.add(self, visit, address)
             # Subscribe first, then read: what happens in between waits in the outbox.
             service.watchers.watch(outbox)
-            views, kept = await asyncio.gather(
+            page, kept = await asyncio.gather(
                 service.history.latest(visit.conversation), service.history.kept(visit.conversation)
             )
         except psycopg.Error as failure:
             log.warning("socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
             return
-        snapshots = [view.snapshot() for view in views]
+        snapshots = [view.snapshot() for view in page.views]
         offers = [one.offer() for one in kept]
-        await self._send_frame(frames.hello(service.house.character, visit.conversation, snapshots, offers))
-        outbox.begin(views, kept)
-        service.watchers.saw(views)
+        hello = frames.hello(
+            service.house.character, visit.conversation, snapshots, offers, has_earlier=page.has_earlier
+        )
+        await self._send_frame(hello)
+        outbox.begin(page.views, kept)
+        service.watchers.saw(page.views)
 
     async def _receive(self, text: str | None) -> None:
         if self._is_closed or self._visit is None or self._outbox is None:
@@ -172,7 +175,9 @@ class ChatConsumer(AsyncConsumer):
         try:
             frame = frames.read(text)
         except frames.FrameRefused as refusal:
-            line = lines.too_long if refusal.code == "too_long" else lines.not_understood
+            line = {"too_long": lines.too_long, "empty": lines.nothing_written}.get(
+                refusal.code, lines.not_understood
+            )
             await self._send_frame(frames.problem(refusal.code, line))
             return
         try:

@@ -38,7 +38,7 @@ FOLD = """
 UPDATE companion_turn t
 SET state = c.state,
     reason = c.reason,
-    line = c.line,
+    line = CASE WHEN t.state = 'waiting' AND c.line_unread <> '' THEN c.line_unread ELSE c.line END,
     shortened = c.shortened,
     reply = coalesce(w.said, ''),
     seq = coalesce(w.seq, 0),
@@ -47,8 +47,8 @@ SET state = c.state,
                       THEN clock_timestamp() + make_interval(secs => c.hold_s) END,
     closed_at = clock_timestamp()
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(reasons)s::text[], %(lines)s::text[],
-            %(shortened)s::bool[], %(hold_s)s::float8[], %(shown)s::int[])
-     AS c(id, state, reason, line, shortened, hold_s, shown)
+            %(shortened)s::bool[], %(hold_s)s::float8[], %(shown)s::int[], %(lines_unread)s::text[])
+     AS c(id, state, reason, line, shortened, hold_s, shown, line_unread)
 LEFT JOIN LATERAL (
     SELECT string_agg(s.text, '' ORDER BY s.seq) AS said,
            max(s.seq) AS seq,
@@ -70,6 +70,8 @@ class Ending:
     state: State
     reason: Reason | FailureClass
     line: str = ""
+    line_unread: str = ""
+    """Shown in its place where the turn had not been admitted: the question has not been read by anything."""
     shortened: bool = False
     hold_s: float | None = None
     shown: int | None = None
@@ -126,6 +128,7 @@ async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[Ende
             "shortened": [ending.shortened for ending in endings],
             "hold_s": [ending.hold_s for ending in endings],
             "shown": [ending.shown for ending in endings],
+            "lines_unread": [ending.line_unread for ending in endings],
         },
     )
     ended = [

@@ -5,6 +5,7 @@ import re
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 VERSION = 1
@@ -13,6 +14,11 @@ LONGEST_MESSAGE = 4_000
 LARGEST_FRAME = 65_536
 """Bytes of UTF-8 in one frame."""
 
+# The page judges by the same characters: companion/static/companion/message.js.
+_VISIBLE = regex.compile(
+    r"[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\N{BRAILLE PATTERN BLANK}"
+    r"\N{MUSICAL SYMBOL NULL NOTEHEAD}]"
+)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -101,7 +107,7 @@ def read(text: str | None) -> Frame:
     if isinstance(frame, Say):
         if len(frame.text) > LONGEST_MESSAGE:
             raise FrameRefused("too_long")
-        if not frame.text.strip():
+        if not _VISIBLE.search(frame.text):
             raise FrameRefused("empty")
     return frame
 
@@ -117,14 +123,20 @@ def write(frame: dict[str, Any]) -> str:
 
 
 def hello(
-    persona: str, conversation: int, turns: list[dict[str, Any]], kept: list[dict[str, Any]]
+    persona: str,
+    conversation: int,
+    turns: list[dict[str, Any]],
+    kept: list[dict[str, Any]],
+    *,
+    has_earlier: bool,
 ) -> dict[str, Any]:
-    """The first frame: who speaks, the last turns, and the kept questions as in a `kept` frame."""
+    """The first frame: who speaks, the last turns and whether there are others before them, and the kept questions as
+    in a `kept` frame."""
     return {
         "type": "hello",
         "v": VERSION,
         "persona": {"name": persona},
-        "conversation": {"id": conversation, "turns": turns, "kept": kept},
+        "conversation": {"id": conversation, "turns": turns, "earlier": has_earlier, "kept": kept},
     }
 
 
@@ -158,18 +170,21 @@ def words(turn: int, seq: int, text: str) -> dict[str, Any]:
     return {"type": "words", "turn": turn, "seq": seq, "text": text}
 
 
-def ending(turn: int, state: str, seq: int, line: str) -> dict[str, Any]:
+def ending(turn: int, state: str, seq: int, line: str, *, is_unread: bool = False) -> dict[str, Any]:
     """The closing frame of a turn: complete and stopped name the last piece; paused and refused have a line.
 
-    So has a reply that ended at the length limit.
+    So has a reply that ended at the length limit, and a turn that was stopped before anything had read its question:
+    `unread` says that its words belong back in the box.
     """
     match state:
+        case "stopped" if is_unread:
+            return {"type": state, "turn": turn, "seq": seq, "line": line, "unread": True}
         case "complete" if line:
             return {"type": state, "turn": turn, "seq": seq, "line": line}
         case "complete" | "stopped":
             return {"type": state, "turn": turn, "seq": seq}
         case "refused":
-            return {"type": state, "turn": turn, "line": line}
+            return {"type": state, "turn": turn, "line": line, "unread": is_unread}
         case _:
             return {"type": "paused", "turn": turn, "seq": seq, "line": line}
 

@@ -45,7 +45,8 @@ SELECT t.id, t.key, t.conversation_id, {question},
             THEN %(still_here)s
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
-       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {cuts} END, t.owner
+       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {cuts} END, t.owner,
+       t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (
@@ -114,9 +115,11 @@ class View:
     seq: int
     cuts: tuple[int, ...]
     owner: UUID
+    is_unread: bool = False
+    """It ended before anything had read the question: its words belong back in the box."""
 
     def snapshot(self) -> dict[str, Any]:
-        """The shape in `hello` and on history pages: id, key, question, openings, reply, state, line, seq."""
+        """The shape in `hello` and on history pages: id, key, question, openings, reply, state, line, seq, unread."""
         return {
             "id": self.turn,
             "key": str(self.key),
@@ -126,6 +129,7 @@ class View:
             "state": self.state,
             "line": self.line,
             "seq": self.seq,
+            "unread": self.is_unread,
         }
 
     def pieces_after(self, seq: int) -> list[tuple[int, str]]:
@@ -138,6 +142,15 @@ class View:
         return pieces
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """At most `PAGE` turns, oldest first."""
+
+    views: tuple[View, ...]
+    has_earlier: bool
+    """Whether there are turns before them."""
+
+
 class History:
     """Reads for sockets and turns, on the process's own pool."""
 
@@ -147,19 +160,19 @@ class History:
         self._materials: Batch[int, Material] = Batch(self._material_of)
         # A page of fifty turns may be long, so not all at once.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._kept_of)
-        self._latest: Batch[int, list[View]] = Batch(self._latest_of, at_most=32)
+        self._latest: Batch[int, Page] = Batch(self._latest_of, at_most=32)
 
-    async def latest(self, conversation: int) -> list[View]:
-        """The last turns of a conversation, oldest first."""
+    async def latest(self, conversation: int) -> Page:
+        """The last turns of a conversation."""
         return await self._latest.submit(conversation)
 
-    async def _latest_of(self, conversations: Sequence[int]) -> list[list[View]]:
+    async def _latest_of(self, conversations: Sequence[int]) -> list[Page]:
         """Pages that open together are read together."""
         found: dict[int, list[View]] = {conversation: [] for conversation in conversations}
-        for row in await self._rows(LATEST, conversations=list(found), limit=PAGE):
+        for row in await self._rows(LATEST, conversations=list(found), limit=PAGE + 1):
             view = _view(row)
             found[view.conversation].append(view)
-        return [found[conversation] for conversation in conversations]
+        return [_page(found[conversation]) for conversation in conversations]
 
     async def kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """The ids of the kept questions of these conversations, oldest first; none: not listed."""
@@ -227,16 +240,20 @@ def reading(house: House) -> dict[str, Any]:
     }
 
 
-def earlier(house: House, conversation: int, before: int) -> list[dict[str, Any]]:
-    """Snapshots of one page of turns before a turn, oldest first. For pages: uses Django's connection."""
-    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE, **reading(house))
-    return [_view(row).snapshot() for row in reversed(rows)]
+def earlier(house: House, conversation: int, before: int) -> Page:
+    """One page of turns before a turn. For pages: uses Django's connection."""
+    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE + 1, **reading(house))
+    return _page([_view(row) for row in reversed(rows)])
 
 
 def since(house: House, conversation: int, after: int) -> list[dict[str, Any]]:
     """Snapshots of the turns after a turn, oldest first. For pages: uses Django's connection."""
     rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(house))
     return [_view(row).snapshot() for row in rows]
+
+
+def _page(views: list[View]) -> Page:
+    return Page(views=tuple(views[-PAGE:]), has_earlier=len(views) > PAGE)
 
 
 def _page_rows(query: str, **facts: Any) -> list[Row]:
@@ -252,7 +269,7 @@ async def _all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]) -> l
 
 
 def _view(row: Row) -> View:
-    turn, key, conversation, question, openings, reply, state, line, seq, cuts, owner = row
+    turn, key, conversation, question, openings, reply, state, line, seq, cuts, owner, is_unread = row
     if isinstance(openings, str):
         openings = _loads(openings)
     return View(
@@ -267,6 +284,7 @@ def _view(row: Row) -> View:
         seq=seq,
         cuts=tuple(cuts or ()),
         owner=owner,
+        is_unread=is_unread,
     )
 
 

@@ -72,6 +72,24 @@ class Conversation(models.Model):
         return f"conversation {self.pk}"
 
 
+class Draft(models.Model):
+    """Words that are typed and not sent. Written and read by `drafts` alone, and shown to their writer alone."""
+
+    conversation = models.OneToOneField(
+        Conversation, on_delete=models.CASCADE, primary_key=True, related_name="draft"
+    )
+    visit = models.UUIDField()
+    """The visit they were typed in. A later one is given them back."""
+    text = models.TextField()
+    saved_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["saved_at"], name="draft_by_age")]
+
+    def __str__(self) -> str:
+        return f"draft of conversation {self.conversation_id}"
+
+
 class Ceiling(models.Model):
     """How many turns may speak at once, over all processes, from this row on. Append-only: the last row counts.
 

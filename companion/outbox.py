@@ -8,7 +8,7 @@ more: what it misses stays in rows, not in memory.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -80,7 +80,7 @@ class Outbox:
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, turns: list[View], kept: tuple[KeptQuestion, ...] = ()) -> None:
+    def begin(self, turns: Iterable[View], kept: tuple[KeptQuestion, ...] = ()) -> None:
         """The page has been given these in its `hello`; from here on it is sent what changes."""
         self.kept = tuple(one.turn for one in kept)
         for view in turns:
@@ -230,7 +230,7 @@ class Outbox:
             return
         self._behind.discard(view.turn)
         cursor.ended = True
-        await self._send(frames.ending(view.turn, view.state, view.seq, view.line))
+        await self._send(_ending(view))
 
     async def _refill(self) -> bool:
         """Catch up from rows on every turn this socket fell behind in. False: the rows cannot be read now."""
@@ -280,3 +280,7 @@ class Outbox:
         self._unread.append((turn, seq, size))
         self._unread_bytes += size
         await self._send(frames.words(turn, seq, text))
+
+
+def _ending(view: View) -> dict[str, Any]:
+    return frames.ending(view.turn, view.state, view.seq, view.line, is_unread=view.is_unread)

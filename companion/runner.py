@@ -141,8 +141,15 @@ class Runner:
         return await self._ledger.close(self._stopped(turn, Reason.STOPPED))
 
     def _stopped(self, turn: int, reason: Reason) -> Story:
-        line = self._house.lines.stopped
-        return Story(ending=Ending(turn=turn, state=State.STOPPED, reason=reason, line=line))
+        lines = self._house.lines
+        ending = Ending(
+            turn=turn,
+            state=State.STOPPED,
+            reason=reason,
+            line=lines.stopped,
+            line_unread=lines.taken_back,
+        )
+        return Story(ending=ending)
 
     def admitted(self, admitted: Admitted) -> None:
         """A turn of this process may speak."""

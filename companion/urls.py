@@ -10,6 +10,7 @@ urlpatterns = [
     path("card/<str:token>/", views.card, name="card"),
     path("chat/", views.chat, name="chat"),
     path("chat/finish/", views.finish, name="finish"),
+    path("chat/draft/", views.draft, name="draft"),
     path("chat/turns/", views.turns, name="turns"),
     path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),

@@ -11,12 +11,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from companion import drafts
 from companion.access import (
     SiteClosed,
     end_visit,
     leaving_ticket,
     open_visit_by_card,
     open_visit_by_code,
+    session_visit,
     visit_of,
 )
 from companion.forms import CodeForm
@@ -82,7 +84,13 @@ def chat(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     if visit is None:
         return redirect("card_code")
     persona = front().persona
-    facts = {"character": persona.name, "lines": persona.lines, "ticket": leaving_ticket(visit.visit)}
+    facts = {
+        "character": persona.name,
+        "lines": persona.lines,
+        "as_written": True,
+        "ticket": leaving_ticket(visit.visit),
+        "has_draft": bool(drafts.left_before(visit.conversation, visit.visit)),
+    }
     return render(request, "companion/chat.html", facts)
 
 
@@ -94,7 +102,9 @@ def finish(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
 
     A page sends a `proof` of its own making and believes only an answer that repeats it: a proxy can answer as well.
     """
-    end_visit(request, request.POST.get("ticket", ""))
+    if (ended := end_visit(request, request.POST.get("ticket", ""))) is not None:
+        # They have finished: what they did not send, they did not want to say.
+        drafts.discard(ended)
     proof = request.POST.get("proof", "")
     if proof and len(proof) <= LONGEST_PROOF:
         return JsonResponse({"ended": proof})
@@ -124,11 +134,37 @@ def turns(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
     house = front().house
+    answer: dict[str, object] = {"conversation": visit.conversation}
     if before is not None:
-        found = earlier(house, visit.conversation, before)
+        page = earlier(house, visit.conversation, before)
+        answer |= {"turns": [view.snapshot() for view in page.views], "earlier": page.has_earlier}
     else:
-        found = since(house, visit.conversation, after or 0)
-    return JsonResponse({"conversation": visit.conversation, "turns": found})
+        answer["turns"] = since(house, visit.conversation, after or 0)
+    return JsonResponse(answer)
+
+
+@require_http_methods(["GET", "POST"])
+@unkept
+@from_our_pages
+def draft(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """Words that are typed and not sent: kept for their writer's next visit, and given to nobody else."""
+    if request.method == "POST":
+        return _keep(request)
+    visit = visit_of(request)
+    if visit is None:
+        return JsonResponse({"problem": "signed_out"}, status=401)
+    text = drafts.left_before(visit.conversation, visit.visit)
+    return JsonResponse({"conversation": visit.conversation, "text": text})
+
+
+def _keep(request: HttpRequest) -> HttpResponse:
+    visit, conversation = session_visit(request), _id(request.POST.get("conversation"))
+    text = request.POST.get("text", "")
+    if conversation is None or len(text) > drafts.LONGEST_DRAFT:
+        return JsonResponse({"problem": "name a conversation and a text of its length"}, status=400)
+    # The page names whose words these are: another person may have signed in on this machine since.
+    kept = visit is not None and drafts.keep(visit, conversation=conversation, text=text)
+    return JsonResponse({"kept": kept})
 
 
 def _is_guess(request: HttpRequest) -> bool:

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.timezone import now
 
+from companion import drafts
 from companion.sessions import SessionStore
 from ops import pins, selecting
 from ops.alerts.kinds import Kind
@@ -79,6 +80,13 @@ def clear_sessions() -> None:
     """Drop expired sessions."""
     SessionStore.clear_expired()
     log.info("jobs.sessions_cleared retention_s=%d", settings.SESSION_COOKIE_AGE)
+
+
+@shared_task(name="ops.clear_drafts")
+def clear_drafts() -> None:
+    """Drop typed words that nobody came back for."""
+    if dropped := drafts.drop_old():
+        log.info("jobs.drafts_cleared count=%d", dropped)
 
 
 @shared_task(name="ops.revert_ended_pins")

@@ -44,4 +44,5 @@ beat_schedule = {
         "options": {"expires": 60},
     },
     "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
+    "clear old drafts": {"task": "ops.clear_drafts", "schedule": 3600.0},
 }

@@ -29,6 +29,7 @@ class Lines(_Part):
     i_am_back: Text
     reduced: Text
     stopped: Text
+    taken_back: Text
     one_at_a_time: Text
     shortened: Text
     declined: Text
@@ -50,6 +51,7 @@ class Lines(_Part):
     idle_warning: Text
     break_: Text = Field(alias="break")
     too_long: Text
+    nothing_written: Text
     not_understood: Text
     not_allowed: Text
     card_unknown: Text

@@ -111,7 +111,8 @@ DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_si
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 SESSION_ENGINE = "companion.sessions"
-SESSION_COOKIE_AGE = COMPANION_VISIT_S
+# A minute longer than a visit, in which the page of an expired one may still hand over what was typed last.
+SESSION_COOKIE_AGE = COMPANION_VISIT_S + 60
 SESSION_COOKIE_NAME = "companion"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

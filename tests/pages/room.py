@@ -8,11 +8,18 @@ from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.people import Person
 
+# Speaks what a screen reader does for a live region: all of it when it is atomic, otherwise what has been added. Like a
+# reader it fetches the text some time after it has heard of it.
 LISTEN = """() => {
   window.heard = [];
   const region = document.querySelector("[data-status]");
+  const role = region.getAttribute("role");
+  const atomic = (region.getAttribute("aria-atomic") ?? String(role === "status")) === "true";
+  const speak = (node) => setTimeout(() => window.heard.push(node.isConnected ? node.textContent : "(lost)"), 100);
   new MutationObserver((changes) => {
-    for (const change of changes) for (const node of change.addedNodes) window.heard.push(node.textContent);
+    const added = changes.flatMap((change) => Array.from(change.addedNodes));
+    if (atomic && added.length) speak(region);
+    else added.forEach(speak);
   }).observe(region, { childList: true, subtree: true });
 }"""
 
@@ -123,6 +130,14 @@ class Room:
         """What a screen reader was told since the room was ready."""
         heard: list[str] = await self.page.evaluate("window.heard")
         return heard
+
+    async def hears(self, *expected: str) -> None:
+        """Wait until a screen reader has been told all of this, and check that it was nothing else."""
+        deadline = asyncio.get_running_loop().time() + 10
+        while (heard := await self.heard()) != list(expected):
+            assert asyncio.get_running_loop().time() < deadline, heard
+            assert heard == list(expected)[: len(heard)], heard
+            await asyncio.sleep(0.02)
 
     async def whole_text(self) -> str:
         """Every text and every typed word in the page, seen or not."""

@@ -35,6 +35,7 @@ class Script:
         self.turns = turns
         self.accepts = True
         self.kept: list[Frame] = []
+        self.earlier: bool | None = None
         self.sent: list[Frame] = []
         self._sockets: list[WebSocketRoute] = []
         self._changed = asyncio.Event()
@@ -43,9 +44,13 @@ class Script:
     async def behind(cls, room: Room, person: Person, turns: list[Frame] | None = None) -> "Script":
         """Put a script in the place of the socket, and enter the room."""
         script = cls(person.conversation.pk, turns or [])
-        await room.page.route_web_socket("**/ws/chat/", script._connected)
-        await room.enter(person)
+        await script.stand_behind(room, person)
         return script
+
+    async def stand_behind(self, room: Room, person: Person) -> None:
+        """The same for a script that has been told more."""
+        await room.page.route_web_socket("**/ws/chat/", self._connected)
+        await room.enter(person)
 
     def tell(self, *frames: Frame) -> None:
         """Send frames to the page."""
@@ -83,7 +88,9 @@ class Script:
     def _connected(self, socket: WebSocketRoute) -> None:
         self._sockets.append(socket)
         socket.on_message(lambda text: self._heard(json.loads(text)))
-        conversation = {"id": self.conversation, "turns": self.turns, "kept": self.kept}
+        conversation: Frame = {"id": self.conversation, "turns": self.turns, "kept": self.kept}
+        if self.earlier is not None:
+            conversation["earlier"] = self.earlier
         self.tell({"type": "hello", "v": 1, "persona": {"name": "Robin"}, "conversation": conversation})
         self._changed.set()
 

@@ -49,6 +49,7 @@ async def test_a_service_that_stays_away_is_said_calmly_and_its_return_silently(
     await expect(room.away).to_have_text(UNAVAILABLE)
     # What was said stays, and so does the page.
     await expect(room.reply(turn)).to_be_visible()
+    await room.page.clock.run_for(1_000)
     assert (await room.heard())[-1] == UNAVAILABLE
     await door.open()
     await room.page.clock.fast_forward(10_000)

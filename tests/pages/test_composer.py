@@ -1,5 +1,6 @@
 """Where a person writes: the words stay until the service has them, and come back when it cannot answer."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
@@ -181,7 +182,7 @@ async def test_a_frame_the_service_could_not_take_leaves_the_words_and_says_so(
     await expect(room.problem).to_have_text("That did not get through.")
     await expect(room.box).to_have_value("Do you hear me?")
     await expect(room.box).to_be_editable()
-    assert await room.heard() == ["That did not get through."]
+    await room.hears("That did not get through.")
     await room.send.click()
     assert (await script.until_sent("say", times=2))["key"] != first["key"]
 
@@ -202,3 +203,90 @@ async def test_a_problem_with_something_else_leaves_the_message_on_its_way(
 
     await expect(room.question(room.turns.first)).to_have_text("Do you hear me?")
     await expect(room.box).to_have_value("")
+
+
+@pytest.mark.parametrize("draft", ["Can you help me? Please.", "I said: Can you help me?"])
+async def test_words_that_could_not_be_answered_come_back_also_where_the_draft_contains_them(
+    open_room: OpenRoom, people: People, draft: str
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Can you help me?")
+    await room.box.fill(draft)
+
+    script.tell({"type": "refused", "turn": 1, "line": "Please try again."})
+    await room.becomes(turn, "refused")
+
+    await expect(room.box).to_have_value(f"Can you help me?\n\n{draft}")
+
+
+async def test_words_that_come_back_while_others_are_on_their_way_are_all_that_is_left(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    await room.say("Can you help me?")
+    script.accepts = False
+    await room.box.fill("Please.")
+    await room.send.click()
+    said = await script.until_sent("say", times=2)
+
+    script.tell({"type": "refused", "turn": 1, "line": "Please try again."})
+    script.tell({"type": "accepted", "key": said["key"], "turn": 2})
+
+    await expect(room.turns).to_have_count(2)
+    await expect(room.box).to_have_value("Can you help me?")
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u2060", "\u2800", "\u3164", "\u00ad\u034f"], ids=ascii)
+async def test_what_nobody_can_see_is_not_sent_and_that_is_said(
+    open_room: OpenRoom, people: People, text: str
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+
+    await room.box.fill(text)
+    await room.send.click()
+
+    await expect(room.problem).to_have_text(
+        "There are no words in this yet. You can write some and send them."
+    )
+    assert script.of("say") == []
+
+
+async def test_far_too_much_is_refused_at_once_and_stays_in_the_box(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    took = await room.page.evaluate(
+        """() => {
+          const box = document.querySelector("textarea");
+          box.value = "two ".repeat(50_000);
+          const form = document.querySelector("[data-composer]");
+          // What a text box needs to lay out so much is the browser's own.
+          box.scrollHeight;
+          const began = performance.now();
+          form.requestSubmit();
+          return performance.now() - began;
+        }"""
+    )
+
+    await expect(room.problem).to_contain_text(TOO_LONG)
+    assert script.of("say") == []
+    assert len(await room.box.input_value()) == 200_000
+    assert took < 500
+
+
+async def test_words_written_from_right_to_left_stand_at_the_right(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    await Script.behind(room, people.rosa)
+
+    await room.box.fill("שלום")
+
+    direction = "(node) => getComputedStyle(node).direction"
+    assert await room.box.evaluate(direction) == "rtl"
+    turn = await room.say("שלום")
+    assert await room.question(turn).locator("p").evaluate(direction) == "rtl"

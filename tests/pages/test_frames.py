@@ -229,3 +229,96 @@ async def test_a_service_that_says_come_back_is_told_of_in_its_own_words(
     await script.close(4503)
 
     await expect(room.away).to_contain_text("The chat is stopping for a little while.")
+
+
+async def test_the_same_frame_lost_twice_does_not_leave_the_page_speaking(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    await room.page.clock.install()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+    script.say(1, "One ")
+
+    # The second piece is lost, and once more in the answer to the page's question for it.
+    script.tell(
+        {"type": "words", "turn": 1, "seq": 3, "text": "three."}, {"type": "complete", "turn": 1, "seq": 3}
+    )
+    await script.until_sent("catch_up")
+    script.tell(
+        {"type": "words", "turn": 1, "seq": 3, "text": "three."}, {"type": "complete", "turn": 1, "seq": 3}
+    )
+    await expect(room.reply(turn)).to_have_text("One")
+    await room.page.clock.run_for(6_000)
+    assert await script.until_sent("catch_up", times=2) == {"type": "catch_up", "turn": 1, "after": 1}
+    script.say(1, "two ", "three.", after=1)
+    script.tell({"type": "complete", "turn": 1, "seq": 3})
+
+    await room.becomes(turn, "complete")
+    await expect(room.reply(turn)).to_have_text("One two three.")
+
+
+async def test_an_end_that_is_lost_is_asked_for_at_growing_distances(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    await room.page.clock.install()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Hello.")
+    script.say(1, "That is all.")
+    await expect(room.reply(turn)).to_have_text("That is all.")
+
+    for _ in range(50):
+        await room.page.clock.run_for(1_000)
+    assert 2 <= len(script.of("catch_up")) <= 3
+    script.tell({"type": "complete", "turn": 1, "seq": 1})
+
+    await room.becomes(turn, "complete")
+
+
+async def test_an_acceptance_that_is_lost_while_other_frames_come_is_asked_for_again(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    await room.page.clock.install()
+    script = await Script.behind(room, people.rosa)
+    script.accepts = False
+    await room.box.fill("Do you hear me?")
+    await room.send.click()
+    first = await script.until_sent("say")
+
+    for _ in range(12):
+        script.tell({"type": "pong"})
+        await room.page.clock.run_for(1_000)
+
+    assert await script.until_sent("say", times=2) == first
+
+
+async def test_exactly_one_page_of_turns_has_nothing_before_it(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    rosa = people.rosa
+    script = Script(rosa.conversation.pk, [snapshot(id) for id in range(100, 150)])
+    script.earlier = False
+    await script.stand_behind(room, rosa)
+
+    await expect(room.turns).to_have_count(50)
+    await expect(room.greeting).to_be_visible()
+    await expect(room.earlier).to_be_hidden()
+
+
+async def test_a_close_for_too_much_at_once_says_so_and_keeps_the_words(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    script.accepts = False
+    await room.box.fill("Too much.")
+    await room.send.click()
+    await script.until_sent("say")
+
+    await script.close(4413)
+    await script.until_connected(2)
+
+    await expect(room.problem).to_contain_text("That is too much to send at one time.")
+    await expect(room.box).to_have_value("Too much.")
+    assert len(script.of("say")) == 1

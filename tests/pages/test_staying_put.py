@@ -164,3 +164,52 @@ async def test_a_first_visit_begins_at_the_top_where_it_says_what_he_is(
 
     assert await room.page.evaluate("scrollY") == 0
     assert await room.page.evaluate(SEEN, ".standing")
+
+
+async def test_at_four_times_the_size_the_reply_to_what_was_sent_comes_into_sight(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room(viewport={"width": 320, "height": 200})
+    script = await Script.behind(room, people.rosa)
+
+    turn = await room.say("What could I do on a day like this, when it rains and I am alone?")
+    script.say(1, "You could ", "read a ")
+    await expect(room.reply(turn)).to_have_text("You could read a")
+    assert await room.page.evaluate(SEEN, "[data-part=reply] p")
+    script.say(1, *[LONG] * 10, after=2)
+    script.tell({"type": "complete", "turn": 1, "seq": 12})
+    await room.becomes(turn, "complete")
+
+    # The first words of it, and not its end.
+    assert await room.page.evaluate(SEEN, "[data-part=reply] p")
+    assert await room.page.evaluate("document.activeElement.id") == "words"
+
+
+async def test_at_four_times_the_size_what_is_written_meanwhile_stays_under_the_eyes(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room(viewport={"width": 320, "height": 200})
+    script = await Script.behind(room, people.rosa, [snapshot(id, reply=LONG) for id in range(1, 5)])
+    await room.say("Hello.")
+    await room.box.press_sequentially("And then")
+    place = "document.querySelector('textarea').getBoundingClientRect().top"
+    before = await room.page.evaluate(place)
+
+    script.say(5, *[LONG] * 10)
+    await expect(room.reply(room.turns.last)).to_contain_text("sentence")
+
+    assert abs(await room.page.evaluate(place) - before) < 2
+    await expect(room.box).to_have_value("And then")
+
+
+async def test_the_reply_to_a_question_longer_than_the_window_comes_into_sight(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+
+    turn = await room.say(LONG * 15)
+    script.say(1, "Good. ", LONG)
+    await expect(room.reply(turn)).to_contain_text("Good.")
+
+    assert await room.page.evaluate(SEEN, "[data-part=reply] p")

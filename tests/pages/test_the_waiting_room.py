@@ -15,6 +15,7 @@ from tests.processes import Rehearsal, Web
 
 QUEUED = "Lots of people are talking to me right now. I will come to you in a moment."
 TRY_AGAIN = "I could not get to you this time. Your words are still in the box. Please try again a bit later."
+TAKEN_BACK = "I have not read this yet. Your words are back in the box. You can send them again."
 SLOW = {"pace_ms": 20, "words": 2_000}
 
 
@@ -52,7 +53,7 @@ async def test_whoever_waits_reads_the_drafted_line_at_once_and_no_number(
         turn = await room.say("May I come in?")
         await expect(room.line(turn)).to_have_text(QUEUED, timeout=2_000)
         assert not re.search(r"\d", await turn.inner_text())
-        assert await room.heard() == [QUEUED]
+        await room.hears(QUEUED)
         # The message is stored, so it is out of the box, and another could be written.
         await expect(room.box).to_have_value("")
         await make_room()
@@ -71,6 +72,8 @@ async def test_stop_leaves_the_waiting_room(
         await expect(room.line(turn)).to_have_text(QUEUED)
         await room.stop.click()
         await room.becomes(turn, "stopped")
+        await expect(room.line(turn)).to_have_text(TAKEN_BACK)
+        await expect(room.box).to_have_value("I change my mind.")
     assert rosa.turns()[0].state == "stopped"
     assert not any("I change my mind." in one["messages"][-1]["content"] for one in rehearsal.asked())
 
@@ -89,7 +92,7 @@ async def test_at_the_wait_ceiling_the_words_are_back_in_the_box_and_can_be_sent
         await room.becomes(turn, "refused")
         await expect(room.line(turn)).to_have_text(TRY_AGAIN)
         await expect(room.box).to_have_value("What about me?")
-        assert TRY_AGAIN in await room.heard()
+        await room.until("(line) => window.heard.includes(line)", TRY_AGAIN)
         await make_room()
         count = await room.turns.count()
         await room.box.press("Enter")

@@ -11,7 +11,12 @@ async def test_a_message_is_accepted_and_answered_word_by_word(service: Web, peo
         hello = await page.next()
         assert hello["v"] == 1
         assert hello["persona"] == {"name": "Robin"}
-        assert hello["conversation"] == {"id": rosa.conversation.pk, "turns": []}
+        assert hello["conversation"] == {
+            "id": rosa.conversation.pk,
+            "turns": [],
+            "earlier": False,
+            "kept": [],
+        }
         key = await page.say("Good morning, are you there?")
         accepted = await page.next()
         assert (accepted["type"], accepted["key"]) == ("accepted", key)

@@ -1,11 +1,15 @@
 """Coming back in the middle of a reply, here or on another process, and two tabs at once (T12)."""
 
 import random
+import uuid
 
+import httpx
 import pytest
+from django.utils.timezone import now
 
+from companion.models import Turn
 from tests.page_socket import Page
-from tests.people import People
+from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
 
 
@@ -132,3 +136,41 @@ async def test_a_page_that_acknowledges_nothing_is_sent_no_more_than_two_hundred
     [stored] = rosa.turns()
     assert ending["seq"] == stored.seq > 200
     assert page.words(turn) == stored.reply
+
+
+@pytest.mark.parametrize(("turns", "has_earlier"), [(50, False), (51, True)])
+async def test_whether_there_is_more_before_is_known_and_not_guessed(
+    service: Web, people: People, turns: int, has_earlier: bool
+) -> None:
+    rosa = people.rosa
+    _have_said(rosa, turns)
+    cookie = rosa.sign_in(service.url)
+
+    async with Page(service.socket_url, cookie) as page:
+        conversation = (await page.next())["conversation"]
+    async with httpx.AsyncClient(
+        base_url=service.url, cookies={"companion": cookie}, trust_env=False
+    ) as browser:
+        newer = (await browser.get(f"/chat/turns/?before={rosa.turns()[-1].pk + 1}")).json()
+
+    assert conversation["earlier"] is newer["earlier"] is has_earlier
+    assert len(conversation["turns"]) == len(newer["turns"]) == 50
+    assert conversation["turns"][-1]["question"] == f"Question {turns}"
+
+
+def _have_said(person: Person, turns: int) -> None:
+    rows = [
+        Turn(
+            conversation=person.conversation,
+            key=uuid.uuid4(),
+            question=f"Question {number}",
+            reply="Answer.",
+            seq=1,
+            state="complete",
+            owner=uuid.uuid4(),
+            wait_until=now(),
+            closed_at=now(),
+        )
+        for number in range(1, turns + 1)
+    ]
+    in_database(lambda: Turn.objects.bulk_create(rows))

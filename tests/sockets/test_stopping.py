@@ -2,6 +2,7 @@
 
 import time
 
+from tests.ceilings import ceiling_of
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, attempts_of, finish_visit
@@ -157,3 +158,29 @@ async def test_finishing_the_visit_ends_the_reply_and_closes_the_upstream(
     await upstream_closed(rehearsal)
     await until(lambda: rosa.turns()[0].state == "stopped")
     assert rosa.turns()[0].reason == "signed_out"
+
+
+async def test_leaving_the_waiting_room_is_no_reply_that_was_stopped(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa, otto = people.rosa, people.otto
+    rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
+    cookie = rosa.sign_in(service.url)
+    with ceiling_of(1):
+        async with (
+            Page(service.socket_url, otto.sign_in(service.url)) as his,
+            Page(service.socket_url, cookie) as hers,
+        ):
+            await his.say("Take the place.")
+            taken = (await his.until("words"))["turn"]
+            await hers.say("I change my mind.")
+            turn = (await hers.until("waiting"))["turn"]
+            await hers.send({"type": "stop", "turn": turn})
+            ending = await hers.ending(turn)
+            await his.send({"type": "stop", "turn": taken})
+            assert set(await his.ending(taken)) == {"type", "turn", "seq"}
+    line = "I have not read this yet. Your words are back in the box. You can send them again."
+    assert ending == {"type": "stopped", "turn": turn, "seq": 0, "line": line, "unread": True}
+    async with Page(service.socket_url, cookie) as page:
+        [snapshot] = (await page.next())["conversation"]["turns"]
+    assert (snapshot["state"], snapshot["line"], snapshot["unread"]) == ("stopped", line, True)

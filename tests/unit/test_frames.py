@@ -34,7 +34,26 @@ def test_four_thousand_characters_are_a_message_and_one_more_is_too_long() -> No
         frames.read(say("a" * 4_001))
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u0000"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "\n\t",
+        "\u0000",
+        "\u200b",
+        "\u2060",
+        "\u2800",
+        "\u3164",
+        "\ufeff",
+        "\u00ad",
+        "\u115f\u1160\uffa0",
+        "\u034f\u061c\u180e\u200d\ufe0f",
+        "\U000e0041\U0001d159",
+        " \u200b\n\u2800 ",
+    ],
+    ids=ascii,
+)
 def test_a_message_without_a_visible_character_is_empty(text: str) -> None:
     with pytest.raises(frames.FrameRefused, match="empty"):
         frames.read(say(text))
@@ -66,6 +85,19 @@ def test_a_message_without_a_visible_character_is_empty(text: str) -> None:
 def test_whatever_is_not_a_frame_is_refused_as_a_bad_frame(text: str | None) -> None:
     with pytest.raises(frames.FrameRefused, match="bad_frame"):
         frames.read(text)
+
+
+@pytest.mark.parametrize("text", ["🙂", "\u200b.", "é", "e\u0301", "\u2801", "한", "👩\u200d🚀"], ids=ascii)
+def test_a_message_with_one_visible_character_is_a_message(text: str) -> None:
+    frame = frames.read(say(text))
+    assert isinstance(frame, frames.Say)
+    assert frame.text == text
+
+
+@pytest.mark.parametrize("padding", ["x" * 65_536, "é" * 33_000])
+def test_a_frame_of_more_than_64_kib_is_too_long(padding: str) -> None:
+    with pytest.raises(frames.FrameRefused, match="too_long"):
+        frames.read(f'{{"type":"say","text":"{padding}"}}')
 
 
 def test_a_field_nobody_knows_does_not_spoil_a_frame() -> None:

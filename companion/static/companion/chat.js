@@ -4,45 +4,51 @@ import { Announcer } from "./announce.js";
 import { Away } from "./away.js";
 import { reloadPatiently } from "./backoff.js";
 import { Composer } from "./composer.js";
+import { Drafts } from "./drafts.js";
+import { Earlier } from "./earlier.js";
 import { Kept } from "./kept.js";
 import { Leaving } from "./leaving.js";
+import { watchForWhatIsOverdue } from "./overdue.js";
 import { Painter } from "./painter.js";
 import { Past } from "./past.js";
 import { watchPresence } from "./presence.js";
 import { Place } from "./scroll.js";
 import { Line } from "./socket.js";
-import { PAGE } from "./turn.js";
 import { Turns } from "./turns.js";
 import { View } from "./view.js";
 
 const page = document.querySelector("[data-chat]");
 const lines = page.dataset;
 const find = (name) => document.querySelector(`[data-${name}]`);
-const earlier = find("earlier");
-const greeting = find("greeting");
 
 let turns = new Turns({ stopped: lines.stopped });
 let conversation = null;
 let over = false;
-const returned = new Set();
 
 const announcer = new Announcer(find("status"));
-const announce = (line) => announcer.say(line);
-const away = new Away({ box: find("away"), lines, announce });
-const view = new View(find("turns"), find("turn-template"));
+const announce = (text) => announcer.say(text);
+const away = new Away({ page, box: find("away"), lines, announce });
+const view = new View(find("turns"), find("turn-template"), find("drafted-template"));
 const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
 const painter = new Painter(paint);
 const leaving = new Leaving(page, empty);
 const past = new Past(lines.history, { signedOut, somebodyElse });
-const line = new Line(lines.socket, { frame: heard, up, down, signedOut, notAllowed });
+const earlier = new Earlier({ button: find("earlier"), greeting: find("greeting"), fetchTurns, turns: () => turns, place, painter });
+const line = new Line(lines.socket, {
+  ...{ frame: heard, up, down, tooLarge, signedOut, notAllowed },
+  doubt: (silent) => away.begin({ silent }),
+  sure: () => away.end(),
+});
 const composer = new Composer({
   form: find("composer"),
-  tooLong: lines.tooLong,
+  lines,
   send: (key, text) => line.ask({ type: "say", key, text }),
   stop: () => turns.firstLive() && line.send({ type: "stop", turn: turns.firstLive().id }),
   announce,
+  changed: () => drafts.later(),
 });
 const kept = new Kept({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
+const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, somebodyElse });
 
 function heard(frame) {
   if (over) return;
@@ -53,7 +59,7 @@ function heard(frame) {
   if (kept.take(frame)) return;
   if (frame.type === "problem") return composer.problem(frame.line, frame.code);
   note(turns.take(frame));
-  if (frame.type === "refused") giveBack(turns.get(frame.turn));
+  if (turns.get(frame.turn)?.unread) composer.giveBack(turns.get(frame.turn));
 }
 
 function accepted(frame) {
@@ -72,10 +78,10 @@ function up() {
     composer.accepted(turn.key);
     if (!painter.isOpen) announcer.assume(turn);
   }
-  const last = all.at(-1);
   composer.unstash();
-  if (last?.state === "refused" && composer.isEmpty) giveBack(last);
+  if (all.at(-1)?.unread && composer.isEmpty) composer.giveBack(all.at(-1));
   composer.resend();
+  drafts.open(conversation);
   if (painter.isOpen) return painter.now();
   painter.open();
   // Whoever comes for the first time begins at the top, where it says whom they talk to.
@@ -84,18 +90,24 @@ function up() {
 
 function down(announced) {
   composer.loosen();
-  away.begin(announced);
+  away.begin({ announced });
 }
 
 function notAllowed() {
   composer.loosen();
-  away.end();
-  away.say(lines.notAllowed);
+  away.refuse(lines.notAllowed);
+}
+
+/** The service would not read what was sent: it is not sent again, and stays in the box. */
+function tooLarge() {
+  composer.problem(lines.tooLong, "too_long");
 }
 
 /** The service says the visit is over. */
 function signedOut() {
-  if (!over) leaving.signedOut();
+  if (over) return;
+  drafts.last();
+  leaving.signedOut();
 }
 
 /** Somebody has signed in on this machine since: nothing of the one before may reach them, or theirs this page. */
@@ -103,12 +115,6 @@ function somebodyElse() {
   empty();
   page.replaceChildren();
   reloadPatiently();
-}
-
-function giveBack(turn) {
-  if (!turn?.question || returned.has(turn.id)) return;
-  returned.add(turn.id);
-  composer.giveBack(turn.question);
 }
 
 function note({ changed, gone, wishes }) {
@@ -122,11 +128,11 @@ function note({ changed, gone, wishes }) {
 }
 
 async function fetchTurns(which) {
-  const snapshots = await past.read(which, conversation);
-  if (over || !snapshots) return null;
-  if ("before" in which) snapshots.forEach((turn) => announcer.assume(turn));
-  note(turns.merge(snapshots));
-  return snapshots;
+  const found = await past.read(which, conversation);
+  if (over || !found) return null;
+  if ("before" in which) found.turns.forEach((turn) => announcer.assume(turn));
+  note(turns.merge(found.turns));
+  return found;
 }
 
 function paint(ids) {
@@ -136,25 +142,17 @@ function paint(ids) {
     () => view.newest(),
   );
   changed.forEach((turn) => announcer.follow(turn));
-  kept.standAside(Boolean(turns.firstLive()));
-  composer.offerStop(Boolean(turns.firstLive()));
-  earlier.hidden = !turns.hasEarlier;
-  greeting.hidden = turns.hasEarlier;
-}
-
-async function showEarlier() {
-  const snapshots = await fetchTurns({ before: turns.all()[0].id });
-  if (!snapshots) return;
-  turns.hasEarlier = snapshots.length >= PAGE;
-  const pressed = document.activeElement === earlier;
-  place.keeping(() => painter.now());
-  // The button goes when there is nothing more behind it; whoever pressed it goes on where it led.
-  if (pressed && !turns.hasEarlier) greeting.focus({ preventScroll: true });
+  const isLive = Boolean(turns.firstLive());
+  kept.standAside(isLive);
+  composer.offerStop(isLive);
+  line.await(isLive);
+  earlier.offer(turns.hasEarlier);
 }
 
 /** Everything anyone said leaves the page, and with it every way to bring it back. */
 function empty() {
   over = true;
+  drafts.shut();
   painter.shut();
   line.close();
   away.end();
@@ -169,9 +167,10 @@ function putAway() {
   painter.shut();
   line.close();
   composer.stash();
+  drafts.now();
   announcer.silence();
   [view, kept].forEach((one) => one.clear());
-  greeting.hidden = true;
+  find("greeting").hidden = true;
 }
 
 function takeOut() {
@@ -186,12 +185,8 @@ function wake() {
   painter.soon();
 }
 
-earlier.addEventListener("click", showEarlier);
-find("newest").addEventListener("click", () => {
-  find("composer").querySelector("textarea").focus({ preventScroll: true });
-  place.toEnd();
-});
 find("no-script").remove();
 find("send").disabled = false;
-watchPresence({ putAway, takeOut, wake });
+watchPresence({ putAway, takeOut, unplugged: () => line.unplugged(), hidden: () => drafts.now(), wake });
+watchForWhatIsOverdue({ line, composer, turns: () => turns });
 line.open();

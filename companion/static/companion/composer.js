@@ -1,29 +1,36 @@
 /** Where a person writes: keeps the words until the service has them, and takes them back when it cannot. */
 
 import { newKey } from "./keys.js";
+import { isTooLong, isVisible } from "./message.js";
 
-const LONGEST_MESSAGE = 4_000;
+const LATE_AFTER_MS = 10_000;
 
-/** `send(key, text)` hands a message over; it may be called again with the same key. */
+/**
+ * `lines` are {tooLong, nothingWritten}. `send(key, text)` hands a message over; it may be called again with the same key.
+ * `changed()` is called when the words in the box are others.
+ */
 export class Composer {
   #form;
   #box;
   #stop;
   #problem;
-  #tooLong;
+  #lines;
   #send;
   #announce;
+  #changed;
+  #returned = new Set();
   #pending = null;
   #stashed = "";
 
-  constructor({ form, tooLong, send, stop, announce }) {
+  constructor({ form, lines, send, stop, announce, changed }) {
     this.#form = form;
     this.#box = form.querySelector("textarea");
     this.#stop = form.querySelector("[data-stop]");
     this.#problem = form.querySelector("[data-problem]");
-    this.#tooLong = tooLong;
+    this.#lines = lines;
     this.#send = send;
     this.#announce = announce;
+    this.#changed = changed;
     form.addEventListener("submit", (event) => this.#submitted(event));
     this.#box.addEventListener("keydown", (event) => this.#pressed(event));
     this.#box.addEventListener("input", () => this.#edited());
@@ -33,7 +40,24 @@ export class Composer {
 
   /** The line is up: what was on its way when it broke is sent once more, under the same key. */
   resend() {
-    if (this.#pending) this.#send(this.#pending.key, this.#pending.text);
+    if (!this.#pending) return;
+    this.#pending.at = Date.now();
+    this.#send(this.#pending.key, this.#pending.text);
+  }
+
+  /** The same where the answer is late: it may have been lost. */
+  resendLate() {
+    if (this.#pending && Date.now() - this.#pending.at >= LATE_AFTER_MS) this.resend();
+  }
+
+  /** Whether a message is on its way. */
+  get isSending() {
+    return this.#pending !== null;
+  }
+
+  /** Every word that is typed and not sent. */
+  get words() {
+    return this.#box.value || this.#stashed;
   }
 
   /** The service has the message of this key. The words leave the box; the message is returned. */
@@ -41,8 +65,11 @@ export class Composer {
     if (this.#pending?.key !== key) return null;
     const { text } = this.#pending;
     this.#settle();
-    if (this.#box.value.startsWith(text)) this.#box.value = this.#box.value.slice(text.length).trimStart();
-    else if (this.#box.value.trim() === text.trim()) this.#box.value = "";
+    const now = this.#box.value;
+    if (now.startsWith(text)) this.#box.value = now.slice(text.length).trimStart();
+    // Words that came back meanwhile stand before them.
+    else if (now.trimEnd().endsWith(text)) this.#box.value = now.trimEnd().slice(0, -text.length).trimEnd();
+    this.#changed();
     return text;
   }
 
@@ -53,11 +80,19 @@ export class Composer {
     this.#show(line);
   }
 
-  /** Words that were not answered go back where they were written, before anything written since. */
-  giveBack(text) {
+  /** A question that was not read goes back where it was written, once, before anything written since. */
+  giveBack(turn) {
+    if (!turn?.question || this.#returned.has(turn.id)) return;
+    this.#returned.add(turn.id);
+    this.restore(turn.question);
+  }
+
+  /** Put words before those in the box, unless they are what is in it. */
+  restore(text) {
     const now = this.#box.value;
-    if (now.includes(text)) return;
+    if (now.trim() === text.trim()) return;
     this.#box.value = now.trim() ? `${text}\n\n${now}` : text;
+    this.#changed();
   }
 
   get isEmpty() {
@@ -83,6 +118,7 @@ export class Composer {
   }
 
   forget() {
+    this.#returned.clear();
     this.#stashed = "";
     this.#box.value = "";
     this.#settle();
@@ -92,9 +128,9 @@ export class Composer {
     event.preventDefault();
     const text = this.#box.value.trim();
     if (!text) return;
-    // Counted as the service counts: by code point, not by UTF-16 unit.
-    if ([...text].length > LONGEST_MESSAGE) return this.#show(this.#tooLong);
-    if (this.#pending?.text !== text) this.#pending = { key: newKey(), text };
+    if (isTooLong(text)) return this.#show(this.#lines.tooLong);
+    if (!isVisible(text)) return this.#show(this.#lines.nothingWritten);
+    if (this.#pending?.text !== text) this.#pending = { key: newKey(), text, at: Date.now() };
     this.#show("");
     this.#box.readOnly = this.#send(this.#pending.key, text);
     this.#form.ariaBusy = "true";
@@ -108,6 +144,7 @@ export class Composer {
   }
 
   #edited() {
+    this.#changed();
     this.#show("");
     // Edited words are another message. If the first one did arrive, it comes back as a turn of its own.
     if (this.#pending && this.#box.value.trim() !== this.#pending.text) this.#settle();
@@ -125,7 +162,7 @@ export class Composer {
   }
 
   #show(line) {
-    this.#problem.textContent = line;
+    this.#problem.querySelector("[data-words]").textContent = line;
     this.#problem.hidden = !line;
     if (line) this.#announce(line);
   }

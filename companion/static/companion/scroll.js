@@ -1,30 +1,43 @@
 /** Keeps the reader's place: the page follows new words only for a reader who is at its end. */
 
 const NEAR_PX = 64;
+/** Past the end by more than this, a reader is at the box under it. */
+const PAST_PX = 8;
 
 /** Watches the window; `newest` leads back to the end, `header` and `writing` may lie over it. */
 export class Place {
   #newest;
   #header;
+  #writing;
+  #height;
   #atEnd = false;
   #begun = false;
 
   constructor({ newest, header, writing }) {
     this.#newest = newest;
     this.#header = header;
+    this.#writing = writing;
+    this.#height = writing.offsetHeight;
+    newest.addEventListener("click", () => {
+      writing.querySelector("textarea").focus({ preventScroll: true });
+      this.toEnd();
+    });
     // What a person writes, or a line beside it, must not grow over the words they were reading.
-    new ResizeObserver(() => this.#begun && this.#atEnd && this.toEnd()).observe(writing);
+    new ResizeObserver(() => this.#resized()).observe(writing);
     window.addEventListener("scroll", () => this.#offer(), { passive: true });
     window.addEventListener("resize", () => this.#offer(), { passive: true });
   }
 
   /** Change the page. A reader at the end stays there, but the start of `newest()` is not pushed out of sight. */
   during(change, newest) {
-    const following = this.#distance() <= NEAR_PX;
-    change();
+    const distance = this.#distance();
+    // Under strong zoom the box comes after the end. What a person writes there stays under their eyes.
+    const isWriting = distance < -PAST_PX && !this.#isSticky(this.#writing);
+    if (isWriting) this.keeping(change);
+    else change();
     const reading = newest();
     this.#begun = Boolean(reading);
-    if (following && reading) this.#follow(reading);
+    if (!isWriting && distance <= NEAR_PX && reading) this.#follow(reading);
     this.#offer();
   }
 
@@ -36,21 +49,48 @@ export class Place {
     this.#offer();
   }
 
+  /** Go to the end of what has been said. */
   toEnd() {
-    this.#to(document.documentElement.scrollHeight);
+    this.#to(this.#end());
     this.#offer();
   }
 
+  #resized() {
+    const follows = this.#begun && this.#atEnd && this.#isSticky(this.#writing);
+    this.#height = this.#writing.offsetHeight;
+    if (follows) this.toEnd();
+  }
+
   #follow(reading) {
-    const end = document.documentElement.scrollHeight - window.innerHeight;
-    const start = reading.getBoundingClientRect().top + window.scrollY - this.#covered();
+    const end = this.#end();
+    const start = this.#start(reading) + window.scrollY - this.#covered();
     // A reader who has gone past the start by themselves wants the end.
-    this.#to(window.scrollY > start ? end : Math.min(end, start));
+    this.#to(window.scrollY > start + 1 ? end : Math.min(end, start));
+  }
+
+  /** Where reading begins: at the question while it leaves room for the answer, otherwise at the answer. */
+  #start({ question, answer }) {
+    const asked = question.getBoundingClientRect();
+    const begins = answer.getBoundingClientRect();
+    const isShort = begins.top - asked.top <= (window.innerHeight - this.#covered()) / 3;
+    return begins.height && !isShort ? begins.top : asked.top;
+  }
+
+  /** How far to scroll until the last words stand above the box; or above the page's edge, where the box is no part of
+   * what is always in sight. */
+  #end() {
+    const whole = document.documentElement.scrollHeight - window.innerHeight;
+    if (this.#isSticky(this.#writing)) return whole;
+    const top = this.#writing.getBoundingClientRect().top + window.scrollY;
+    return Math.max(0, Math.min(whole, top - window.innerHeight));
+  }
+
+  #isSticky(node) {
+    return getComputedStyle(node).position === "sticky";
   }
 
   #covered() {
-    const sticky = getComputedStyle(this.#header).position === "sticky";
-    return 16 + (sticky ? this.#header.offsetHeight : 0);
+    return 16 + (this.#isSticky(this.#header) ? this.#header.offsetHeight : 0);
   }
 
   #to(top) {
@@ -58,12 +98,15 @@ export class Place {
   }
 
   #distance() {
-    return document.documentElement.scrollHeight - window.innerHeight - window.scrollY;
+    // What the box has grown by since it was last looked at is no distance that a reader has gone.
+    const grown = this.#isSticky(this.#writing) ? this.#writing.offsetHeight - this.#height : 0;
+    return this.#end() - window.scrollY - grown;
   }
 
   #offer() {
-    this.#atEnd = this.#distance() <= NEAR_PX;
-    const far = this.#distance() > NEAR_PX * 2;
+    const distance = this.#distance();
+    this.#atEnd = distance <= NEAR_PX;
+    const far = distance > NEAR_PX * 2;
     // A button that vanishes takes the focus with it, so it stays for as long as it has it.
     this.#newest.hidden = !far && document.activeElement !== this.#newest;
   }

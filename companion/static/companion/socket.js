@@ -1,20 +1,22 @@
 /** The line to the service: connects, keeps alive, notices when it is dead, and comes back. */
 
 import { waitBefore } from "./backoff.js";
+import { ANSWER_WITHIN_MS, Heartbeat } from "./heartbeat.js";
 
-const PING_EVERY_MS = 25_000;
-const ANSWER_WITHIN_MS = 8_000;
 const ANSWER_AFTER_WAKING_MS = 3_000;
 const HELLO_WITHIN_MS = 12_000;
+const BRAKE_MS = 10_000;
 
 const SIGNED_OUT = 4401;
 const NOT_ALLOWED = 4403;
 const TOO_FAR_BEHIND = 4408;
+const TOO_LARGE = [1009, 4413];
 const COME_BACK = 4503;
 
 /**
  * One socket at a time. Calls `frame(data)`, `up()` once hello is there, `down(comingBack)` when it is lost,
- * `signedOut()` and `notAllowed()`.
+ * `doubt(silent)` when it has been silent for too long, or may be, `sure()` when it speaks again, and `tooLarge()`,
+ * `signedOut()` and `notAllowed()` for what the service says by closing it.
  */
 export class Line {
   #path;
@@ -22,14 +24,20 @@ export class Line {
   #socket = null;
   #attempt = 0;
   #again = null;
-  #ping = null;
-  #deadline = null;
+  #beat;
+  #inDoubt = false;
+  #behindAt = 0;
   #wanted = false;
   isUp = false;
 
   constructor(path, on) {
     this.#path = path;
     this.#on = on;
+    this.#beat = new Heartbeat({
+      ping: () => this.send({ type: "ping" }),
+      doubt: () => this.#doubted(true),
+      lost: () => this.#lost(),
+    });
   }
 
   open() {
@@ -53,7 +61,7 @@ export class Line {
   /** Send a frame that is always answered; no answer within a few seconds means the line is dead. */
   ask(frame) {
     const sent = this.send(frame);
-    if (sent) this.#answerWithin(ANSWER_WITHIN_MS);
+    if (sent) this.#beat.expect(ANSWER_WITHIN_MS);
     return sent;
   }
 
@@ -61,7 +69,19 @@ export class Line {
   wake() {
     if (!this.#wanted) return;
     if (!this.#socket) this.#connect();
-    else if (this.isUp) this.#knock(ANSWER_AFTER_WAKING_MS);
+    else if (this.isUp) this.#beat.knock(ANSWER_AFTER_WAKING_MS);
+  }
+
+  /** The device says it is offline. It may be wrong about a service next to it, so the line is asked as well. */
+  unplugged() {
+    if (!this.isUp) return;
+    this.#doubted(false);
+    this.#beat.knock(ANSWER_AFTER_WAKING_MS);
+  }
+
+  /** Whether somebody waits for an answer: then silence is noticed sooner. */
+  await(awaiting) {
+    this.#beat.await(awaiting);
   }
 
   #connect() {
@@ -72,11 +92,11 @@ export class Line {
     this.#socket = socket;
     socket.onmessage = (event) => socket === this.#socket && this.#heard(event.data);
     socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
-    this.#answerWithin(HELLO_WITHIN_MS);
+    this.#beat.expect(HELLO_WITHIN_MS);
   }
 
   #heard(data) {
-    clearTimeout(this.#deadline);
+    this.#beat.heard();
     let frame;
     try {
       frame = JSON.parse(data);
@@ -84,6 +104,8 @@ export class Line {
       return this.#lost();
     }
     if (frame.type === "hello") this.#greeted();
+    if (this.#inDoubt) this.#on.sure();
+    this.#inDoubt = false;
     this.#on.frame(frame);
     if (frame.type === "hello") this.#on.up();
   }
@@ -91,21 +113,16 @@ export class Line {
   #greeted() {
     this.isUp = true;
     this.#attempt = 0;
-    clearInterval(this.#ping);
-    this.#ping = setInterval(() => this.#knock(ANSWER_WITHIN_MS), PING_EVERY_MS);
+    this.#beat.start();
   }
 
-  #knock(withinMs) {
-    this.send({ type: "ping" });
-    this.#answerWithin(withinMs);
+  /** Nothing has come: that is said before the line is given up, which may take a while longer. */
+  #doubted(silent) {
+    if (!this.isUp) return;
+    this.#inDoubt = true;
+    this.#on.doubt(silent);
   }
 
-  #answerWithin(ms) {
-    clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.#lost(), ms);
-  }
-
-  /** No answer: a socket can look open for many minutes after the other end has gone. */
   #lost() {
     this.#drop();
     this.#comeBack(waitBefore(this.#attempt++), false);
@@ -119,13 +136,23 @@ export class Line {
     } else if (code === NOT_ALLOWED) {
       this.#on.notAllowed();
     } else if (code === TOO_FAR_BEHIND) {
-      this.#comeBack(0, false);
+      this.#comeBack(this.#brake(), false);
+    } else if (TOO_LARGE.includes(code)) {
+      this.#on.tooLarge();
+      this.#comeBack(waitBefore(this.#attempt++), false);
     } else {
       const sentAway = code === COME_BACK;
       // Everybody in the house was sent away at the same moment; they spread over two seconds at least.
       if (sentAway) this.#attempt = Math.max(this.#attempt, 2);
       this.#comeBack(waitBefore(this.#attempt++), sentAway);
     }
+  }
+
+  /** At once, but not again and again. */
+  #brake() {
+    const again = Date.now() - this.#behindAt < BRAKE_MS;
+    this.#behindAt = Date.now();
+    return again ? waitBefore(Math.max(3, this.#attempt++)) : 0;
   }
 
   #comeBack(waitMs, announced) {
@@ -135,8 +162,8 @@ export class Line {
 
   #drop() {
     clearTimeout(this.#again);
-    clearTimeout(this.#deadline);
-    clearInterval(this.#ping);
+    this.#beat.stop();
+    this.#inDoubt = false;
     const socket = this.#socket;
     this.#socket = null;
     this.isUp = false;

@@ -7,13 +7,14 @@ function hello(turns, frame, news) {
   const named = new Set(snapshots.map((snapshot) => snapshot.id));
   const known = turns.all();
   const first = snapshots.length ? snapshots[0].id : 0;
-  const full = snapshots.length >= PAGE;
+  // A service of the release before does not say whether there is more.
+  const hasEarlier = frame.conversation.earlier ?? snapshots.length >= PAGE;
   // Away for more than a page: what we had no longer touches what we are told, so it goes.
   const touching = known.some((turn) => named.has(turn.id));
   for (const turn of known) {
     if (!named.has(turn.id) && (turn.id >= first || !touching)) turns.forget(turn.id, news);
   }
-  if (!touching) turns.hasEarlier = full;
+  if (!touching) turns.hasEarlier = hasEarlier;
   turns.resetAcknowledged();
   for (const snapshot of snapshots) {
     turns.settle(snapshot, news);
@@ -29,7 +30,7 @@ function accepted(turns, frame, news) {
 function waiting(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (turn.state !== "waiting") return;
-  turn.line = frame.line;
+  Object.assign(turn, { line: frame.line, kind: "waiting" });
   news.changed.add(turn.id);
 }
 
@@ -37,7 +38,7 @@ function waiting(turns, frame, news) {
 function stillHere(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (!isLive(turn) || turn.seq > 0) return;
-  turn.line = frame.line;
+  Object.assign(turn, { line: frame.line, kind: "still_here" });
   news.changed.add(turn.id);
 }
 
@@ -64,6 +65,8 @@ function ended(turns, frame, news) {
   // The words before the end are still on their way; they come again with the end after them.
   if (frame.type !== "paused" && (frame.seq ?? 0) > turn.seq) return turns.miss(turn, news);
   turns.end(turn, frame.type, frame.line);
+  // One of the release before does not say that a refused question has not been read.
+  turn.unread = frame.unread ?? frame.type === "refused";
   turns.acknowledge(turn, news, { now: true });
   news.changed.add(turn.id);
 }

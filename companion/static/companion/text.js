@@ -10,22 +10,25 @@ export function paragraphs(text) {
 export function fill(box, text) {
   const wanted = paragraphs(text);
   while (box.childElementCount > wanted.length) box.lastElementChild.remove();
-  wanted.forEach((paragraph, index) => {
-    const node = box.children[index] ?? box.appendChild(emptyParagraph());
-    grow(node, paragraph);
-  });
+  wanted.forEach((paragraph, index) => grow(paragraphAt(box, index), paragraph));
 }
 
-function emptyParagraph() {
+function paragraphAt(box, index) {
+  const there = box.children[index];
+  if (there?.localName === "p") return there;
   const node = document.createElement("p");
   // Each paragraph runs in the direction of its own first letters.
   node.dir = "auto";
-  node.append(document.createTextNode(""));
+  if (there) there.replaceWith(node);
+  else box.append(node);
   return node;
 }
 
-function grow(node, text) {
+/** Make `node` hold `text` as its only text, whatever a translator or an extension has put into it since. */
+export function grow(node, text) {
   const words = node.firstChild;
+  const isOurs = node.childNodes.length === 1 && words.nodeType === Node.TEXT_NODE;
+  if (!isOurs) return node.replaceChildren(document.createTextNode(text));
   if (words.data === text) return;
   // Adding to a text keeps what a reader has selected in it; replacing it does not.
   if (text.startsWith(words.data)) words.appendData(text.slice(words.length));

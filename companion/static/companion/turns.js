@@ -6,6 +6,11 @@ import { isLive, unheard } from "./turn.js";
 /** Pieces between two acknowledgements; the server waits for one after 200. */
 const PIECES_PER_ACK = 10;
 
+/** The frame that asks for what comes after what is here. */
+export function catchUpOn(turn) {
+  return { type: "catch_up", turn: turn.id, after: turn.seq };
+}
+
 /** The turns of one conversation, by id. `take` and `merge` return {changed, gone, wishes}. */
 export class Turns {
   #byId = new Map();
@@ -70,7 +75,12 @@ export class Turns {
   /** Everything live asks again for what it may have missed. */
   catchUp() {
     this.#asked.clear();
-    return this.all().filter(isLive).map((turn) => ({ type: "catch_up", turn: turn.id, after: turn.seq }));
+    return this.all().filter(isLive).map(catchUpOn);
+  }
+
+  /** The turns of which something was missed and asked for, and has not come. */
+  missing() {
+    return this.all().filter((turn) => isLive(turn) && this.#asked.get(turn.id) === turn.seq);
   }
 
   settle(snapshot, news) {
@@ -81,6 +91,7 @@ export class Turns {
       Object.assign(turn, { reply: known.reply, openings: known.openings, seq: Math.max(known.seq, turn.seq) });
     }
     turn.line ||= this.#lines[turn.state] ?? "";
+    turn.unread ??= turn.state === "refused";
     this.#byId.set(turn.id, turn);
     this.#asked.delete(turn.id);
     news.changed.add(turn.id);
@@ -109,7 +120,7 @@ export class Turns {
   miss(turn, news) {
     if (this.#asked.get(turn.id) === turn.seq) return;
     this.#asked.set(turn.id, turn.seq);
-    news.wishes.push({ type: "catch_up", turn: turn.id, after: turn.seq });
+    news.wishes.push(catchUpOn(turn));
   }
 
   acknowledge(turn, news, { now = false } = {}) {

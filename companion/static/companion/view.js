@@ -1,17 +1,20 @@
 /** Draws the conversation. Draws again only what has changed, and never moves focus. */
 
-import { fill } from "./text.js";
+import { fill, grow } from "./text.js";
 import { isLive } from "./turn.js";
 
 /** The turns on the page, one article each, in order. */
 export class View {
   #box;
   #template;
+  #drafted;
   #articles = new Map();
 
-  constructor(box, template) {
+  /** `template` is one turn, `drafted` one drafted line. */
+  constructor(box, template, drafted) {
     this.#box = box;
     this.#template = template;
+    this.#drafted = drafted;
   }
 
   draw(turn) {
@@ -22,7 +25,7 @@ export class View {
     fill(part("question"), turn.question ?? "");
     this.#openings(part("openings"), turn.openings);
     fill(part("reply"), turn.reply);
-    say(part("line"), turn.line);
+    say(part("line"), kindOf(turn), turn.line);
     part("sign").hidden = !isLive(turn);
     part("answer").hidden = !(isLive(turn) || turn.line || turn.reply || turn.openings.length);
   }
@@ -37,9 +40,11 @@ export class View {
     this.#articles.clear();
   }
 
-  /** The newest turn on the page, if there is one. */
+  /** The parts of the newest turn on the page, if there is one: {question, answer}. */
   newest() {
-    return this.#box.lastElementChild;
+    const article = this.#box.lastElementChild;
+    if (!article) return null;
+    return { question: article, answer: article.querySelector('[data-part="answer"]') };
   }
 
   #add(id) {
@@ -54,14 +59,25 @@ export class View {
   #openings(box, openings) {
     while (box.childElementCount > openings.length) box.lastElementChild.remove();
     openings.forEach((opening, index) => {
-      const node = box.children[index] ?? box.appendChild(document.createElement("p"));
-      node.dataset.kind = opening.kind;
-      say(node, opening.line);
+      const blank = () => this.#drafted.content.firstElementChild.cloneNode(true);
+      const node = box.children[index] ?? box.appendChild(blank());
+      say(node, opening.kind, opening.line);
     });
   }
 }
 
-function say(node, line) {
-  if (node.textContent !== line) node.textContent = line;
+/** What a line beneath a reply is about, as its sign shows it. */
+function kindOf(turn) {
+  if (turn.state === "complete") return "shortened";
+  if (turn.state === "stopped" && turn.unread) return "refused";
+  if (isLive(turn)) return turn.state === "speaking" ? "still_here" : (turn.kind ?? "waiting");
+  return turn.state;
+}
+
+/** Puts a drafted line and the sign of its kind on the page. */
+function say(node, kind, line) {
   node.hidden = !line;
+  node.dataset.kind = kind;
+  node.querySelector("use").setAttribute("href", `#sign-${kind}`);
+  grow(node.querySelector("[data-words]"), line);
 }
