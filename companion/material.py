@@ -1,7 +1,7 @@
 """What a prompt may be made of: what was said before, which questions are held, and where it may go.
 
-Complete and stopped turns alone are read with their words. Of a paused turn only the question is read, so no half
-answer can enter a prompt.
+Complete turns alone are read with their words, and those that were stopped after their question had been read. Of a
+paused turn only the question is read, so no half answer can enter a prompt.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ CROSS JOIN LATERAL (
            array_agg(e.created_at ORDER BY e.id) AS at
     FROM (
         SELECT recent.* FROM (
-            SELECT id, question, reply, state, created_at, openings FROM companion_turn
+            SELECT id, question, reply, state, created_at, openings, admitted_at FROM companion_turn
             WHERE conversation_id = t.conversation_id AND id < t.id
             ORDER BY id DESC LIMIT %(looks_back)s
         ) recent
-        WHERE recent.state IN ('complete', 'stopped')
+        WHERE recent.state = 'complete' OR recent.state = 'stopped' AND recent.admitted_at IS NOT NULL
         ORDER BY recent.id DESC LIMIT %(limit)s
     ) e
 ) said

@@ -22,7 +22,8 @@ def a_turn(person: Person, question: str, state: str = "complete", **facts: Any)
     """A turn of this person, as it would be stored."""
     now = timezone.now()
     closed = None if state in ("waiting", "speaking") else now
-    row = {"owner": uuid.uuid4(), "persona_version": "test", "wait_until": now, "closed_at": closed} | facts
+    row = {"owner": uuid.uuid4(), "persona_version": "test", "wait_until": now, "closed_at": closed}
+    row |= {"admitted_at": None if state == "waiting" else now} | facts
     return in_database(
         lambda: Turn.objects.create(
             conversation=person.conversation, key=uuid.uuid4(), question=question, state=state, **row
@@ -110,3 +111,14 @@ SELECT %(conversation)s, gen_random_uuid(), %(state)s || ' ' || number, %(state)
        now(), now()
 FROM generate_series(1, %(turns)s::int) AS number
 """
+
+
+async def test_a_turn_that_was_taken_back_before_it_was_read_is_in_no_prompt(
+    pool: AsyncConnectionPool[Any], people: People
+) -> None:
+    rosa = people.rosa
+    a_turn(rosa, "Never mind.", "stopped", admitted_at=None)
+
+    found = await material_of(pool, a_turn(rosa, "Go on.", "waiting"))
+
+    assert found.dialogue == ()

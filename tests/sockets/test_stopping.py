@@ -183,4 +183,8 @@ async def test_leaving_the_waiting_room_is_no_reply_that_was_stopped(
     assert ending == {"type": "stopped", "turn": turn, "seq": 0, "line": line, "unread": True}
     async with Page(service.socket_url, cookie) as page:
         [snapshot] = (await page.next())["conversation"]["turns"]
+        # What was taken back has not been said: sent again, it stands once in what is asked.
+        await page.say("I change my mind.")
+        assert (await page.ending())["type"] == "complete"
+    assert str(rehearsal.asked()[-1]["messages"]).count("I change my mind.") == 1
     assert (snapshot["state"], snapshot["line"], snapshot["unread"]) == ("stopped", line, True)

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('companion', '0012_visits_by_end'),
+        ('companion', '0013_held_and_answered'),
     ]
 
     operations = [
