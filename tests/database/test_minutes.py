@@ -13,8 +13,10 @@ from django.utils import timezone
 from ops.jobs import count_minutes
 from ops.minutes import LAST_HOUR, LastHour, gather
 from ops.models import MinuteFigures
+from ops.now.held import FACTS, HELD
 from ops.now.hour import minutes
 from ops.stack.postgres import EmbeddedPostgres
+from ops.status import FIGURES
 from tests.people import in_database
 
 # Tables of the same shape that hide the real ones: empty, and for this connection alone.
@@ -61,8 +63,8 @@ class Stored:
     def hour(self) -> LastHour:
         return gather(self.native.execute(LAST_HOUR).fetchall())
 
-    def rows_read(self) -> int:
-        [(plan,)] = self.native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {LAST_HOUR}").fetchall()
+    def rows_read(self, query: str = LAST_HOUR, facts: dict[str, Any] | None = None) -> int:
+        [(plan,)] = self.native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", facts).fetchall()
         return _stored_rows_read(plan[0]["Plan"])
 
 
@@ -130,6 +132,19 @@ def test_a_kept_minute_is_not_computed_again(stored: Stored) -> None:
 def test_turns_before_the_last_hour_are_not_read(stored: Stored) -> None:
     stored.end(5 * 3600, many=20_000)
     assert stored.rows_read() == 0
+
+
+@pytest.mark.parametrize(("query", "facts"), [(FIGURES, None), (HELD, FACTS)], ids=["figures", "held"])
+def test_questions_whose_hold_is_over_are_not_read(
+    stored: Stored, query: str, facts: dict[str, Any] | None
+) -> None:
+    stored.end(5 * 3600, many=20_000, state="paused", reason="lost")
+    stored.native.execute("UPDATE companion_turn SET held_until = closed_at + interval '2 hours'")
+    held = stored.end(60, many=3, state="paused", reason="lost")
+    stored.native.execute(
+        "UPDATE companion_turn SET held_until = closed_at + interval '2 hours' WHERE id = ANY(%s)", [held]
+    )
+    assert stored.rows_read(query, facts) <= 2 * len(held)
 
 
 def test_of_a_busy_minute_a_bounded_number_of_times_is_kept(stored: Stored) -> None:
