@@ -47,6 +47,7 @@ PATHS = ("COMPANION_PERSONA", "COMPANION_ROUTING", "COMPANION_STATE_DIR")
 TEXTS = (
     "DATABASE_URL",
     "DIRECT_DATABASE_URL",
+    "OWNER_DATABASE_URL",
     "DRILL_TARGET_URL",
     "VALKEY_URL",
     "REHEARSAL_URL",
@@ -159,9 +160,8 @@ class Environment:
         """The database in use, as Django names it."""
         return addresses.database("DATABASE_URL", self.need("DATABASE_URL"))
 
-    def direct_database(self, usual: str) -> str:
-        """Where backup and drill connect; `usual` unless it is set."""
-        name = "DIRECT_DATABASE_URL"
+    def other_address(self, name: str, usual: str) -> str:
+        """Another address of the database in use; `usual` unless it is set."""
         # Whoever names another database in this shell means that one, whatever runs on this machine.
         if self._is_set_here("DATABASE_URL") and not self._is_set_here(name):
             return usual

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from csp.constants import NONE, SELF
 
-from ops.project import env
+from ops.project import addresses, env
 from ops.project.addresses import SettingInvalid
 
 try:
@@ -14,7 +14,8 @@ try:
     BACKUP_KEY = _environment.text("BACKUP_KEY") or SECRET_KEY
     DATABASE_URL = _environment.need("DATABASE_URL")
     _database = _environment.database()
-    DIRECT_DATABASE_URL = _environment.direct_database(DATABASE_URL)
+    DIRECT_DATABASE_URL = _environment.other_address("DIRECT_DATABASE_URL", DATABASE_URL)
+    OWNER_DATABASE_URL = _environment.other_address("OWNER_DATABASE_URL", DATABASE_URL)
     DRILL_TARGET_URL = _environment.text("DRILL_TARGET_URL")
     VALKEY_URL = _environment.queue("VALKEY_URL", "redis://127.0.0.1:6379/0")
     REHEARSAL_URL = _environment.web_address("REHEARSAL_URL", "http://127.0.0.1:8099/v1")
@@ -108,6 +109,9 @@ TEMPLATES = [
 # Each is asked whether it still lives before it is used, so a database that restarted costs no page an error.
 DATABASES = {"default": _database | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}}
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+if OWNER_DATABASE_URL != DATABASE_URL:
+    # `manage.py migrate` alone uses it.
+    DATABASES["owner"] = addresses.database("OWNER_DATABASE_URL", OWNER_DATABASE_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 SESSION_ENGINE = "companion.sessions"

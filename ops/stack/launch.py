@@ -17,10 +17,19 @@ from ops.stack.doors import HOST, Door
 from ops.stack.errors import CannotStart
 from ops.stack.logs import tail
 from ops.stack.postgres import EmbeddedPostgres
+from ops.stack.roles import OWNER, SERVICE, prepare_roles
 from ops.stack.roster import Roster
 from ops.stack.state import StateFolder
 from ops.stack.supervise import SERVER_STAGE, ConfigurationRefused, Hosted, Program, Supervisor
-from ops.stack.surroundings import Signature, is_named, is_on, listed_with, published, signature
+from ops.stack.surroundings import (
+    OWNER_ADDRESSES,
+    Signature,
+    is_named,
+    is_on,
+    listed_with,
+    published,
+    signature,
+)
 from ops.stack.valkey import EmbeddedValkey
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +112,11 @@ class Launch:
         is_new = not (folder / "data").exists()
         server = EmbeddedPostgres(folder, log=self.state.log("postgres"))
         hosted = Hosted(name="postgres", server=server, stage=SERVER_STAGE + 1, ends_with=signal.SIGINT)
-        self.environment["DATABASE_URL"] = self.supervisor.host(hosted)
+        prepare_roles(self.supervisor.host(hosted))
+        self.environment["DATABASE_URL"] = server.url_as(SERVICE)
+        for name in OWNER_ADDRESSES:
+            if not is_named(self.environment, name):
+                self.environment[name] = server.url_as(OWNER)
         self.say(f"Database: PostgreSQL runs{', newly made,' if is_new else ''} in {folder}.")
 
     def _queue(self) -> None:

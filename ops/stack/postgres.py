@@ -59,9 +59,14 @@ class EmbeddedPostgres:
 
     @property
     def url(self) -> str:
-        """Where the database is. There is no password: who may enter the socket's folder may enter."""
+        """Where the database is, as the cluster's superuser. There is no password: who may enter the socket's folder
+        may enter."""
+        return self.url_as(NAME)
+
+    def url_as(self, role: str) -> str:
+        """Where the database is, as `role`."""
         # The port is named because a PGPORT in somebody's environment would win over a missing one.
-        return f"postgresql://{NAME}@:{PORT}/{NAME}?host={quote(str(self._socket_folder()))}"
+        return f"postgresql://{role}@:{PORT}/{NAME}?host={quote(str(self._socket_folder()))}"
 
     @property
     def running(self) -> Running | None:

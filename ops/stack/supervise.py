@@ -18,7 +18,7 @@ from ops.stack.logs import keep_small, open_log, tail
 from ops.stack.process import Running, group, kill
 from ops.stack.signals import held_back, woken_by_children
 from ops.stack.state import StateFolder
-from ops.stack.surroundings import Signature
+from ops.stack.surroundings import Signature, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION_REFUSED = 78
@@ -131,7 +131,7 @@ class Supervisor:
         with open_log(path) as log:
             # Whoever runs and is not on the roster is ended by nobody.
             with held_back():
-                popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log)
+                popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log, environment=self.environment)
                 self._enrol(name, popen, stage=1, grace_s=3)
             printed, _ = popen.communicate()
         self.roster.drop(name)
@@ -211,7 +211,13 @@ class Supervisor:
         child.log_since = path.stat().st_size if path.exists() else 0
         handed = [] if program.door is None else [program.door.hand_over()]
         with open_log(path) as log, held_back():
-            child.popen = self._spawn(program.command, stdout=log, stderr=log, handed=handed)
+            child.popen = self._spawn(
+                program.command,
+                stdout=log,
+                stderr=log,
+                environment=serving(self.environment),
+                handed=handed,
+            )
             self._enrol(program.name, child.popen, stage=program.stage, grace_s=program.grace_s)
             child.started, child.again_at = time.monotonic(), None
 
@@ -271,6 +277,7 @@ class Supervisor:
         *,
         stdout: int | IO[bytes],
         stderr: IO[bytes],
+        environment: Mapping[str, str],
         handed: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -279,7 +286,7 @@ class Supervisor:
             stdout=stdout,
             stderr=stderr,
             cwd=ROOT,
-            env=dict(self.environment),
+            env=dict(environment),
             pass_fds=tuple(handed),
             # A group of its own keeps the terminal's Ctrl-C away: the order of ending is ours to keep.
             process_group=0,

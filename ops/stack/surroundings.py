@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL")
+OWNER_ADDRESSES = ("OWNER_DATABASE_URL", "DIRECT_DATABASE_URL")
+"""For migrations, backups and drills. No program that serves is given them."""
+BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL")
 """What commands need and what may stand in a file of its own."""
-PLAIN = ("DATABASE_URL", "DIRECT_DATABASE_URL", "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
+PLAIN = ("DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
 Signature = frozenset[tuple[str, int, int]]
 CONFIGURATION = ("COMPANION_PERSONA", "COMPANION_ROUTING")
 
@@ -42,6 +44,12 @@ def published(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
     files = [f"{name}_FILE" for name in BY_FILE if not environment.get(name)]
     paths = [name for name in (*files, *CONFIGURATION) if environment.get(name)]
     return facts | {name: str(root / environment[name]) for name in paths}
+
+
+def serving(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program that serves: without the addresses of the role that owns the tables."""
+    withheld = {*OWNER_ADDRESSES, *(f"{name}_FILE" for name in OWNER_ADDRESSES)}
+    return {name: value for name, value in environment.items() if name not in withheld}
 
 
 def signature(environment: Mapping[str, str], *, root: Path) -> Signature:

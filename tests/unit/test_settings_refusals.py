@@ -90,5 +90,8 @@ def test_a_database_named_in_this_shell_is_backed_up_and_not_the_one_that_runs(t
     here = {"COMPANION_STATE_DIR": str(tmp_path)}
     mine = "postgresql://u@/mine"
 
-    assert Environment(here).direct_database("postgresql://u@/runs") == "postgresql://u@/direct"
-    assert Environment({**here, "DATABASE_URL": mine}).direct_database(mine) == mine
+    assert (
+        Environment(here).other_address("DIRECT_DATABASE_URL", "postgresql://u@/runs")
+        == "postgresql://u@/direct"
+    )
+    assert Environment({**here, "DATABASE_URL": mine}).other_address("DIRECT_DATABASE_URL", mine) == mine
