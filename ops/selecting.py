@@ -16,6 +16,8 @@ from companion.doorbell import CHANNEL
 from companion.models import Process
 from ops.desk import audit
 from ops.models import Selection as Row
+from ops.people import names
+from ops.people.done import Refused
 from ops.pins import LOCK
 from routing import selection
 from routing.errors import SelectionInvalid
@@ -123,10 +125,11 @@ class Selector:
         if choice.preset not in self._routing.presets:
             known = ", ".join(self._routing.presets)
             raise SelectionRefused(f"There is no preset {choice.preset!r}. Select one of: {known}.")
-        if not choice.by.strip() or not choice.reason.strip():
-            raise SelectionRefused("Say who selects it and why. Both stay on record.")
-        if len(choice.by) > 100 or len(choice.reason) > 200:
-            raise SelectionRefused("Keep who within 100 characters and why within 200.")
+        try:
+            names.who(choice.by)
+            names.why(choice.reason)
+        except Refused as refusal:
+            raise SelectionRefused(f"{refusal} It stays on record.") from None
         if choice.lasts is None:
             return
         if choice.preset == NORMAL:
@@ -149,8 +152,8 @@ class Selector:
         return Selection(
             version=above + 1,
             preset=choice.preset,
-            by=choice.by.strip(),
-            reason=choice.reason.strip(),
+            by=names.who(choice.by),
+            reason=names.why(choice.reason),
             at=at,
             expires_at=selection.expiry(choice.preset, at=at, lasts=choice.lasts or LASTS),
         )

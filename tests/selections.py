@@ -43,11 +43,18 @@ def rows_since(version: int) -> list[Selection]:
     )
 
 
-def insert(preset: str, *, at: datetime | None = None, lasts: timedelta = timedelta(hours=1)) -> int:
+def insert(
+    preset: str,
+    *,
+    at: datetime | None = None,
+    lasts: timedelta = timedelta(hours=1),
+    by: str = "Ines",
+    reason: str = "A test",
+) -> int:
     """A row that nobody checked, without a ring of the bell; returns its version."""
     at = at or timezone.now()
     version = newest().version + 1
-    facts = {"version": version, "preset": preset, "by": "Ines", "reason": "A test", "at": at}
+    facts = {"version": version, "preset": preset, "by": by, "reason": reason, "at": at}
     ends = None if preset == NORMAL else at + lasts
     in_database(lambda: Row.objects.create(**facts, expires_at=ends))
     return version

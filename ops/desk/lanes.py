@@ -95,7 +95,7 @@ def select(
             {"wanted": wanted, "concerns": refusal.concerns, "here": "routing"},
         )
     except SelectionRefused as refusal:
-        return _page(request, routing(), problem=str(refusal), entered=request.POST)
+        return _page(request, routing(), problem=f"Nothing was selected. {refusal}", entered=request.POST)
     return _selected(request, chosen)
 
 

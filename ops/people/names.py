@@ -26,14 +26,14 @@ def who(typed: str | None) -> str:
     """Who asks for a change, for the record. Raises Refused."""
     if typed is None:
         raise Refused("Say who decides it: --by WHO. It stays on record.")
-    return _words(typed, whose="What --by names", holds=WHO_HOLDS)
+    return _words(typed, whose="The name of who decides it", holds=WHO_HOLDS)
 
 
 def why(typed: str | None) -> str:
-    """Why it is done, for the record. Raises Refused."""
+    """Why it is done, for the record, whether a command or a page asks. Raises Refused."""
     if typed is None:
         raise Refused("Say why: --reason WHY. It stays on record; no word about any participant.")
-    return _words(typed, whose="What --reason says", holds=WHY_HOLDS)
+    return _words(typed, whose="The reason", holds=WHY_HOLDS)
 
 
 def slug(typed: str) -> str:
@@ -73,6 +73,8 @@ def regions(typed: Sequence[str], *, known: Collection[str]) -> list[str]:
 def _words(typed: str, *, whose: str, holds: int) -> str:
     if any(0xD800 <= ord(letter) <= 0xDFFF for letter in typed):
         raise Refused(f"{whose} cannot be read: it is not UTF-8. Look at the settings of this terminal.")
+    if len(typed.strip().splitlines()) > 1:
+        raise Refused(f"{whose} has to be one line. Write it without line breaks.")
     plain = " ".join(unicodedata.normalize("NFC", typed).split())
     if not plain:
         raise Refused(f"{whose} cannot be empty.")

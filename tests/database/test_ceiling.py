@@ -106,6 +106,8 @@ def test_programs_read_it_as_json() -> None:
         ["5", "--by", "Ines"],
         ["5", "--reason", "x"],
         ["5", "--by", " ", "--reason", "x"],
+        ["5", "--by", "Ines", "--reason", "x\nby Sam"],
+        ["5", "--by", "Ines\nSam", "--reason", "x"],
         ["--by", "Ines"],
     ],
 )

@@ -74,6 +74,24 @@ def test_an_operator_moves_traffic_with_a_reason_and_back_with_one_press(
         assert "Back to normal</button>" not in desk.get("/ops/routing/").text
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("Slow\r\nVersion 9: normal, by Sam", "The reason has to be one line."),
+        ("Slow\x1b[2J", "The reason holds a character that cannot be shown."),
+    ],
+)
+def test_a_reason_of_two_lines_or_with_controls_is_refused_in_a_sentence(
+    service: Web, people: People, reason: str, said: str
+) -> None:
+    before = newest()
+    with at_the_desk(service, people.ines(), people.password) as desk:
+        answer = choose(desk, "pin_second", hours="1", reason=reason)
+
+    assert f"Nothing was selected. {said}" in answer.text
+    assert newest() == before
+
+
 def test_a_head_that_has_never_answered_asks_for_a_second_yes(service: Web, people: People) -> None:
     before = newest()
     with at_the_desk(service, people.ines(), people.password) as desk:

@@ -17,10 +17,9 @@ from ops.lanes.answers import LaneAnswer
 from ops.lanes.kept import keep
 from ops.models import AuditEntry
 from ops.project import wiring
-from ops.selecting import Choice
 from routing.lanes import NORMAL
 from tests.people import in_database
-from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, route, select, selector
+from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, route, select
 
 WHO = ("--by", "Ines", "--reason", "The first lane is slow")
 
@@ -156,8 +155,8 @@ def test_nonsense_changes_nothing(arguments: tuple[str, ...]) -> None:
 
 
 def test_a_reason_cannot_steer_the_terminal() -> None:
-    wanted = Choice(preset="pin_second", by="In\x1bes", reason="red \x1b[31m and\rback \u202e")
-    in_database(lambda: selector().select(wanted))
+    # A row of a release before; now such a reason is refused.
+    insert("pin_second", by="In\x1bes", reason="red \x1b[31m and\rback \u202e")
     for said in (route("show"), route("history")):
         assert not any(letter in said for letter in "\x1b\r\u202e")
 
