@@ -111,3 +111,11 @@ def test_the_page_that_stands_in_is_whole_behind_the_proxy_too() -> None:
     for address in asked:
         [file] = [rule.sub(to.replace("$1", r"\1"), address) for rule, to in rules if rule.match(address)]
         assert (ROOT / file.lstrip("/")).is_file()
+
+
+@pytest.mark.parametrize("secret", ["secret_key", "database_url", "owner_database_url"])
+def test_a_secret_is_private_before_anything_stands_in_its_file(secret: str) -> None:
+    first = next(
+        line for line in (DEPLOY / "README.md").read_text().splitlines() if f"/etc/companion/{secret}" in line
+    )
+    assert re.match(rf"install -o companion -g companion -m 0600 /dev/null /etc/companion/{secret}\b", first)
