@@ -1,9 +1,16 @@
 """The record of who read and did what. A reading is written before anything is shown."""
 
+import logging
 import os
 import pwd
+from datetime import timedelta
+
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
 from ops.models import AuditEntry
+
+log = logging.getLogger(__name__)
 
 READ_STORY = "read_story"
 READ_TRANSCRIPT = "read_transcript"
@@ -11,6 +18,9 @@ SELECTED_PRESET = "selected_preset"
 SAW_ALERT = "saw_alert"
 SET_CEILING = "set_ceiling"
 SIGNED_IN = "signed_in"
+WAS_REFUSED = "was_refused"
+MADE_BACKUP = "made_backup"
+KEPT_DUMP = "kept_dump"
 
 PRINTED_CARD = "printed_card"
 ADDED_PERSON = "added_person"
@@ -34,12 +44,48 @@ RESTORED_STAFF = "restored_staff"
 NEW_PASSWORD = "new_password"
 
 
+MAX_REFUSALS_A_MINUTE = 10
+"""Refusals of one person in one minute that are listed; the last of them says that further ones were left out."""
+_LOOK_BACK_ROWS = 500
+_UNDEFINED_TABLE = "42P01"
+
+
 def record(what: str, *, who: str, about: int | None = None, note: str = "") -> None:
     """Put it on record that `who` did `what` about a participant (by id), if about one.
 
     `note` holds ids, counts and codes only.
     """
     AuditEntry.objects.create(who=who[:150], what=what, about=about, note=note[:200])
+
+
+def record_refusal(who: str, *, note: str, about: int | None = None) -> None:
+    """Put it on record that `who` was refused a page, at most ten times a minute. A fault here is only logged."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # Many requests at once would all count the same rows.
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7233151))", [who])
+            last = AuditEntry.objects.order_by("-id").values_list("who", "what", "at")[:_LOOK_BACK_ROWS]
+            since = timezone.now() - timedelta(minutes=1)
+            there = sum((row[0], row[1]) == (who[:150], WAS_REFUSED) and row[2] > since for row in last)
+            if there < MAX_REFUSALS_A_MINUTE:
+                is_last = there == MAX_REFUSALS_A_MINUTE - 1
+                more = "; further ones within a minute are left out" if is_last else ""
+                record(WAS_REFUSED, who=who, about=about, note=note[:150] + more)
+    except DatabaseError as error:
+        log.error("audit.refusal_not_recorded error=%s", type(error).__name__)
+
+
+def record_by_command(what: str, note: str) -> str:
+    """Put on record what a command has done already. Returns a sentence where that failed, otherwise nothing.
+
+    A database without an audit record, such as one that is only drilled, is no failure.
+    """
+    try:
+        record(what, who=this_account(), note=by_command(note))
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", None) != _UNDEFINED_TABLE:
+            return f"It is done, and it is not in the audit record: {type(error).__name__}."
+    return ""
 
 
 def by_command(note: str = "") -> str:

@@ -7,6 +7,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import csrf, defaults
 
+from ops.desk import audit
+
 STAFF_PAGES = ("/ops/", "/staff/")
 
 
@@ -20,6 +22,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403."""
     if _is_staffs(request):
+        if request.user.is_authenticated:
+            asked = request.resolver_match.url_name if request.resolver_match else ""
+            audit.record_refusal(request.user.get_username(), note=f"page {asked}")
         return render(request, "ops/403.html", status=403)
     return defaults.permission_denied(request, exception)
 

@@ -31,6 +31,12 @@ def shelf(which: Shelf, *, sites: Sequence[int], after: int | None = None, size:
     )
 
 
+def participant_of(turn: int) -> int | None:
+    """The id of the participant whose turn this is, whoever asks; None where there is no such turn."""
+    found = Turn.objects.filter(pk=turn).values_list("conversation__participant_id", flat=True).first()
+    return None if found is None else int(found)
+
+
 def story(turn: int, *, sites: Sequence[int]) -> Story | None:
     """One turn, if it is of one of these sites."""
     found = _whole(_placed().filter(id=turn, conversation__participant__site__in=sites))

@@ -22,7 +22,7 @@ from ops.desk.access import sites_of, staff_only, unkept
 from ops.desk.meanings import meaning_of
 from ops.desk.passwords import TooBusy, user_with_password
 from ops.desk.shapes import Entry, Shelf, Story, Tried
-from ops.desk.stories import shelf, story
+from ops.desk.stories import participant_of, shelf, story
 from ops.desk.telling import barred, next_step, steps
 
 LARGEST_ID = 2**63 - 1
@@ -131,8 +131,12 @@ def turns(request: HttpRequest) -> HttpResponse:
 @staff_only
 def turn(request: HttpRequest, turn: int) -> HttpResponse:
     """One turn's whole story. That it was opened is on record before it is shown."""
-    found = story(turn, sites=sites_of(request.user)) if turn <= LARGEST_ID else None
+    if turn > LARGEST_ID:
+        raise Http404
+    found = story(turn, sites=sites_of(request.user))
     if found is None:
+        if (person := participant_of(turn)) is not None:
+            audit.record_refusal(request.user.get_username(), about=person, note=f"turn {turn}")
         raise Http404
     audit.record(
         audit.READ_STORY, who=request.user.get_username(), about=found.participant, note=f"turn {found.id}"

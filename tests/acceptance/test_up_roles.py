@@ -47,6 +47,12 @@ def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
 
+def rows(run: Up, question: str) -> list[tuple[str, ...]]:
+    url = run.running("manage.py serve").environ()["DATABASE_URL"]
+    with psycopg.connect(url) as connection:
+        return connection.execute(question.encode()).fetchall()
+
+
 def test_every_session_of_the_service_is_of_a_role_without_rights_over_the_server(
     serving: Up, service: psycopg.Connection
 ) -> None:
@@ -95,8 +101,14 @@ def test_a_backup_and_a_drill_of_it_work_under_these_roles(serving: Up) -> None:
     drilled = manage(serving, "restore_drill", "--backup", str(backup))
     assert drilled.returncode == 0, drilled.stdout + drilled.stderr
     assert "PROVED" in drilled.stdout
-    fresh = manage(serving, "restore_drill")
+    fresh = manage(serving, "restore_drill", "--keep-dump")
     assert fresh.returncode == 0, fresh.stdout + fresh.stderr
+
+    told = rows(serving, "SELECT what, note FROM ops_auditentry ORDER BY id")
+    [(_, backup_note)] = [entry for entry in told if entry[0] == "made_backup"]
+    [(_, dump_note)] = [entry for entry in told if entry[0] == "kept_dump"]
+    assert backup_note.startswith(f"{backup.name}, ") and "command, account" in backup_note
+    assert dump_note.startswith("dump ")
 
 
 def test_commands_that_define_tables_run_as_the_owner_and_others_as_the_service(serving: Up) -> None:

@@ -82,7 +82,7 @@ async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record
     assert (entry.who, entry.what, entry.note) == (sam.get_username(), "read_story", f"turn {turn.pk}")
 
 
-async def test_a_stranger_at_another_site_is_nowhere_and_nothing_is_on_record(
+async def test_a_stranger_at_another_site_is_nowhere_and_the_refused_reading_is_on_record(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     otto, sam = people.otto, people.sam()
@@ -95,7 +95,8 @@ async def test_a_stranger_at_another_site_is_nowhere_and_nothing_is_on_record(
     # Each page carries a token of its own for the form that signs out.
     assert TOKEN.sub("", page.text) == TOKEN.sub("", nowhere.text)
     assert not any("Otto" in text or f"/ops/turns/{turn.pk}/" in text for text in lists)
-    assert on_record(otto) == []
+    [entry] = on_record(otto)
+    assert (entry.who, entry.what, entry.note) == (sam.get_username(), "was_refused", f"turn {turn.pk}")
 
 
 async def test_access_that_is_withdrawn_ends_with_the_next_request(

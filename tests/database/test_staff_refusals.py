@@ -1,11 +1,14 @@
 """Staff whose visit is over, who have no right, or who meet a fault, read words that are meant for them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 from django.test import RequestFactory
 
-from ops.desk import refusals
-from tests.people import People
+from ops.desk import audit, refusals
+from ops.models import AuditEntry
+from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import newest
 from tests.staff import at_the_desk
@@ -40,6 +43,28 @@ def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_tha
         assert back.headers["location"] == "/ops/routing/"
         assert desk.get("/ops/routing/").status_code == 200
     assert newest().version == before
+
+
+def refusals_of(who: str) -> list[str]:
+    rows = AuditEntry.objects.filter(who=who, what=audit.WAS_REFUSED).order_by("id")
+    return in_database(lambda: list(rows.values_list("note", flat=True)))
+
+
+def test_what_staff_are_refused_is_on_record_and_one_person_cannot_flood_it(
+    service: Web, people: People
+) -> None:
+    sam = people.sam()
+    with at_the_desk(service, sam, people.password) as desk:
+        assert choose(desk, service).status_code == 403
+        assert refusals_of(sam.get_username()) == ["page staff_routing_select"]
+
+        with ThreadPoolExecutor(8) as many:
+            codes = list(many.map(lambda _: choose(desk, service).status_code, range(30)))
+
+    assert set(codes) == {403}
+    notes = refusals_of(sam.get_username())
+    assert len(notes) == audit.MAX_REFUSALS_A_MINUTE
+    assert notes[-1].endswith("further ones within a minute are left out")
 
 
 @pytest.mark.parametrize("referer", ["", "https://elsewhere.example.org/ops/routing/"])

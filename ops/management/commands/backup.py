@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.desk import audit
 from ops.drill import arguments
 from ops.drill.address import Address
 from ops.drill.backup import BackupOrder, back_up
@@ -60,6 +61,8 @@ class Command(BaseCommand):
                 ),
                 watch,
             )
+        if fault := audit.record_by_command(audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"):
+            self.stderr.write(fault)
         for name in made.stuck:
             self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")
         if made.in_use_doubt:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.desk import audit
 from ops.drill import arguments
 from ops.drill import report as reports
 from ops.drill.address import SECRETS, Address
@@ -81,6 +82,10 @@ class Command(BaseCommand):
             report = Drill(order, watch).run()
             with watch.undisturbed():
                 kept_in = kept(report, order.reports)
+        if report.kept_dump:
+            fault = audit.record_by_command(audit.KEPT_DUMP, f"dump {Path(report.kept_dump).name}")
+            if fault:
+                self.stderr.write(fault)
         self.stdout.write(report.as_json() if options["json"] else report.as_text())
         if isinstance(kept_in, OSError):
             # A proof that is not on record is none: the next one would be asked for too late.
