@@ -177,6 +177,7 @@ class Course:
                 took_s=round(self.limits.now() - call.started, 4),
                 bytes_received=end.bytes_received,
                 words=call.words,
+                usage=end.usage if isinstance(end, Finished) else None,
             )
         )
 

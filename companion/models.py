@@ -306,6 +306,9 @@ class Attempt(models.Model):
     took_s = models.FloatField()
     bytes_received = models.BigIntegerField()
     words = models.IntegerField()
+    input_tokens = models.IntegerField(null=True)
+    output_tokens = models.IntegerField(null=True)
+    """As the provider counted them; None: it did not tell, or the call failed."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="attempt_numbered")]

@@ -52,10 +52,10 @@ WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL AND t.sett
 # A turn may have been erased while its call ran.
 ATTEMPT = """
 INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
-                               took_s, bytes_received, words)
+                               took_s, bytes_received, words, input_tokens, output_tokens)
 SELECT a.* FROM (
     VALUES (%s::bigint, %s::smallint, %s, %s, %s, %s::smallint, %s, %s::float8, %s::float8, %s::float8, %s::bigint,
-            %s::int)
+            %s::int, %s::int, %s::int)
 ) AS a(turn_id) WHERE EXISTS (SELECT 1 FROM companion_turn t WHERE t.id = a.turn_id)
 ON CONFLICT (turn_id, number) DO NOTHING
 """
@@ -154,4 +154,6 @@ def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:
         report.took_s,
         report.bytes_received,
         report.words,
+        report.usage.input_tokens if report.usage else None,
+        report.usage.output_tokens if report.usage else None,
     )

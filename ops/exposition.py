@@ -1,7 +1,7 @@
 """PURE. The figures of the moment in Prometheus' text format."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from ops.rules import LEASE_S
@@ -102,6 +102,7 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         "Since the worker last looked through the alerts.",
         [({}, alerts["looked_through_s"])],
     )
+    yield from _usage(figures["usage"], at)
     for name, key, what in (
         ("restore_proved_seconds", "proved_at", "Since a drill last proved that a backup restores."),
         (
@@ -114,6 +115,27 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         yield from _gauge(
             name, what, [({}, (at - datetime.fromisoformat(moment)).total_seconds() if moment else None)]
         )
+
+
+def _usage(days: Sequence[Mapping[str, Any]], at: datetime) -> Iterator[str]:
+    today = [one for one in days if one["day"] == at.astimezone(UTC).date().isoformat()]
+    for name, key, what in (
+        ("calls_today", "calls", "Calls to each lane since midnight UTC."),
+        ("calls_told_today", "calls_told", "Those whose provider told how many tokens they took."),
+        (
+            "input_tokens_today",
+            "input_tokens",
+            "Tokens sent to each lane since midnight UTC, as far as told.",
+        ),
+        (
+            "output_tokens_today",
+            "output_tokens",
+            "Tokens each lane wrote since midnight UTC, as far as told.",
+        ),
+        ("cost_today", "cost", "What they cost, for lanes whose prices are in the routing file."),
+    ):
+        samples = (({"lane": one["lane"], "currency": one["currency"] or ""}, one[key]) for one in today)
+        yield from _gauge(name, what, samples)
 
 
 def _by(label: str, counts: Mapping[str, float]) -> Iterable[Sample]:

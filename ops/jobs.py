@@ -22,6 +22,7 @@ from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
 from ops.drill import records
+from ops.lanes.usage import FORGET as FORGET_USAGE
 from ops.management.commands.card import first_origin
 from ops.minutes import FORGET as FORGET_MINUTES
 from ops.minutes import last_hour
@@ -56,6 +57,7 @@ def count_minutes() -> None:
     last_hour()
     with connection.cursor() as cursor:
         cursor.execute(FORGET_MINUTES)
+        cursor.execute(FORGET_USAGE)
 
 
 @shared_task(name="ops.ask_for_restore_drill")

@@ -136,6 +136,33 @@ class Round(models.Model):
         return f"round of {self.job}"
 
 
+class LaneDay(models.Model):
+    """What the calls to one lane took on one day (UTC); see `ops.lanes.usage`. Holds nothing of any person."""
+
+    day = models.DateField()
+    lane = models.CharField(max_length=64)
+    currency = models.CharField(max_length=3, blank=True)
+    """Of `cost`; empty while the lane has no price."""
+    calls = models.BigIntegerField()
+    calls_told = models.BigIntegerField()
+    """Calls whose provider told the tokens they took: `input_tokens`, `output_tokens` and `cost` are of these alone."""
+    input_tokens = models.BigIntegerField()
+    output_tokens = models.BigIntegerField()
+    cost = models.DecimalField(max_digits=20, decimal_places=8)
+    replies = models.BigIntegerField()
+    replies_unmarked = models.BigIntegerField()
+    cheaper_than = models.CharField(max_length=64, blank=True)
+    """The head of the normal chain, if it costs more than this lane."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["day", "lane", "currency"], name="lane_day_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.lane} on {self.day}"
+
+
 class MinuteFigures(models.Model):
     """What happened in one minute that is over, in numbers: see `ops.minutes`. Holds nothing of any person."""
 

@@ -1,7 +1,7 @@
 """The figures of the moment, from the rows themselves: one query for the ops page, /ops/status.json and /metrics."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,8 @@ class Settings:
     preset_ceiling: int | None = None
     drill: Mapping[str, str | None] = field(default_factory=dict)
     """When a backup was last drilled, with which verdict, and when the next drill is due."""
+    usage: Sequence[Mapping[str, Any]] = ()
+    """What each lane took today and yesterday."""
     rules: tuple[Rule, ...] = ()
 
 
@@ -100,6 +102,8 @@ def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[s
         },
         "routing": settings.routing,
         "drill": dict(settings.drill),
+        # Days are those of UTC. None: the provider does not tell, or the routing file has no price.
+        "usage": [dict(day) for day in settings.usage],
         "persona": settings.persona,
         "settings": {rule.name: rule.value for rule in settings.rules},
     }

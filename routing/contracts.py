@@ -3,6 +3,7 @@
 import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, Protocol
 
 from routing.errors import FailureClass
@@ -34,6 +35,28 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Prices:
+    """What a lane costs, for a million tokens, in `currency` (three letters)."""
+
+    input_per_million: Decimal
+    output_per_million: Decimal
+    currency: str
+
+    def cost(self, *, input_tokens: int, output_tokens: int) -> Decimal:
+        """Of so many tokens."""
+        return (input_tokens * self.input_per_million + output_tokens * self.output_per_million) / 1_000_000
+
+    def is_below(self, other: "Prices") -> bool:
+        """Whether every call costs less, or as much: neither price is higher, and one is lower."""
+        if self.currency != other.currency or self == other:
+            return False
+        return (
+            self.input_per_million <= other.input_per_million
+            and self.output_per_million <= other.output_per_million
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
     """One place a request can be served from, as the routing file describes it. Times in milliseconds."""
 
@@ -60,6 +83,9 @@ class Lane:
     """The length limit of a reply, in tokens. So much of `context_tokens` is kept free for it."""
     reply_ms: int = REPLY_MS
     """The longest a reply may be spoken, from its first word."""
+    usage: Literal["by_itself", "asked"] = "by_itself"
+    """`asked`: the lane tells how many tokens a reply took if `stream_options.include_usage` asks for it."""
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +127,14 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """How many tokens a call took, as the provider counted them. Never estimated."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
     """A recognised terminal reason was seen after visible text. Always the last event."""
 
@@ -108,6 +142,8 @@ class Finished:
     """True when the provider stopped at its length limit: the words stand, marked short."""
     model: str
     bytes_received: int
+    usage: Usage | None = None
+    """None: the provider did not tell."""
 
 
 class Adapter(Protocol):
@@ -135,3 +171,5 @@ class AttemptReport:
     took_s: float
     bytes_received: int
     words: int
+    usage: Usage | None = None
+    """None: the provider did not tell, or the call failed."""

@@ -4,6 +4,7 @@ import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from routing.contracts import MAX_TOKENS, REPLY_MS, Lane, Preset
+from routing.contracts import MAX_TOKENS, REPLY_MS, Lane, Preset, Prices
 from routing.errors import RoutingFileInvalid
 
 NORMAL = "normal"
@@ -109,7 +110,7 @@ def parse(text: str, *, source: str) -> Routing:
     wrong = list(_misfits(document))
     if wrong:
         raise RoutingFileInvalid(_lines(source, wrong))
-    lanes = {name: Lane(name=name, **entry.model_dump()) for name, entry in document.lanes.items()}
+    lanes = {name: _lane(name, entry) for name, entry in document.lanes.items()}
     presets = {name: Preset(name=name, **entry.model_dump()) for name, entry in document.presets.items()}
     return _routing(lanes, presets, file_hash=hashlib.sha256(text.encode()).hexdigest()[:16])
 
@@ -118,10 +119,23 @@ def _routing(lanes: dict[str, Lane], presets: dict[str, Preset], *, file_hash: s
     return Routing(lanes=MappingProxyType(lanes), presets=MappingProxyType(presets), file_hash=file_hash)
 
 
+def _lane(name: str, entry: "_LaneEntry") -> Lane:
+    values = entry.model_dump(exclude=set(_PRICES))
+    prices = None
+    if entry.input_price_per_million is not None and entry.output_price_per_million is not None:
+        prices = Prices(
+            input_per_million=Decimal(str(entry.input_price_per_million)),
+            output_per_million=Decimal(str(entry.output_price_per_million)),
+            currency=entry.currency or "",
+        )
+    return Lane(name=name, prices=prices, **values)
+
+
 # The file.
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 _Word = Annotated[str, Field(pattern=r"^\S(.{0,198}\S)?$")]
+_Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 _Milliseconds = Annotated[int, Field(ge=500, le=120_000)]
 
 
@@ -146,6 +160,10 @@ class _LaneEntry(_Part):
     thoughts: Literal["marked", "unopened"] = "marked"
     max_tokens: Annotated[int, Field(ge=16, le=100_000)] = MAX_TOKENS
     reply_ms: Annotated[int, Field(ge=500, le=1_800_000)] = REPLY_MS
+    usage: Literal["by_itself", "asked"] = "by_itself"
+    input_price_per_million: _Price | None = None
+    output_price_per_million: _Price | None = None
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
 
     @field_validator("base_url")
     @classmethod
@@ -157,6 +175,10 @@ class _LaneEntry(_Part):
             raise ValueError("must hold no name, password, query or fragment; a key belongs in api_key_env")
         _ = parts.port  # raises ValueError when it is no port
         return value
+
+
+_PRICES = ("input_price_per_million", "output_price_per_million", "currency")
+"""All of them, or none."""
 
 
 class _PresetEntry(_Part):
@@ -178,6 +200,12 @@ def _misfits(document: _Document) -> Iterator[str]:
     for name, entry in document.lanes.items():
         if "max_tokens" in entry.model_fields_set and entry.max_tokens * 2 > entry.context_tokens:
             yield f"lanes.{name}.max_tokens: is more than half of context_tokens. Leave room for the question."
+        if entry.adapter == "anthropic" and entry.usage == "asked":
+            yield f"lanes.{name}.usage: this wire tells it by itself. Remove it."
+        priced = [key for key in _PRICES if getattr(entry, key) is not None]
+        if priced and len(priced) < len(_PRICES):
+            missing = " and ".join(key for key in _PRICES if key not in priced)
+            yield f"lanes.{name}.{priced[0]}: says nothing by itself. Add {missing}, or remove it."
     for name, preset in document.presets.items():
         for lane in dict.fromkeys(preset.chain):
             if lane not in document.lanes:

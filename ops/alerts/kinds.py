@@ -38,6 +38,7 @@ class Kind(StrEnum):
     UNKNOWN_FINISH = "unknown_finish"
     THOUGHTS_SHOWN = "thoughts_shown"
     SCRIPTED_REPLIES = "scripted_replies"
+    CHEAPER_LANE = "cheaper_lane"
 
 
 DAILY = timedelta(hours=23)
@@ -181,6 +182,11 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
         Kind.NO_FALLBACK: Meaning(
             says="The normal chain has nothing to fall back on: {}.",
             do="Add a lane of another failure domain to the routing file.",
+            runbook=_FAILING,
+        ),
+        Kind.CHEAPER_LANE: Meaning(
+            says="A cheaper lane carries the day, and its replies are not marked: {}.",
+            do='If its replies are not as good, give it marking = "reduced" in the routing file; mend the lane above.',
             runbook=_FAILING,
         ),
         Kind.SCRIPTED_REPLIES: Meaning(

@@ -75,6 +75,14 @@ LASTING = (
     WHERE person.is_active AND site.is_open AND site.slug <> ALL(%(not_real)s::text[])
       AND site.slug NOT LIKE %(load_tests)s::text)""",
     ),
+    # Days begin at midnight UTC. A day with few replies has no lane that carries it.
+    Lasting(
+        kind=Kind.CHEAPER_LANE,
+        query="""
+SELECT d.lane || ' in place of ' || d.cheaper_than AS about FROM ops_laneday d
+WHERE d.day = (clock_timestamp() AT TIME ZONE 'UTC')::date AND d.cheaper_than <> '' AND d.replies_unmarked >= 20
+  AND d.replies_unmarked * 2 > (SELECT sum(replies) FROM ops_laneday every WHERE every.day = d.day)""",
+    ),
     Lasting(
         kind=Kind.PROCESSES_DIFFER,
         query=f"""

@@ -17,7 +17,7 @@ from ops import selecting
 from ops.alerts.rows import acknowledge
 from ops.desk import audit
 from ops.desk.access import by_form_of, operators_only, staff_only
-from ops.lanes import told
+from ops.lanes import told, usage
 from ops.lanes.board import Board, Standing, board, concerns_on
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
 from routing.contracts import Preset
@@ -148,6 +148,7 @@ def _page(
             for name, preset in routing.presets.items()
             if name != NORMAL
         ],
+        "usage": usage.days(),
         "normal": routing.presets[NORMAL],
         "history": selecting.history(SHOWN),
         "lengths": LENGTHS,

@@ -18,6 +18,7 @@ from companion.front import Front
 from companion.house import House
 from companion.process import Process
 from companion.prompt import least_window
+from companion.record import Story
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
@@ -26,6 +27,7 @@ from ops.desk.access import OPERATORS
 from ops.drill import records
 from ops.fresh import Lately
 from ops.lanes.board import board, concerns_of, for_status
+from ops.lanes.usage import UsageBook, days
 from ops.last_known_good import LastKnownGood
 from ops.now.live import Live
 from ops.now.staff_door import StaffDoor
@@ -137,6 +139,7 @@ def facts_now() -> Settings:
         routing=dict(for_status(seen)),
         preset_ceiling=ceiling,
         drill=records.for_status(settings.COMPANION_STATE_DIR),
+        usage=tuple(day.document() for day in days(2)),
     )
 
 
@@ -194,6 +197,12 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
     store = RoutingStore(
         routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.rerouted()
     )
+    usage = UsageBook(pool, routing)
+
+    def recorded(story: Story) -> None:
+        book.heard(story)
+        usage.heard(story)
+
     watch = Watch(pool, persona_version=house.persona_version)
     conditions = Conditions(
         routing,
@@ -210,10 +219,10 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         route=store.route,
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         overhears=store.rung,
-        recorded=book.heard,
+        recorded=recorded,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
-        alongside=(store.run, book.run, watch.run, conditions.run),
+        alongside=(store.run, book.run, usage.run, watch.run, conditions.run),
     )
     return process
 

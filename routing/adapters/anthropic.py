@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 from routing.adapters.base import HttpAdapter
-from routing.adapters.reader import StreamReader
-from routing.contracts import Ask, Lane
+from routing.adapters.reader import StreamReader, tokens
+from routing.contracts import Ask, Lane, Usage
 from routing.errors import FailureClass
 
 VERSION = "2023-06-01"
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Together they are what was sent."""
 _EVENTS = frozenset(
     {
         "message",
@@ -59,6 +61,7 @@ class MessagesReader(StreamReader):
 
     def __init__(self) -> None:
         super().__init__()
+        self._input_tokens: int | None = None
         self._began_with = ""
         """Text that came with the start of a block: some servers send it once more as the first delta."""
 
@@ -71,22 +74,34 @@ class MessagesReader(StreamReader):
     def object(self, found: dict[str, Any], said: list[str]) -> None:
         match found.get("type"):
             case "message_start":
-                self.named(_part(found, "message").get("model"))
+                message = _part(found, "message")
+                self.named(message.get("model"))
+                self._input_tokens = tokens(message.get("usage"), *_INPUT)
             case "content_block_start":
                 self._began_with = self._block(_part(found, "content_block"), said)
             case "content_block_delta":
                 self._block(_part(found, "delta"), said, began_with=self._began_with)
                 self._began_with = ""
             case "message_delta":
+                self.count(found)
                 self._stopped(_part(found, "delta").get("stop_reason"))
             case "message_stop":
                 # The reason comes before it. Without one this proves as little as the end of the body.
                 self.fail(FailureClass.INCOMPLETE, "stop_without_reason")
 
+    def count(self, found: dict[str, Any]) -> None:
+        told = found.get("usage")
+        read, written = tokens(told, *_INPUT), tokens(told, "output_tokens")
+        read = self._input_tokens if read is None else read
+        if read is not None and written is not None:
+            # Counted from the start of the message, each time.
+            self.usage = Usage(input_tokens=read, output_tokens=written)
+
     def whole(self, found: dict[str, Any], said: list[str]) -> None:
         if found.get("type") != "message":
             return
         self.named(found.get("model"))
+        self.count(found)
         content = found.get("content")
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict):

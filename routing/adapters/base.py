@@ -18,12 +18,14 @@ from routing.adapters.ending import Ending
 from routing.adapters.translate import class_of, code_of
 from routing.adapters.transport import NOTE, Note
 from routing.adapters.unpacking import Unpacker, unpacker_for
-from routing.contracts import Ask, Clocks, Finished, Lane, Words
+from routing.contracts import Ask, Clocks, Finished, Lane, Usage, Words
 from routing.errors import CallFailed, FailureClass
 
 ERROR_BODY_LIMIT = 64 * 1024
 ERROR_BODY_S = 2.0
 """Bytes and seconds spent on the body of an error. What is not here by then would not change the class."""
+USAGE_S = 0.5
+"""Seconds after a reply's end in which a lane that was asked for the usage may tell it."""
 READ_WHOLE = 8 * 1024
 """Bytes in one read from which on a provider floods us, and nothing needs to gather."""
 REPLY_LIMIT = 32 * 1024 * 1024
@@ -38,6 +40,13 @@ class Reader(Protocol):
     reasoned: bool
     """Whether the last feed held reasoning."""
     model: str | None
+
+    usage: Usage | None
+    """As the provider told it, if it did."""
+
+    def feed_usage(self, data: bytes) -> bool:
+        """After the end: look for the usage alone. Returns whether more may come."""
+        ...
 
     def feed(self, data: bytes) -> str:
         """The visible text, mended, that these bytes complete; may be empty."""
@@ -105,6 +114,8 @@ class HttpAdapter:
                             call.deadlines.spoke(call.now())
                         if self._gather_s and not call.has_more:
                             await _until_next_tick(self._gather_s, call.now())
+                if lane.usage == "asked" and reader.ending.failure is None and reader.usage is None:
+                    await call.hear_usage(chunks, reader)
         finally:
             await _closed(response)
             if reader.ending is None:
@@ -114,7 +125,10 @@ class HttpAdapter:
         if ending.failure is not None:
             raise call.failed(ending.failure, code=ending.code)
         yield Finished(
-            truncated=ending.truncated, model=reader.model or lane.model, bytes_received=call.received
+            truncated=ending.truncated,
+            model=reader.model or lane.model,
+            bytes_received=call.received,
+            usage=reader.usage,
         )
 
     def _learn(self, lane: Lane, reader: Reader) -> None:
@@ -216,6 +230,15 @@ class _Call:
                 self.deadlines.reasoned(self.now())
             return text
         raise failed
+
+    async def hear_usage(self, chunks: AsyncIterator[bytes], reader: Reader) -> None:
+        """Read on after the end until the usage is told. All words are said: whatever fails here costs the figure."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(USAGE_S):
+                async for data in chunks:
+                    self.received += len(data)
+                    if self.received > REPLY_LIMIT or not reader.feed_usage(self._unpacked(data)):
+                        return
 
     def _late(self) -> CallFailed:
         failure, code = self.deadlines.expired()

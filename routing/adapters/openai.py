@@ -7,8 +7,8 @@ from routing import classify
 from routing.adapters.base import HttpAdapter
 from routing.adapters.deltas import Deltas
 from routing.adapters.finishing import ending_of
-from routing.adapters.reader import StreamReader
-from routing.contracts import Ask, Lane
+from routing.adapters.reader import StreamReader, tokens
+from routing.contracts import Ask, Lane, Usage
 from routing.errors import FailureClass
 
 
@@ -23,7 +23,14 @@ class OpenAIAdapter(HttpAdapter):
 
     def body(self, lane: Lane, ask: Ask) -> bytes:
         messages = [{"role": message.role, "content": message.text} for message in ask.messages]
-        sent = {"model": lane.model, "messages": messages, "stream": True, lane.limit_field: ask.max_tokens}
+        sent: dict[str, Any] = {
+            "model": lane.model,
+            "messages": messages,
+            "stream": True,
+            lane.limit_field: ask.max_tokens,
+        }
+        if lane.usage == "asked":
+            sent["stream_options"] = {"include_usage": True}
         return json.dumps(sent).encode()
 
     def reader(self) -> "ChatReader":
@@ -51,6 +58,7 @@ class ChatReader(StreamReader):
         choices = found.get("choices")
         if not isinstance(choices, list):
             return
+        self.count(found)
         for choice in choices:
             if isinstance(choice, dict) and choice.get("index") in (0, None, "0"):
                 self._choice(choice, found, said)
@@ -59,6 +67,12 @@ class ChatReader(StreamReader):
         if not choices and self._reasons:
             # The usage comes after everything that is said.
             self._end(self._reason, said)
+
+    def count(self, found: dict[str, Any]) -> None:
+        told = found.get("usage")
+        read, written = tokens(told, "prompt_tokens"), tokens(told, "completion_tokens")
+        if read is not None and written is not None:
+            self.usage = Usage(input_tokens=read, output_tokens=written)
 
     def whole(self, found: dict[str, Any], said: list[str]) -> None:
         self.object(found, said)
@@ -83,6 +97,9 @@ class ChatReader(StreamReader):
         if not ends:
             if has_text:
                 self._speaks, self._reasons = True, 0
+                if not isinstance(found.get("usage"), dict):
+                    # What was told before this text does not count it.
+                    self.usage = None
             return
         self.named(found.get("model"))
         if self._speaks or ending_of(reason).failure is not None:

@@ -1,5 +1,6 @@
 """PURE. What the readers of all wires share: events out of bytes, and text held back until something is visible."""
 
+import contextlib
 import unicodedata
 from typing import Any
 
@@ -7,11 +8,14 @@ from routing import classify, sse
 from routing.adapters.ending import Ending
 from routing.adapters.finishing import ending_of
 from routing.adapters.thoughts import Thoughts
+from routing.contracts import Usage
 from routing.errors import UNOPENED_THOUGHTS, FailureClass
 from routing.mend import Mender
 
 _BODY_KEPT = 256 * 1024
 """Bytes kept while no event has been seen: the body may turn out to be no stream at all."""
+MOST_TOKENS = 100_000_000
+"""A count that is higher is no count."""
 
 
 class StreamReader:
@@ -21,6 +25,8 @@ class StreamReader:
         self.ending: Ending | None = None
         self.reasoned = False
         self.model: str | None = None
+        self.usage: Usage | None = None
+        """As told so far; whole once the reply has ended."""
         self._decoder = sse.Decoder()
         self._mender = Mender()
         self._thoughts = Thoughts()
@@ -85,6 +91,17 @@ class StreamReader:
         said: list[str] = []
         return self._shown("".join(said)) if self.settle(said, is_proved=False) else ""
 
+    def feed_usage(self, data: bytes) -> bool:
+        """After the end: look for the usage alone. Returns whether more may come."""
+        with contextlib.suppress(sse.TooLarge):
+            events = self._decoder.feed(data)
+            self._count(events)
+            return self.usage is None and not any(event.data.strip() == "[DONE]" for event in events)
+        return False
+
+    def count(self, found: dict[str, Any]) -> None:
+        """Take the usage from one object of the stream, if it holds one."""
+
     def fail(self, failure: FailureClass, code: str | None) -> None:
         self.ending = Ending(failure=failure, code=code)
 
@@ -102,10 +119,18 @@ class StreamReader:
         return self._shown("".join(said))
 
     def _events(self, events: list[sse.Event], said: list[str]) -> None:
-        for event in events:
+        for place, event in enumerate(events, start=1):
             self._event(event, said)
             if self.ending is not None:
+                self._count(events[place:])
                 return
+
+    def _count(self, events: list[sse.Event]) -> None:
+        """Some servers tell the usage after the end."""
+        for event in events:
+            found = classify.parsed(event.data) if '"usage"' in event.data else None
+            if isinstance(found, dict):
+                self.count(found)
 
     def _event(self, event: sse.Event, said: list[str]) -> None:
         data = event.data.strip()
@@ -178,3 +203,13 @@ class StreamReader:
 def _is_visible(text: str) -> bool:
     """Whether a person would see anything: spaces, controls and zero-width characters are nothing."""
     return any(unicodedata.category(character)[0] not in "ZC" for character in text)
+
+
+def tokens(part: Any, *names: str) -> int | None:
+    """The sum of these counts of a usage object; None if the first is missing or one is no count."""
+    if not isinstance(part, dict):
+        return None
+    counts = [part.get(name) for name in names]
+    counts = [counts[0], *(count or 0 for count in counts[1:])]
+    whole = [count for count in counts if type(count) is int and 0 <= count < MOST_TOKENS]
+    return sum(whole) if len(whole) == len(counts) else None

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from routing.contracts import Ask, Clocks, Finished, Lane, Words
+from routing.contracts import Ask, Clocks, Finished, Lane, Usage, Words
 from routing.errors import CallFailed, FailureClass
 
 Step = str | Words | Finished | CallFailed | FailureClass | asyncio.Event
@@ -59,6 +59,6 @@ class ScriptedAdapter:
             self.open -= 1
 
 
-def finished(*, truncated: bool = False, model: str = "scripted") -> Finished:
+def finished(*, truncated: bool = False, model: str = "scripted", usage: Usage | None = None) -> Finished:
     """The last step of a script that goes well."""
-    return Finished(truncated=truncated, model=model, bytes_received=0)
+    return Finished(truncated=truncated, model=model, bytes_received=0, usage=usage)

@@ -37,6 +37,41 @@ FIGURES: dict[str, Any] = {
         "chain": [{"lane": "second", "state": "closed"}, {"lane": "local", "state": "open"}],
     },
     "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5},
+    "usage": [
+        {
+            "day": "2026-11-29",
+            "lane": "primary",
+            "calls": 5,
+            "calls_told": 4,
+            "input_tokens": 900,
+            "output_tokens": 80,
+            "cost": 0.25,
+            "currency": "USD",
+            "replies": 4,
+        },
+        {
+            "day": "2026-11-29",
+            "lane": "local",
+            "calls": 2,
+            "calls_told": 0,
+            "input_tokens": None,
+            "output_tokens": None,
+            "cost": None,
+            "currency": None,
+            "replies": 2,
+        },
+        {
+            "day": "2026-11-28",
+            "lane": "second",
+            "calls": 7,
+            "calls_told": 7,
+            "input_tokens": 1,
+            "output_tokens": 1,
+            "cost": None,
+            "currency": None,
+            "replies": 7,
+        },
+    ],
     "drill": {"proved_at": "2026-11-29T11:00:00+00:00", "proved_as_of": "2026-11-29T02:00:00+00:00"},
 }
 
@@ -86,3 +121,13 @@ def test_a_label_cannot_break_out_of_its_quotes() -> None:
     odd = FIGURES | {"paused_last_hour_by_reason": {'a"b\\c\nd': 1}}
 
     assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in exposition(odd, at=NOON)
+
+
+def test_tokens_and_cost_of_today_are_there_by_lane_as_far_as_they_were_told() -> None:
+    lines = exposition(FIGURES, at=NOON).splitlines()
+
+    assert 'companion_input_tokens_today{lane="primary",currency="USD"} 900' in lines
+    assert 'companion_cost_today{lane="primary",currency="USD"} 0.25' in lines
+    assert 'companion_calls_today{lane="local",currency=""} 2' in lines
+    assert not any(line.startswith("companion_output_tokens_today") and "local" in line for line in lines)
+    assert not any('lane="second"' in line and "_today" in line for line in lines)
