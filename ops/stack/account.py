@@ -1,8 +1,8 @@
-"""Which account runs PostgreSQL, and how that account gets to its files.
+"""Which account runs the embedded servers, and how that account gets to its files.
 
-PostgreSQL refuses to run as root. An ordinary user runs it as themselves; root runs it as an existing account
-that owns nothing of ours but the data folder. Where that account cannot enter a parent folder (a checkout under
-/root), it is given one capability, to pass through folders and read files, and nothing else.
+PostgreSQL refuses to run as root, and Valkey has no need to. An ordinary user runs them as themselves; root runs them
+as an existing account that owns nothing of ours but the data folders. Where that account cannot enter a parent folder
+(a checkout under /root), it is given one capability, to pass through folders and read files, and nothing else.
 """
 
 import os
@@ -116,7 +116,7 @@ def choose_account(folder: Path, binary: Path) -> Account:
     if passing.prefix and _reaches(passing, folder, binary):
         return passing
     raise CannotStart(
-        f"PostgreSQL does not run as root, and the account {entry.pw_name} cannot get to {folder} or {binary}. "
+        f"{binary.name} is not run as root, and the account {entry.pw_name} cannot get to {folder} or {binary}. "
         "Run this as an ordinary user, or put the project and its state folder (--state) where every account may enter."
     )
 
@@ -128,7 +128,7 @@ def _existing_account() -> pwd.struct_passwd:
         except KeyError:
             continue
     raise CannotStart(
-        f"PostgreSQL does not run as root, and this machine has no account named {' or '.join(ACCOUNTS)}. "
+        f"Database and queue are not run as root, and this machine has no account named {' or '.join(ACCOUNTS)}. "
         "Make one with: useradd --system postgres"
     )
 

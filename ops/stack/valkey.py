@@ -1,4 +1,4 @@
-"""Valkey from a wheel, for one machine: a loopback port with a password, nothing kept on disk."""
+"""Valkey from a wheel, for one machine: a loopback port with a password, nothing kept on disk, never as root."""
 
 import contextlib
 import importlib.util
@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import redis
 
+from ops.stack.account import Account, choose_account
 from ops.stack.errors import NO_SPACE, CannotStart, DiskFull, ServerFailed
 from ops.stack.logs import open_log, tail
 from ops.stack.process import Running, end, family, kill
@@ -49,13 +50,14 @@ class EmbeddedValkey:
     def start(self) -> str:
         """Serve and return the url. A server that already runs on this folder is used as it is; otherwise the
         port of the last time is used again if it is free. Raises CannotStart."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self.running is not None:
             self._wait_until_ready()
             return self.url
+        account = choose_account(self._folder, _binary())
+        account.own(self._folder)
         for attempt in range(PORT_TRIES):
-            self._configure(fresh_port=attempt > 0)
-            self._launch()
+            self._configure(account, fresh_port=attempt > 0)
+            self._launch(account)
             if self._wait_until_ready():
                 return self.url
         raise _failed(tail(self._log))
@@ -80,10 +82,12 @@ class EmbeddedValkey:
         return self.start()
 
     def _facts(self) -> dict[str, str]:
-        lines = self._configuration.read_text().splitlines()
+        # The folder is the server's, so what stands there can be a link to a file that only root may read.
+        with open(os.open(self._configuration, os.O_RDONLY | os.O_NOFOLLOW)) as file:
+            lines = file.read().splitlines()
         return dict(line.split(" ", 1) for line in lines if " " in line)
 
-    def _configure(self, *, fresh_port: bool) -> None:
+    def _configure(self, account: Account, *, fresh_port: bool) -> None:
         known: dict[str, str] = {}
         with contextlib.suppress(OSError):
             known = self._facts()
@@ -100,19 +104,24 @@ class EmbeddedValkey:
             "maxclients": "2000",
         }
         text = "".join(f"{name} {value}\n" for name, value in settings.items())
-        with open(os.open(self._configuration, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        # A new file under a new name: one that is there already could be a link, or another name of a file elsewhere.
+        partial = self._configuration.with_name(f"valkey.conf.{secrets.token_hex(8)}")
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
+            if account.uid is not None and account.gid is not None:
+                os.fchown(file.fileno(), account.uid, account.gid)
+        partial.rename(self._configuration)
 
-    def _launch(self) -> None:
+    def _launch(self, account: Account) -> None:
         (self._folder / "valkey.pid").unlink(missing_ok=True)
         with open_log(self._log) as log:
             self._child = subprocess.Popen(
-                [str(_binary()), str(self._configuration)],
+                account.command([_binary(), self._configuration]),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self._folder,
                 process_group=0,
+                **account.popen_arguments(),
             )
 
     def _wait_until_ready(self) -> bool:

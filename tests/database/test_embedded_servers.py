@@ -231,6 +231,39 @@ def test_valkey_serves_redis_py_and_kombu_with_one_url(valkey: EmbeddedValkey) -
         broker.ensure_connection(max_retries=1)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs Valkey as themselves")
+def test_root_runs_valkey_as_another_account_and_follows_no_link_that_is_planted_in_its_folder(
+    valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    url = valkey.url
+    main = valkey.running.process() if valkey.running else None
+    assert main is not None and main.uids().real != 0
+    secret = tmp_path / "of root"
+    secret.write_text("requirepass known-to-the-planter\n")
+    configuration = tmp_path / "valkey" / "valkey.conf"
+    valkey.stop()
+    configuration.unlink()
+    configuration.symlink_to(secret)
+
+    again = valkey.start()
+
+    assert again != url and "known-to-the-planter" not in again
+    assert secret.read_text() == "requirepass known-to-the-planter\n"
+    assert secret.stat().st_uid == 0
+
+
+def test_a_valkey_folder_of_a_release_before_is_used_on(tmp_path: Path) -> None:
+    folder = tmp_path / "former"
+    folder.mkdir(mode=0o700)
+    (folder / "valkey.conf").write_text("requirepass kept\nport 1\n")
+    (folder / "valkey.pid").write_text("1")
+    running = EmbeddedValkey(folder)
+    try:
+        assert ":kept@" in running.start()
+    finally:
+        running.kill()
+
+
 def test_valkey_serves_nobody_without_its_password(valkey: EmbeddedValkey) -> None:
     port = int(valkey.url.rsplit(":", 1)[1].split("/")[0])
 
