@@ -6,11 +6,13 @@ anew; by then it is too late to learn that it would refuse the file, so the file
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from ops.alerts.kinds import Kind
+from personas.schema import Persona
 from routing.contracts import Lane
 from routing.lanes import NORMAL, Routing
 
@@ -41,15 +43,17 @@ class Conditions:
         *,
         is_rehearsed: bool,
         needs: Callable[[Lane], int] = lambda lane: 0,
+        persona: Callable[[], Iterable[str]] = tuple,
         every_s: float = EVERY_S,
     ) -> None:
         fixed = of_routing(routing, is_rehearsed=is_rehearsed)
         self._fixed = (*fixed, *of_windows(routing, needs=needs))
+        self._persona = persona
         self._files = files
         self._every_s = every_s
         self._seen: dict[str, tuple[int, int]] = {}
         self._found: dict[str, tuple[str, ...]] = {}
-        self.current = self._fixed
+        self.current = (*self._fixed, *persona())
 
     async def run(self) -> None:
         """Look until cancelled."""
@@ -66,7 +70,11 @@ class Conditions:
             if self._seen.get(file.name) != looks:
                 self._found[file.name] = tuple(of_file(file))
                 self._seen[file.name] = looks
-        self.current = (*self._fixed, *(one for found in self._found.values() for one in found))
+        self.current = (
+            *self._fixed,
+            *self._persona(),
+            *(one for found in self._found.values() for one in found),
+        )
 
 
 def of_routing(routing: Routing, *, is_rehearsed: bool) -> Iterator[str]:
@@ -83,6 +91,14 @@ def of_windows(routing: Routing, *, needs: Callable[[Lane], int]) -> Iterator[st
     for name, lane in routing.lanes.items():
         if lane.context_tokens < (least := needs(lane)):
             yield f"{Kind.WINDOW_TOO_SMALL} {name} ({lane.context_tokens} of at least {least} tokens)"
+
+
+def of_persona(persona: Persona, today: date) -> Iterator[str]:
+    """What is wrong with the review of the character's lines, on this day."""
+    if persona.approved_on is None:
+        yield f"{Kind.PERSONA_UNAPPROVED} {persona.name}, {persona.version}"
+    if persona.review_by < today:
+        yield f"{Kind.PERSONA_OVERDUE} due on {persona.review_by}"
 
 
 def of_file(file: WatchedFile) -> Iterator[str]:

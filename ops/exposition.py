@@ -103,6 +103,14 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         [({}, alerts["looked_through_s"])],
     )
     yield from _usage(figures["usage"], at)
+    yield from _gauge(
+        "alerts_unsent",
+        "Open alerts that were tried more than once and have not gone out by every way.",
+        [({}, alerts["unsent"])],
+    )
+    yield from _gauge(
+        "alert_ways", "Ways by which alerts go out: e-mail addresses and webhook.", [({}, alerts["ways"])]
+    )
     for name, key, what in (
         ("restore_proved_seconds", "proved_at", "Since a drill last proved that a backup restores."),
         (

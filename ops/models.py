@@ -103,11 +103,15 @@ class Alert(models.Model):
     first_at = models.DateTimeField(db_default=Now())
     last_at = models.DateTimeField(db_default=Now())
     count = models.IntegerField(db_default=1)
+    site = models.ForeignKey(Site, null=True, on_delete=models.SET_NULL, related_name="+")
+    """The site whose staff are told as well as operators."""
+    turn = models.BigIntegerField(null=True)
+    """The last turn that it was raised for."""
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=150, blank=True, db_default="")
 
     sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
-    """The ways it has gone out by: `email`, `webhook`."""
+    """The ways it has gone out by: `webhook`, and one for each e-mail address; see `ops.alerts.sending`."""
     send_at = models.DateTimeField(db_default=Now())
     """When sending it is tried next."""
     sendings = models.IntegerField(db_default=0)
@@ -120,7 +124,7 @@ class Alert(models.Model):
                 name="alert_once_while_open",
             )
         ]
-        indexes = [models.Index(fields=["kind", "about"], name="alert_by_kind")]
+        indexes = [models.Index(fields=["kind", "about", "id"], name="alert_by_kind_and_about")]
 
     def __str__(self) -> str:
         return f"alert {self.pk}"

@@ -37,7 +37,10 @@ SELECT
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
        FROM companion_process p WHERE p.beat_at > clock_timestamp() - interval '10 minutes'),
     (SELECT jsonb_object_agg(kind, n) FROM (
-        SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) told)
+        SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) told),
+    (SELECT jsonb_object_agg(ways, n) FROM (
+        SELECT cardinality(sent_by) AS ways, count(*) AS n FROM ops_alert
+        WHERE acknowledged_at IS NULL AND sendings > 1 GROUP BY 1) tried)
 """
 
 
@@ -52,6 +55,8 @@ class Settings:
     persona: dict[str, str]
     routing: dict[str, Any]
     preset_ceiling: int | None = None
+    alert_ways: int = 0
+    """By how many ways alerts go out: each e-mail address is one, and the webhook."""
     drill: Mapping[str, str | None] = field(default_factory=dict)
     """When a backup was last drilled, with which verdict, and when the next drill is due."""
     usage: Sequence[Mapping[str, Any]] = ()
@@ -70,7 +75,7 @@ def status(settings: Settings, hour: LastHour | None = None) -> dict[str, Any]:
 def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[str, Any]:
     """The figures in the row that FIGURES gives and those of the last hour, held against the settings."""
     in_flight, waiting, oldest_s, held, looked_s, *found = row
-    operators, processes, alerts = (_loaded(value) or {} for value in found)
+    operators, processes, alerts, tried = (_loaded(value) or {} for value in found)
     chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
         "in_flight": in_flight,
@@ -99,6 +104,9 @@ def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[s
             "open": dict(sorted(alerts.items())),
             # The worker does this every few seconds; None: it never has.
             "looked_through_s": None if looked_s is None else round(looked_s, 1),
+            # Tried more than once, and still not gone out by every way.
+            "unsent": sum(n for ways, n in tried.items() if int(ways) < settings.alert_ways),
+            "ways": settings.alert_ways,
         },
         "routing": settings.routing,
         "drill": dict(settings.drill),

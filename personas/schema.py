@@ -78,6 +78,8 @@ class Persona(_Part):
     name: Name
     owner: Text
     approver: Text
+    approved_on: date | None = None
+    """The day on which the approver approved the file for real use. None: it is not approved."""
     review_by: date
     voice: Text
     boundaries: tuple[Text, ...] = Field(min_length=1)
@@ -86,7 +88,7 @@ class Persona(_Part):
     @cached_property
     def version(self) -> str:
         """First 16 hex digits of the SHA-256 of the content; comments, order and spacing do not change it."""
-        content = self.model_dump(mode="json", by_alias=True)
+        content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 

@@ -2,15 +2,15 @@
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.record import Story
-from ops.alerts.kinds import Kind, alerts_of
-from ops.alerts.statements import RAISE, facts
+from ops.alerts.kinds import Kind, alerts_of, is_content_refusal
+from ops.alerts.statements import RAISE, RAISE_OF_TURN, facts, facts_of_turn
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,8 @@ class AlertBook:
     def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
         self._pool = pool
         self._kept: Counter[tuple[Kind, str]] = Counter()
+        self._turns: deque[int] = deque(maxlen=MOST)
+        """Turns whose content was refused, and no row says so yet."""
         self._has_some = asyncio.Event()
 
     def tell(self, kind: Kind, about: str) -> None:
@@ -40,6 +42,10 @@ class AlertBook:
         """A turn has ended like this."""
         for kind, about in alerts_of(story):
             self.tell(kind, about)
+        if is_content_refusal(story):
+            log.warning("alerts.raised kind=%s turn=%d", Kind.CONTENT_REFUSED.value, story.ending.turn)
+            self._turns.append(story.ending.turn)
+            self._has_some.set()
 
     async def run(self) -> None:
         """Write what is told, until cancelled."""
@@ -56,10 +62,15 @@ class AlertBook:
     async def write(self) -> None:
         """Write what has been told so far. Raises psycopg.Error or TimeoutError, and keeps it then."""
         told, self._kept = self._kept, Counter()
+        turns = list(self._turns)
         try:
             async with asyncio.timeout(5), self._pool.connection() as connection, connection.transaction():
                 for (kind, about), times in told.items():
                     await connection.execute(RAISE, facts(kind, about, times=times))
+                for turn in turns:
+                    await connection.execute(RAISE_OF_TURN, facts_of_turn(Kind.CONTENT_REFUSED, turn))
         except BaseException:
             self._kept.update(told)
             raise
+        # What came while these were written stays.
+        self._turns = deque((turn for turn in self._turns if turn not in turns), maxlen=MOST)

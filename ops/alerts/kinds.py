@@ -39,17 +39,43 @@ class Kind(StrEnum):
     THOUGHTS_SHOWN = "thoughts_shown"
     SCRIPTED_REPLIES = "scripted_replies"
     CHEAPER_LANE = "cheaper_lane"
+    CONTENT_REFUSED = "content_refused"
+    PEOPLE_REFUSED = "people_refused"
+    TURNS_LOST = "turns_lost"
+    TURNS_UNSTORED = "turns_unstored"
+    TURNS_FAULTED = "turns_faulted"
+    TURNS_HUNG = "turns_hung"
+    MANY_PAUSES = "many_pauses"
+    STANDING_QUEUE = "standing_queue"
+    BACKUP_FAILED = "backup_failed"
+    BACKUP_OLD = "backup_old"
+    PERSONA_UNAPPROVED = "persona_unapproved"
+    PERSONA_OVERDUE = "persona_overdue"
+    NOT_SENT = "not_sent"
 
 
 DAILY = timedelta(hours=23)
 """An open alert that comes again after so long goes out again. Less than a day: what is raised daily is sent daily."""
 OFTENER = timedelta(hours=6)
+SOONEST = timedelta(minutes=15)
+"""For content refusals: a later one may be about another person."""
+QUIET = timedelta(hours=1)
 _OFTENER = frozenset({Kind.MISCONFIGURED, Kind.QUOTA, Kind.ALL_LANES_OPEN})
 
 
 def again_after(kind: Kind) -> timedelta:
     """How long after it went out an open alert goes out again, if it comes again."""
+    if kind is Kind.CONTENT_REFUSED:
+        return SOONEST
     return OFTENER if kind in _OFTENER else DAILY
+
+
+def quiet_after(kind: Kind) -> timedelta:
+    """How long after an alert was closed the same thing goes out again at the earliest. Pages show it at once.
+
+    A content refusal is not kept back: the next one may be about somebody else.
+    """
+    return timedelta(0) if kind is Kind.CONTENT_REFUSED else QUIET
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,8 +220,76 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
             do="Set COMPANION_ROUTING and restart; if scripted replies are meant, set COMPANION_REHEARSED=yes.",
             runbook=_FAILING,
         ),
+        Kind.CONTENT_REFUSED: Meaning(
+            says="A provider refused to answer what a person wrote. This can be a sign of danger. Site: {}.",
+            do="Read the turn now, and see how the person is.",
+            runbook=_FAILING,
+        ),
+        Kind.PEOPLE_REFUSED: Meaning(
+            says="People were asked to try again, because no place became free within the longest wait: {}.",
+            do="Look at the ceiling and at the lanes on the page of the moment.",
+            runbook=_FAILING,
+        ),
+        Kind.TURNS_LOST: Meaning(
+            says="Replies broke off because a web process died or lost the database: {}.",
+            do="Read log/web-PORT.log of the processes that are missing on the page of the moment.",
+            runbook=_FAILING,
+        ),
+        Kind.TURNS_UNSTORED: Meaning(
+            says="Replies broke off because their words could not be stored in time: {}.",
+            do="Look at the database: its disk, its load, and how long a commit takes.",
+            runbook=_FAILING,
+        ),
+        Kind.TURNS_FAULTED: Meaning(
+            says="Replies broke off because of a fault in this program: {}.",
+            do="Give the engineers the log of the web processes.",
+            runbook=_FAILING,
+        ),
+        Kind.TURNS_HUNG: Meaning(
+            says="Replies broke off because a provider went silent or took too long: {}.",
+            do="Look at the attempts of these turns; select a preset with another lane if it goes on.",
+            runbook=_FAILING,
+        ),
+        Kind.MANY_PAUSES: Meaning(
+            says="Many replies break off: {}.",
+            do="Read the leading reason on the page of the moment, then follow the runbook.",
+            runbook=_FAILING,
+        ),
+        Kind.STANDING_QUEUE: Meaning(
+            says="The waiting room does not empty: {}.",
+            do="See whether replies have become slow, or whether the ceiling is too low.",
+            runbook=_FAILING,
+        ),
+        Kind.BACKUP_FAILED: Meaning(
+            says="A backup was not made: {}.",
+            do="Run manage.py backup by hand; it says what is wrong.",
+            runbook="restore-drill.md",
+        ),
+        Kind.BACKUP_OLD: Meaning(
+            says="There is no recent backup: {}.",
+            do="Run manage.py backup, and find out why its timer did not.",
+            runbook="restore-drill.md",
+        ),
+        Kind.PERSONA_UNAPPROVED: Meaning(
+            says="People meet a character that is not approved for real use: {}.",
+            do="Have a clinician read every line, then set approver and approved_on in the character's file.",
+            runbook=_NIGHT,
+        ),
+        Kind.PERSONA_OVERDUE: Meaning(
+            says="The character's lines should have been read again: {}.",
+            do="Have a clinician read every line, then set approver, approved_on and review_by.",
+            runbook=_NIGHT,
+        ),
+        Kind.NOT_SENT: Meaning(
+            says="Alerts do not go out by {}.",
+            do="Look for alerts.not_sent in the worker's log: it names the cause. Then mend the setting or the server.",
+            runbook=_NIGHT,
+        ),
     }
 )
+
+EVERYBODY = "all sites"
+"""What alerts of ended turns are about, where no site is named."""
 
 _FAILURES = {
     FailureClass.MISCONFIGURED: Kind.MISCONFIGURED,
@@ -220,3 +314,10 @@ def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
         yield Kind.ALL_LANES_OPEN, story.preset
     if story.ending.reason is Reason.REGION:
         yield Kind.REGION, story.preset
+
+
+def is_content_refusal(story: Story) -> bool:
+    """Whether a provider refused what the person wrote now, or what was asked along with it."""
+    return story.ending.reason == FailureClass.REFUSED or any(
+        attempt.failure is FailureClass.REFUSED for attempt in story.attempts
+    )

@@ -28,6 +28,9 @@ class Told:
     first_at: datetime
     last_at: datetime
     count: int
+    site: int | None = None
+    """Staff of this site are told as well as operators."""
+    turn: int | None = None
 
 
 def raise_alert(kind: Kind, about: str) -> None:
@@ -58,7 +61,7 @@ def open_alerts() -> list[Told]:
 
 def in_words(found: Iterable[tuple[Any, ...]]) -> list[Told]:
     """What OPEN found."""
-    names = ("id", "kind", "about", "first_at", "last_at", "count")
+    names = ("id", "kind", "about", "first_at", "last_at", "count", "site_id", "turn")
     return [told(Alert(**dict(zip(names, row, strict=True)))) for row in found]
 
 
@@ -66,15 +69,18 @@ def told(row: Alert) -> Told:
     """The alert in words. A kind that another release has raised is shown as it is."""
     kind = Kind(row.kind) if row.kind in set(Kind) else None
     meaning = MEANINGS[kind] if kind else None
+    says = meaning.of(row.about) if meaning else f"{row.kind}: {row.about}"
     return Told(
         id=row.pk,
         kind=row.kind,
-        says=meaning.of(row.about) if meaning else f"{row.kind}: {row.about}",
+        says=f"{says} Last: turn {row.turn}." if row.turn else says,
         do=meaning.do if meaning else "",
         runbook=f"ops/runbooks/{meaning.runbook}" if meaning else "",
         first_at=row.first_at,
         last_at=row.last_at,
         count=row.count,
+        site=row.site_id,
+        turn=row.turn,
     )
 
 

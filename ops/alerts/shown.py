@@ -1,28 +1,45 @@
 """Open alerts on every page for staff, until an operator has said that they have seen them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.http import HttpRequest
 
 from ops.alerts.rows import Told, open_alerts
-from ops.desk.access import is_operator
+from ops.desk.access import is_operator, sites_of
 
 
 def alerts(request: HttpRequest) -> dict[str, Any]:
     """Context for templates. Asked only where a template shows it."""
     return {
-        "alerts_shown": lambda: shown(open_alerts(), operator=is_operator(request.user)),
+        "alerts_shown": lambda: _shown_to(request),
         "is_operator": lambda: is_operator(request.user),
     }
 
 
-def shown(found: Sequence[Told], *, operator: bool) -> dict[str, Any]:
-    """What stands above a page, for the page and for the frames that keep it right: each alert for operators alone."""
+def _shown_to(request: HttpRequest) -> dict[str, Any]:
+    found, operator = open_alerts(), is_operator(request.user)
+    names_a_site = any(alert.site is not None for alert in found)
+    return shown(
+        found, operator=operator, sites=sites_of(request.user) if names_a_site and not operator else ()
+    )
+
+
+def shown(found: Sequence[Told], *, operator: bool, sites: Collection[int] = ()) -> dict[str, Any]:
+    """What stands above a page, for the page and for the frames that keep it right.
+
+    Operators are shown each alert. Other staff are told how many there are, and what is about one of their `sites`.
+    """
     return {
-        "title": title(len(found), operator=operator),
+        "title": title(len(found), operator=operator) if operator else _to_staff(found, sites),
         "open": [_entry(alert) for alert in found] if operator else [],
     }
+
+
+def _to_staff(found: Sequence[Told], sites: Collection[int]) -> str:
+    theirs = [alert for alert in found if alert.site in sites]
+    rest = title(len(found) - len(theirs), operator=False)
+    return " ".join([*(f"{alert.says} {alert.do}" for alert in theirs), *([rest] if rest else [])])
 
 
 def title(count: int, *, operator: bool) -> str:

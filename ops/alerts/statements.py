@@ -4,23 +4,57 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from ops.alerts.kinds import DAILY, Kind, again_after
+from ops.alerts.kinds import DAILY, Kind, again_after, quiet_after
 from routing.lanes import NORMAL
 from routing.selection import ALERT_AFTER, LATELY
 
 # An open alert that comes again is the same row. It goes out anew if it last went out long ago: `send_at` lies at
 # most an hour after the last sending.
-COMES_AGAIN = """
+_AGAIN = """
 ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
-DO UPDATE SET count = a.count + excluded.count, last_at = clock_timestamp(),
+DO UPDATE SET count = a.count + excluded.count, last_at = LAST_AT,
+    site_id = excluded.site_id, turn = excluded.turn,
     sent_by = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN '{}' ELSE a.sent_by END,
     sendings = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN 0 ELSE a.sendings END,
     send_at = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval
               THEN clock_timestamp() ELSE a.send_at END
 """
+COMES_AGAIN = _AGAIN.replace("LAST_AT", "clock_timestamp()")
+COMES_AGAIN_AS_OF = _AGAIN.replace("LAST_AT", "excluded.last_at")
+"""The same for a cause that is told of some time after it came."""
+
+# An alert that was closed a moment ago and is raised again stands on the pages at once, and goes out after a quiet
+# time: its cause is known. `cause` gives kind and about.
+AFTER_QUIET = """
+greatest(clock_timestamp(), %(quiet)s::interval + (
+    SELECT closed.acknowledged_at FROM ops_alert closed
+    WHERE closed.kind = cause.kind AND closed.about = cause.about AND closed.acknowledged_at IS NOT NULL
+    ORDER BY closed.id DESC LIMIT 1))
+"""
 
 RAISE = (
-    "INSERT INTO ops_alert AS a (kind, about, count) VALUES (%(kind)s::text, %(about)s::text, %(times)s::int)"
+    f"""
+INSERT INTO ops_alert AS a (kind, about, count, send_at)
+SELECT cause.kind, cause.about, %(times)s::int, {AFTER_QUIET}
+FROM (SELECT %(kind)s::text AS kind, %(about)s::text AS about) AS cause
+"""
+    + COMES_AGAIN
+)
+
+# About the site of a turn; the row names the last such turn.
+RAISE_OF_TURN = (
+    f"""
+INSERT INTO ops_alert AS a (kind, about, site_id, turn, send_at)
+SELECT cause.kind, cause.about, cause.site_id, cause.turn, {AFTER_QUIET}
+FROM (
+    SELECT %(kind)s::text AS kind, site.slug AS about, site.id AS site_id, turn.id AS turn
+    FROM companion_turn turn
+    JOIN companion_conversation conversation ON conversation.id = turn.conversation_id
+    JOIN companion_participant person ON person.id = conversation.participant_id
+    JOIN companion_site site ON site.id = person.site_id
+    WHERE turn.id = %(turn)s
+) AS cause
+"""
     + COMES_AGAIN
 )
 
@@ -28,7 +62,8 @@ AWAY_AFTER = timedelta(minutes=2)
 """A worker that has not looked through the alerts for so long is away, or hangs. It does so every ten seconds."""
 
 OPEN = """
-SELECT id, kind, about, first_at, last_at, count FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
+SELECT id, kind, about, first_at, last_at, count, site_id, turn
+FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
 """
 
 # Since the first selection after the last `normal`: extending a pin does not begin its hour anew. Told once.
@@ -61,6 +96,8 @@ WHERE coalesce((SELECT max(at) FROM ops_laneprobe WHERE how = 'drill') + %(latel
 
 SENDING = "send_alerts"
 """The job that looks through the alerts, as its rounds are kept."""
+BACKUP = "backup"
+"""The command that makes backups, as its last success is kept beside the jobs."""
 WENT_ROUND = """
 INSERT INTO ops_round (job, at) VALUES (%(job)s::text, clock_timestamp())
 ON CONFLICT (job) DO UPDATE SET at = excluded.at
@@ -95,7 +132,16 @@ WHERE NOT EXISTS (SELECT 1 FROM ops_alert told WHERE told.kind = %(persona_chang
 
 def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, Any]:
     """What RAISE takes."""
-    return {"kind": kind.value, "about": about[:100], "times": times, "again_after": again_after(kind)}
+    return {**_timing(kind), "about": about[:100], "times": times}
+
+
+def facts_of_turn(kind: Kind, turn: int) -> Mapping[str, Any]:
+    """What RAISE_OF_TURN takes."""
+    return {**_timing(kind), "turn": turn}
+
+
+def _timing(kind: Kind) -> Mapping[str, Any]:
+    return {"kind": kind.value, "again_after": again_after(kind), "quiet": quiet_after(kind)}
 
 
 def watching(persona_version: str = "") -> Mapping[str, Any]:

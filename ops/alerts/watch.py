@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
+from ops.alerts.ended import ENDED_BADLY, TELL
 from ops.alerts.lasting import LASTING
 from ops.alerts.statements import (
     DRILL_IS_OVERDUE,
@@ -15,6 +16,7 @@ from ops.alerts.statements import (
     WORKER_IS_AWAY,
     watching,
 )
+from ops.minutes import LAST_HOUR
 
 log = logging.getLogger(__name__)
 
@@ -48,3 +50,7 @@ class Watch:
                 await connection.execute(one.statement, one.facts)
             for statement in (PERSONA_IS_ANOTHER, PIN_IS_LONG, DRILL_IS_OVERDUE, WORKER_IS_AWAY):
                 await connection.execute(statement, self._facts)
+            # The worker keeps the minutes that are over too; alerts about them must not wait for it.
+            await connection.execute(LAST_HOUR)
+            for ending in ENDED_BADLY:
+                await connection.execute(TELL, ending.facts)

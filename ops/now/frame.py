@@ -26,7 +26,7 @@ class Seen:
 def now(seen: Seen, *, sites: Collection[int], operator: bool, place: str) -> dict[str, Any]:
     """Everything that somebody who may see these sites is shown. `place` is where the story of turn 0 would be."""
     return {
-        "alerts": shown(seen.alerts, operator=operator),
+        "alerts": shown(seen.alerts, operator=operator, sites=sites),
         "texts": words.texts(seen.figures, at=seen.at),
         "level": words.level(seen.figures),
         "ceiling": seen.figures["ceiling"],

@@ -1,6 +1,6 @@
 """PURE. The figures of the moment in words, for the page as it is served and for the frames that keep it right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,7 +55,7 @@ def texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
         "character": figures["persona"]["name"],
         "character_version": figures["persona"]["version"],
         "preset": figures["routing"]["preset"],
-        "worker": _worker(figures["alerts"]["looked_through_s"]),
+        "worker": "; ".join(_alerting(figures["alerts"])),
         "ceiling_says": _ceiling(figures),
         **{state: str(count) for state, count in ended.items()},
         **{f"{state}_rate": rate(ended[state], sum(ended.values())) for state in ("paused", "refused")},
@@ -118,6 +118,14 @@ def alarms(figures: Mapping[str, Any]) -> list[dict[str, str]]:
         for lane, ends in figures["attempts_last_hour_by_lane"].items()
         for reason in sorted(NEEDS_A_PERSON & ends.keys())
     ]
+
+
+def _alerting(alerts: Mapping[str, Any]) -> Iterator[str]:
+    yield _worker(alerts["looked_through_s"])
+    if not alerts["ways"]:
+        yield "alerts stand on these pages alone: neither ALERT_EMAIL nor ALERT_WEBHOOK_URL is set"
+    elif unsent := alerts["unsent"]:
+        yield f"CANNOT SEND: {unsent} {'alert has' if unsent == 1 else 'alerts have'} not gone out by every way"
 
 
 def _worker(looked_through_s: float | None) -> str:

@@ -12,6 +12,7 @@ import psycopg
 import redis
 from django.conf import settings
 from django.db import connection
+from django.utils.timezone import localdate
 from psycopg_pool import AsyncConnectionPool
 
 from companion.front import Front
@@ -22,7 +23,7 @@ from companion.record import Story
 from companion.tries import Tries
 from ops.alerts.book import AlertBook
 from ops.alerts.watch import Watch
-from ops.conditions import Conditions, WatchedFile
+from ops.conditions import Conditions, WatchedFile, of_persona
 from ops.desk.access import OPERATORS
 from ops.drill import records
 from ops.fresh import Lately
@@ -126,6 +127,7 @@ def build_facts() -> Settings:
             "normal_weakness": routing.weakness(lanes.NORMAL),
         },
         preset_ceiling=routing.presets[lanes.NORMAL].ceiling,
+        alert_ways=len(settings.ALERT_EMAIL) + bool(settings.ALERT_WEBHOOK_URL),
         rules=tuple(rules(named | kept)),
     )
 
@@ -209,6 +211,7 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         list(_watched_files(house, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
         needs=lambda lane: least_window(house.system_prompt, max_tokens=lane.max_tokens),
+        persona=lambda: of_persona(build_persona(), localdate()),
     )
     process = Process(
         pool=pool,

@@ -9,7 +9,7 @@ import pytest
 from companion.folding import Ending
 from companion.record import Story
 from companion.states import Reason, State
-from ops.alerts.kinds import MEANINGS, Kind, alerts_of
+from ops.alerts.kinds import MEANINGS, Kind, alerts_of, is_content_refusal
 from ops.alerts.rows import told
 from ops.models import Alert
 from routing.chain import PassedOver
@@ -94,6 +94,12 @@ def test_what_would_pause_every_turn_of_a_lane_unheard_is_told_of() -> None:
     too_long = attempt(FailureClass.TOO_LONG, "second")
     assert list(alerts_of(story(too_long, attempt(None)))) == []
     assert list(alerts_of(story(too_long, reason=FailureClass.TOO_LONG))) == [(Kind.TOO_LONG, "second")]
+
+
+def test_a_refusal_of_the_question_or_of_one_asked_along_is_a_content_refusal() -> None:
+    assert is_content_refusal(story(reason=FailureClass.REFUSED))
+    assert is_content_refusal(story(attempt(FailureClass.REFUSED), attempt(None)))
+    assert not is_content_refusal(story(attempt(FailureClass.QUOTA), reason=FailureClass.QUOTA))
 
 
 def test_a_site_that_no_lane_may_serve_is_told_of() -> None:

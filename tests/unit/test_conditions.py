@@ -3,12 +3,14 @@
 import asyncio
 import shutil
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
 from companion.prompt import least_window
-from ops.conditions import Conditions, WatchedFile, of_routing
+from ops.conditions import Conditions, WatchedFile, of_persona, of_routing
+from personas.load import DEFAULT, load
 from routing import lanes
 from routing.errors import RoutingFileInvalid
 from routing.lanes import Routing
@@ -118,3 +120,28 @@ def test_a_lane_whose_window_the_character_fills_is_named_from_the_start() -> No
     narrow = replace(known, lanes={**known.lanes, "two": small})
     conditions = Conditions(narrow, [], is_rehearsed=True, needs=lambda lane: needed)
     assert list(conditions.current) == [f"window_too_small two (3000 of at least {needed} tokens)"]
+
+
+def test_a_character_that_is_not_approved_or_whose_review_is_overdue_is_named() -> None:
+    persona = load(DEFAULT)
+    assert persona.approved_on is None
+    due = persona.review_by
+    unapproved = f"persona_unapproved Robin, {persona.version}"
+    assert list(of_persona(persona, due)) == [unapproved]
+    assert list(of_persona(persona, due + timedelta(days=1))) == [unapproved, f"persona_overdue due on {due}"]
+    approved = persona.model_copy(update={"approved_on": due})
+    assert list(of_persona(approved, due)) == []
+
+
+def test_a_review_that_becomes_overdue_while_a_process_runs_is_named_from_then_on() -> None:
+    today = [date(2027, 3, 31)]
+    conditions = Conditions(
+        routing(SOUND),
+        [],
+        is_rehearsed=True,
+        persona=lambda: of_persona(load(DEFAULT).model_copy(update={"approved_on": today[0]}), today[0]),
+    )
+    assert not conditions.current
+    today[0] = date(2027, 4, 1)
+    conditions.look()
+    assert list(conditions.current) == ["persona_overdue due on 2027-03-31"]

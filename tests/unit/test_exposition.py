@@ -72,6 +72,7 @@ FIGURES: dict[str, Any] = {
             "replies": 7,
         },
     ],
+    "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5, "unsent": 4, "ways": 2},
     "drill": {"proved_at": "2026-11-29T11:00:00+00:00", "proved_as_of": "2026-11-29T02:00:00+00:00"},
 }
 
@@ -106,6 +107,8 @@ def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
     assert 'companion_lane_state{lane="local",state="open"} 1' in lines
     assert 'companion_alerts_open{kind="quota"} 2' in lines
     assert "companion_alerts_looked_through_seconds 3.5" in lines
+    assert "companion_alerts_unsent 4" in lines
+    assert "companion_alert_ways 2" in lines
     assert "companion_restore_proved_seconds 3600.0" in lines
     assert "companion_restore_proved_data_age_seconds 36000.0" in lines
 

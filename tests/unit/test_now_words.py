@@ -30,7 +30,7 @@ def figures(**facts: Any) -> dict[str, Any]:
         "processes": [WELL],
         "persona": {"name": "Robin", "version": "0123"},
         "routing": {"preset": "normal"},
-        "alerts": {"open": {}, "looked_through_s": 4.2},
+        "alerts": {"open": {}, "looked_through_s": 4.2, "unsent": 0, "ways": 1},
     } | facts
 
 
@@ -97,7 +97,26 @@ def test_the_ceiling_says_where_it_comes_from(come_from: dict[str, Any], said: s
     ],
 )
 def test_a_worker_that_is_away_is_said_to_be(looked_s: float | None, says: str) -> None:
-    assert texts(figures(alerts={"open": {}, "looked_through_s": looked_s}), at=AT)["worker"] == says
+    assert (
+        texts(figures(alerts={"open": {}, "looked_through_s": looked_s, "unsent": 0, "ways": 1}), at=AT)[
+            "worker"
+        ]
+        == says
+    )
+
+
+@pytest.mark.parametrize(
+    ("unsent", "ways", "says"),
+    [
+        (0, 2, ""),
+        (1, 2, "; CANNOT SEND: 1 alert has not gone out by every way"),
+        (3, 2, "; CANNOT SEND: 3 alerts have not gone out by every way"),
+        (0, 0, "; alerts stand on these pages alone: neither ALERT_EMAIL nor ALERT_WEBHOOK_URL is set"),
+    ],
+)
+def test_that_alerts_cannot_go_out_is_said(unsent: int, ways: int, says: str) -> None:
+    alerts = {"open": {}, "looked_through_s": 4.2, "unsent": unsent, "ways": ways}
+    assert texts(figures(alerts=alerts), at=AT)["worker"] == f"alerts were last looked through 4 s ago{says}"
 
 
 def test_a_process_that_is_not_well_is_marked_in_words() -> None:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops.alerts import backups
 from ops.desk import audit
 from ops.drill import arguments
 from ops.drill.address import Address
@@ -46,21 +47,29 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         watch = Watch(Silent() if options["quiet"] else Bar(Console(file=sys.stderr)))
-        with ending(self.stderr.write, watch):
-            made = back_up(
-                BackupOrder(
-                    source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
-                    key=settings.BACKUP_KEY,
-                    into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
-                    keep=options["keep"],
-                    jobs=options["jobs"],
-                    bin=options["bin"],
-                    setting=SETTING,
-                    in_use=in_use(),
-                    state=settings.COMPANION_STATE_DIR,
-                ),
-                watch,
-            )
+        try:
+            with ending(self.stderr.write, watch):
+                made = back_up(
+                    BackupOrder(
+                        source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                        key=settings.BACKUP_KEY,
+                        into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
+                        keep=options["keep"],
+                        jobs=options["jobs"],
+                        bin=options["bin"],
+                        setting=SETTING,
+                        in_use=in_use(),
+                        state=settings.COMPANION_STATE_DIR,
+                    ),
+                    watch,
+                )
+        except SystemExit as stopped:
+            backups.failed(f"manage.py backup ended with {stopped.code}")
+            raise
+        if made.in_use_doubt:
+            backups.failed("it may not be of the database in use")
+        else:
+            backups.made()
         if fault := audit.record_by_command(audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"):
             self.stderr.write(fault)
         for name in made.stuck:

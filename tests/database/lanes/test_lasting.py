@@ -11,11 +11,13 @@ from django.db.models import F
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
-from companion.models import Process
+from companion.models import Process, Site
+from ops.alerts import backups
 from ops.alerts.kinds import Kind
-from ops.alerts.lasting import BY_ITSELF, LASTING
+from ops.alerts.lasting import BACKUP_WITHIN, BY_ITSELF, LASTING, PAUSES_WITHIN_MIN, QUEUE_STANDS_MIN
 from ops.alerts.rows import acknowledge
-from ops.models import Alert
+from ops.alerts.statements import BACKUP
+from ops.models import Alert, MinuteFigures, Round
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
 from tests.selections import newest
@@ -142,3 +144,144 @@ async def test_a_version_that_stands_in_no_row_is_told_of_until_one_above_it_is_
     in_database(lambda: Process.objects.filter(id=one.pk).update(routing_version=version + 5))
     await look(pool, kind)
     assert open_now(kind) == [f"version {version + 5} (pin_second)"]
+
+
+# The last minutes.
+
+
+@pytest.fixture
+def _no_minutes() -> Iterator[None]:
+    in_database(lambda: MinuteFigures.objects.all().delete())
+    yield
+    in_database(lambda: MinuteFigures.objects.all().delete())
+
+
+def keep_minutes(many: int, **figures: Any) -> None:
+    """The last minutes that are over: each began at a full minute, and its turns have been counted."""
+    newest = (timezone.now() - timedelta(seconds=20)).replace(second=0, microsecond=0)
+    in_database(
+        lambda: MinuteFigures.objects.bulk_create(
+            [
+                MinuteFigures(at=newest - timedelta(minutes=ago), figures=figures)
+                for ago in range(1, many + 1)
+            ],
+            update_conflicts=True,
+            unique_fields=["at"],
+            update_fields=["figures"],
+        )
+    )
+
+
+@pytest.mark.usefixtures("_no_minutes")
+@pytest.mark.parametrize(
+    ("minutes", "figures", "is_told"),
+    [
+        (3, {"states": {"paused": 1, "complete": 9}, "reasons": {"network": 1}}, True),
+        (3, {"states": {"paused": 1, "complete": 10}, "reasons": {"network": 1}}, False),
+        (2, {"states": {"paused": 1}, "reasons": {"network": 1}}, False),
+        (3, {"states": {"paused": 1}, "reasons": {"refused": 1}}, False),
+        (3, {"states": {"paused": 1}, "reasons": {"away": 1}}, False),
+        (3, {"states": {"complete": 9}}, False),
+    ],
+)
+async def test_many_pauses_are_told_of_while_they_are_many(
+    pool: Pool, minutes: int, figures: dict[str, Any], is_told: bool
+) -> None:
+    kind = Kind.MANY_PAUSES
+    keep_minutes(minutes, **figures)
+    await look(pool, kind)
+    assert open_now(kind) == (["10 of 100 or more, in 15 minutes"] if is_told else [])
+
+    keep_minutes(PAUSES_WITHIN_MIN, states={"complete": 9})
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+
+@pytest.mark.usefixtures("_no_minutes")
+async def test_a_queue_is_told_of_once_somebody_has_waited_at_the_end_of_each_of_five_minutes(
+    pool: Pool,
+) -> None:
+    kind = Kind.STANDING_QUEUE
+    keep_minutes(QUEUE_STANDS_MIN - 1, levels=[32, 4, 32, 2])
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    keep_minutes(QUEUE_STANDS_MIN, levels=[32, 4, 32, 2])
+    await look(pool, kind)
+    assert open_now(kind) == ["somebody has waited for 5 minutes or more"]
+
+    keep_minutes(1, levels=[32, 4, 30, 0])
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+
+# Backups and the character.
+
+
+@pytest.fixture
+def _no_backup() -> Iterator[None]:
+    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+    yield
+    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+
+
+@pytest.mark.usefixtures("_no_backup")
+async def test_a_backup_that_is_older_than_a_night_and_two_hours_is_told_of_until_the_next(
+    pool: Pool, people: People
+) -> None:
+    kind = Kind.BACKUP_OLD
+    assert people.rosa.row.pk
+    made_at = timezone.now() - BACKUP_WITHIN + timedelta(minutes=1)
+    in_database(lambda: Round.objects.create(job=BACKUP, at=made_at))
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    in_database(lambda: Round.objects.filter(job=BACKUP).update(at=made_at - timedelta(minutes=2)))
+    await look(pool, kind)
+    assert open_now(kind) == [f"the last is of {made_at - timedelta(minutes=2):%Y-%m-%d}"]
+
+    in_database(backups.made)
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+
+@pytest.mark.usefixtures("_no_backup")
+async def test_where_no_backup_was_ever_made_people_who_are_there_for_longer_have_it_told(
+    pool: Pool, people: People
+) -> None:
+    kind = Kind.BACKUP_OLD
+    rosa = people.rosa.row
+    in_database(
+        lambda: type(rosa).objects.filter(pk=rosa.pk).update(created_at=F("created_at") - BACKUP_WITHIN)
+    )
+    await look(pool, kind)
+    assert open_now(kind) == ["none was ever made"]
+
+
+def test_a_backup_that_failed_is_told_of_until_one_is_made() -> None:
+    in_database(lambda: backups.failed("manage.py backup ended with 2"))
+    assert open_now(Kind.BACKUP_FAILED) == ["manage.py backup ended with 2"]
+    in_database(backups.made)
+    assert open_now(Kind.BACKUP_FAILED) == []
+    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+
+
+@pytest.mark.parametrize("kind", [Kind.PERSONA_UNAPPROVED, Kind.PERSONA_OVERDUE])
+async def test_a_character_that_nobody_has_approved_or_read_again_is_told_of_once_people_are_not_made_up(
+    pool: Pool, people: People, kind: Kind
+) -> None:
+    process(conditions=[f"{kind} Robin"])
+    assert people.rosa.row.pk
+    site = people.site
+    closed = in_database(
+        lambda: list(Site.objects.exclude(pk=site.pk).filter(is_open=True).values_list("pk", flat=True))
+    )
+    in_database(lambda: Site.objects.filter(pk__in=[*closed, site.pk]).update(is_open=False))
+    try:
+        await look(pool, kind)
+        assert open_now(kind) == []
+        in_database(lambda: Site.objects.filter(pk=site.pk).update(is_open=True))
+        await look(pool, kind)
+        assert open_now(kind) == ["Robin"]
+    finally:
+        in_database(lambda: Site.objects.filter(pk__in=closed).update(is_open=True))
