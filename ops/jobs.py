@@ -1,11 +1,9 @@
 """Celery tasks: each calls one function and may run twice without harm."""
 
 import logging
-from contextlib import ExitStack
 from datetime import timedelta
 from io import StringIO
 
-import httpx
 from celery import shared_task
 from django.conf import settings
 from django.core.management import call_command
@@ -127,13 +125,10 @@ def send_alerts() -> None:
     """Send what operators have not been sent yet, by every way that is set up."""
     close(Kind.WORKER_AWAY)
     desk = f"{first_origin()}/ops/"
-    with ExitStack() as opened:
-        ways: list[Way] = []
-        if settings.ALERT_EMAIL:
-            ways.append(ByEmail(settings.ALERT_EMAIL, desk=desk))
-        if settings.ALERT_WEBHOOK_URL:
-            client = opened.enter_context(httpx.Client(trust_env=False))
-            ways.append(ByWebhook(client, settings.ALERT_WEBHOOK_URL, desk=desk))
-        send_due(ways)
+    ways: list[Way] = []
+    if settings.ALERT_WEBHOOK_URL:
+        ways.append(ByWebhook(settings.ALERT_WEBHOOK_URL, desk=desk))
+    ways.extend(ByEmail.to_each(settings.ALERT_EMAIL, desk=desk))
+    send_due(ways)
     with connection.cursor() as cursor:
         cursor.execute(WENT_ROUND, {"job": SENDING})

@@ -1,17 +1,18 @@
 """Alerts leave by e-mail and webhook, once by each way, and what fails is tried again without holding anything up."""
 
 import logging
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 
-import httpx
 import pytest
 from django.test import override_settings
 from django.utils import timezone
 
 from ops.alerts.kinds import Kind
+from ops.alerts.mail import MAIL_WITHIN_S
 from ops.alerts.rows import acknowledge, raise_alert
-from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
+from ops.alerts.sending import MOST_READ_BYTES, WEBHOOK_WITHIN_S, ByEmail, ByWebhook, Way, send_due
 from ops.jobs import send_alerts
 from ops.models import Alert
 from tests.people import in_database
@@ -56,7 +57,11 @@ def send(*ways: Way) -> int:
 
 
 def by_webhook(server: Hook) -> ByWebhook:
-    return ByWebhook(httpx.Client(trust_env=False), server.url, desk=DESK)
+    return ByWebhook(server.url, desk=DESK)
+
+
+def by_email(*addresses: str) -> list[ByEmail]:
+    return ByEmail.to_each(addresses, desk=DESK)
 
 
 def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook) -> None:
@@ -74,11 +79,11 @@ def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook
     assert post["runbook"] == "ops/runbooks/a-provider-is-failing.md"
 
 
-def test_an_e_mail_goes_to_everybody_with_a_subject_of_one_line(letters: Mailbox) -> None:
+def test_an_e_mail_goes_to_each_address_with_a_subject_of_one_line(letters: Mailbox) -> None:
     raised(about="primary\nBcc: x@example.org")
-    assert send(ByEmail(["ines@example.org", "on-call@example.org"], desk=DESK)) == 1
+    assert send(*by_email("ines@example.org", "on-call@example.org")) == 2
 
-    (letter,) = letters.letters
+    letter, _ = letters.letters
     assert letters.recipients == ["ines@example.org", "on-call@example.org"]
     head, body = letter.split("\r\n\r\n", 1)
     assert "From: companion@example.org" in head
@@ -89,7 +94,8 @@ def test_an_e_mail_goes_to_everybody_with_a_subject_of_one_line(letters: Mailbox
 def test_each_way_gets_it_once_even_where_the_other_fails(letters: Mailbox, posts: Hook) -> None:
     alert = raised()
     posts.status = 500
-    ways = (ByEmail(["ines@example.org"], desk=DESK), by_webhook(posts))
+    (email,) = by_email("ines@example.org")
+    ways = (email, by_webhook(posts))
 
     assert send(*ways) == 1
     assert send(*ways) == 0, "it is not tried again at once"
@@ -99,7 +105,7 @@ def test_each_way_gets_it_once_even_where_the_other_fails(letters: Mailbox, post
 
     assert (len(letters.letters), len(posts.posts)) == (1, 2)
     row = in_database(lambda: Alert.objects.get(id=alert))
-    assert (row.sent_by, row.sendings) == (["email", "webhook"], 2)
+    assert (row.sent_by, row.sendings) == ([email.name, "webhook"], 2)
 
 
 @pytest.mark.parametrize("status", [301, 404, 500])
@@ -118,10 +124,117 @@ def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_ou
     assert in_database(lambda: Alert.objects.get(kind=Kind.QUOTA).sent_by) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        (b'{"ok": false, "error": "channel_not_found"}', "said_ok_false"),
+        (b'{"success": "false"}', "said_success_false"),
+        (b'{"ok": true, "error": {"code": 7}}', "said_error"),
+        (b'{"errors": ["too many"]}', "said_errors"),
+        (b'{"ok": true, "error": null, "errors": []}', None),
+        (b'{"id": 4}', None),
+        (b"ok", None),
+        (b"false", None),
+        (b"[1]", None),
+        (b"\xff\xfe", None),
+        (b'{"ok": false, "x": "' + b"x" * MOST_READ_BYTES + b'"}', None),
+    ],
+)
+def test_a_webhook_that_answers_200_and_says_in_json_that_it_failed_has_not_taken_it(
+    posts: Hook, body: bytes, cause: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    raised()
+    posts.body = body
+    assert send(by_webhook(posts)) == (0 if cause else 1)
+    assert ("cause=" in caplog.text) is bool(cause)
+    assert cause is None or f"way=webhook cause={cause}\n" in caplog.text
+
+
+def test_a_webhook_that_answers_a_byte_at_a_time_is_left_in_time_and_keeps_no_e_mail_back(
+    posts: Hook, letters: Mailbox
+) -> None:
+    raised()
+    raised(Kind.MISCONFIGURED)
+    posts.trickles.set()
+    began = time.monotonic()
+    assert send(by_webhook(posts), *by_email("ines@example.org")) == 2
+    assert WEBHOOK_WITHIN_S <= time.monotonic() - began < WEBHOOK_WITHIN_S + 4
+    assert len(posts.posts) == 1, "what does not answer is asked once in a round"
+
+
+def test_a_mail_server_that_answers_a_byte_at_a_time_is_left_in_time(letters: Mailbox) -> None:
+    raised()
+    letters.trickles.set()
+    began = time.monotonic()
+    assert send(*by_email("ines@example.org", "sam@example.org")) == 0
+    assert MAIL_WITHIN_S <= time.monotonic() - began < MAIL_WITHIN_S + 5
+
+
+def test_one_address_that_is_refused_holds_up_no_other_and_is_told_of_until_it_works(
+    letters: Mailbox, posts: Hook
+) -> None:
+    raised()
+    letters.refuses.add("gone@example.org")
+    ways: list[Way] = [*by_email("ines@example.org", "gone@example.org"), by_webhook(posts)]
+    assert send(*ways) == 2
+    assert not_sent() == []
+    due_again()
+    assert send(*ways) == 0
+    assert letters.recipients.count("ines@example.org") == 1
+    assert not_sent() == ["e-mail to address 2 of 2 in ALERT_EMAIL"]
+
+    assert send(*ways) == 2
+    assert posts.posts[-1]["says"] == "Alerts do not go out by e-mail to address 2 of 2 in ALERT_EMAIL."
+    assert "gone@example.org" not in str(posts.posts)
+
+    letters.refuses.clear()
+    due_again()
+    assert send(*ways) >= 1
+    assert not_sent() == []
+
+
+def test_a_way_that_no_setting_names_any_more_is_no_longer_told_of(posts: Hook) -> None:
+    in_database(lambda: raise_alert(Kind.NOT_SENT, "e-mail to address 2 of 2 in ALERT_EMAIL"))
+    in_database(lambda: raise_alert(Kind.NOT_SENT, "webhook"))
+    posts.status = 500
+    send(by_webhook(posts))
+    assert not_sent() == ["webhook"]
+
+
+def not_sent() -> list[str]:
+    rows = Alert.objects.filter(kind=Kind.NOT_SENT, acknowledged_at=None).order_by("about")
+    return in_database(lambda: [row.about for row in rows])
+
+
+def test_no_sending_begins_after_the_time_of_a_round(posts: Hook) -> None:
+    raised()
+    raised(Kind.MISCONFIGURED)
+    clock = iter([0.0, 59.0, 61.0])
+    assert in_database(lambda: send_due([by_webhook(posts)], now=lambda: next(clock))) == 1
+    assert len(posts.posts) == 1
+
+
+def test_what_an_operator_has_just_seen_stands_on_the_page_at_once_and_goes_out_after_a_quiet_time(
+    posts: Hook,
+) -> None:
+    alert = raised()
+    assert send(by_webhook(posts)) == 1
+    in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
+    again = raised()
+    assert again != alert
+    assert send(by_webhook(posts)) == 0
+
+    seen_at = timezone.now() - timedelta(minutes=61)
+    in_database(lambda: Alert.objects.filter(id=again).delete())
+    in_database(lambda: Alert.objects.filter(id=alert).update(acknowledged_at=seen_at))
+    raised()
+    assert send(by_webhook(posts)) == 1
+
+
 def test_a_mail_server_that_refuses_or_is_away_is_tried_again(letters: Mailbox) -> None:
     raised()
     letters.answers = b"550 no such person"
-    way = ByEmail(["nobody@example.org"], desk=DESK)
+    (way,) = by_email("nobody@example.org")
     assert send(way) == 0
     with override_settings(EMAIL_PORT=1):
         due_again()
@@ -138,7 +251,7 @@ def test_an_address_that_is_none_stops_neither_the_webhook_nor_the_next_alert(
     raised()
     raised(Kind.MISCONFIGURED)
     letters.answers = b"550 no such person"
-    assert send(ByEmail([bad], desk=DESK), by_webhook(posts)) == 2
+    assert send(*by_email(bad), by_webhook(posts)) == 2
     assert [post["kind"] for post in posts.posts] == ["quota", "misconfigured"]
 
 
