@@ -36,7 +36,6 @@ FIGURES: dict[str, Any] = {
         "normal_weakness": "",
         "chain": [{"lane": "second", "state": "closed"}, {"lane": "local", "state": "open"}],
     },
-    "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5},
     "usage": [
         {
             "day": "2026-11-29",
