@@ -27,7 +27,7 @@ from ops.drill.address import Address
 from ops.drill.capture import capture
 from ops.drill.errors import CouldNotRun, Interrupted, Unsettled
 from ops.drill.folder import Marker, RunFolder
-from ops.drill.foreign import reason_of, told, told_by_system
+from ops.drill.foreign import reading_the_source, reason_of, told, told_by_system
 from ops.drill.order import World, scratch_name
 from ops.drill.sealing import seal
 from ops.drill.watch import Watch
@@ -93,7 +93,8 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
     with watch.phase("preflight"):
         source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
         stack.callback(source.session.close)
-        needed = wanted.of_source(source)
+        with reading_the_source():
+            needed = wanted.of_source(source)
         doubt = ""
         if in_use.has_beats(source.session):
             doubt = in_use.doubt(source.session, sleep=world.sleep)
@@ -109,9 +110,10 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
             stack.callback(lambda: noted.close(keep=run.exists()))
         folder = RunFolder.make(work, marker)
         stack.callback(folder.remove)
-    taken = capture(
-        source, folder.path / manifest.DUMP, tools=programs, jobs=order.jobs, folder=folder, watch=watch
-    )
+    with reading_the_source():
+        taken = capture(
+            source, folder.path / manifest.DUMP, tools=programs, jobs=order.jobs, folder=folder, watch=watch
+        )
     if taken.changed_meanwhile:
         raise Unsettled(
             "The tables were changed while they were dumped: a migration ran.", mend="Run this again now."

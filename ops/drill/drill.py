@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ops.drill import (
     dump,
+    foreign,
     in_use,
     leftovers,
     manifest,
@@ -19,6 +20,7 @@ from ops.drill import (
 from ops.drill.capture import Capture, Source, capture
 from ops.drill.compare import compare, remarks
 from ops.drill.deparse import Settler
+from ops.drill.errors import DoesNotRestore
 from ops.drill.findings import Findings, report_of
 from ops.drill.folder import Marker, RunFolder, make_private
 from ops.drill.foreign import stop_for
@@ -52,6 +54,8 @@ class Drill:
                 self._steps(stack)
         except (Exception, KeyboardInterrupt) as error:
             self._found.stopped = stop_for(error)
+            if isinstance(self._found.stopped, DoesNotRestore):
+                self._found.differences.append(self._found.stopped.difference)
         return report_of(
             self._found,
             self._order,
@@ -93,7 +97,8 @@ class Drill:
             assert order.source is not None, "an order names a source or a file"
             source = wanted.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
             stack.callback(source.session.close)
-            self._found.wanted = wanted.of_source(source)
+            with foreign.reading_the_source():
+                self._found.wanted = wanted.of_source(source)
             self._found.in_use_doubt = in_use.doubt(source.session, sleep=self._world.sleep)
         major, needs_server = self._wanted.identity.major, order.where == "private server"
         self._found.tools = tools.find(major, tools.places(order.bin), server=needs_server)
@@ -148,14 +153,15 @@ class Drill:
 
     def _take(self, source: Source, folder: RunFolder) -> None:
         """Dump the source and take its picture."""
-        taken = capture(
-            source,
-            folder.path / manifest.DUMP,
-            tools=self._tools,
-            jobs=self._order.jobs,
-            folder=folder,
-            watch=self._watch,
-        )
+        with foreign.reading_the_source():
+            taken = capture(
+                source,
+                folder.path / manifest.DUMP,
+                tools=self._tools,
+                jobs=self._order.jobs,
+                folder=folder,
+                watch=self._watch,
+            )
         archive = taken.archive
         self._found.changed_meanwhile = taken.changed_meanwhile
         self._found.archive_bytes = archive.bytes

@@ -9,10 +9,17 @@ from pathlib import Path
 
 from ops.drill.address import Address
 from ops.drill.children import Child
-from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, Unsettled
+from ops.drill.errors import (
+    ArchiveDamaged,
+    CouldNotRun,
+    DoesNotRestore,
+    DrillStopped,
+    SourceDamaged,
+    Unsettled,
+)
 from ops.drill.folder import RunFolder
 from ops.drill.foreign import reason_of
-from ops.drill.said import complaint
+from ops.drill.said import Complaint, Kind, complaint
 from ops.drill.session import READ_ONLY
 from ops.drill.tools import Tools
 
@@ -73,13 +80,22 @@ def start_restore(
 
 def failed(child: Child, program: str, *, damaged: str) -> DrillStopped:
     """Why a program ended badly: as surroundings to mend, as a passing state, or as the archive's own fault."""
-    code = child.code or 0
-    found = complaint(child.said, code=code)
-    if found.is_passing:
-        return Unsettled(f"{program}: {found.what}.", mend=found.mend)
-    if found.is_surroundings:
-        return CouldNotRun(f"{program}: {found.what}.", mend=found.mend)
-    return ArchiveDamaged(f"{damaged}: {found.what}.", mend=found.mend)
+    return _error_for(complaint(child.said, code=child.code or 0), program, damaged=damaged)
+
+
+def _error_for(found: Complaint, program: str, *, damaged: str) -> DrillStopped:
+    what = f"{program}: {found.what}."
+    match found.kind:
+        case Kind.PASSING:
+            return Unsettled(what, mend=found.mend)
+        case Kind.ARCHIVE:
+            return ArchiveDamaged(f"{damaged}: {found.what}.", mend=found.mend)
+        case Kind.SOURCE if program == "pg_dump":
+            return SourceDamaged(found.what.removesuffix(" cannot be read"))
+        case Kind.CONTENT if found.difference is not None:
+            return DoesNotRestore(found.difference, mend=found.mend)
+    # What is not known to be the archive's fault is not said to be.
+    return CouldNotRun(what, mend=found.mend)
 
 
 def recognise(path: Path) -> Archive:
@@ -133,7 +149,10 @@ def major_of(archive: Archive, tools: Tools) -> int:
         errors="replace",
     )
     found = re.search(r"Dumped from database version: (\d+)", said.stdout)
-    if said.returncode != 0 or found is None:
+    if said.returncode != 0:
+        complained = complaint(said.stderr, code=said.returncode)
+        raise _error_for(complained, "pg_restore", damaged="The archive's table of contents is damaged")
+    if found is None:
         raise ArchiveDamaged(
             "The archive's table of contents cannot be read.", mend="Fetch it again, or drill an older one."
         )

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ops.drill import notproved, verdict
-from ops.drill.errors import DrillStopped
+from ops.drill.errors import DrillStopped, SourceDamaged
 from ops.drill.facts import Difference, Picture
 from ops.drill.leftovers import Cleaned
 from ops.drill.order import Order
@@ -111,6 +111,7 @@ def report_of(
         kept_dump=found.kept_dump,
         as_of=_as_of(found, started_at),
         in_use_doubt=found.in_use_doubt,
+        source_is_damaged=isinstance(found.stopped, SourceDamaged),
     )
 
 

@@ -1,12 +1,23 @@
 """The one place where what others raise becomes one of our own errors. Their texts may quote rows: none is kept."""
 
+import re
 import shutil
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 
-from ops.drill.errors import CouldNotRun, DrillStopped, Interrupted, SourceLost, Unsettled
+from ops.drill.errors import (
+    CouldNotRun,
+    DrillStopped,
+    Interrupted,
+    SourceDamaged,
+    SourceLost,
+    Unreadable,
+    Unsettled,
+)
 from ops.stack.errors import NO_SPACE, out_of_room
 
 
@@ -25,8 +36,8 @@ def stop_for(error: BaseException) -> DrillStopped:
             return told_by_a_fault(error)
 
 
-def told(error: psycopg.Error) -> DrillStopped:
-    """Our error for one of psycopg's."""
+def told(error: psycopg.Error, *, table: str = "") -> DrillStopped:
+    """Our error for one of psycopg's. `table`: the one that was being read, as SQL."""
     code = f"SQLSTATE {error.sqlstate}" if error.sqlstate else type(error).__name__
     match error:
         case (
@@ -35,18 +46,29 @@ def told(error: psycopg.Error) -> DrillStopped:
             | psycopg.errors.UndefinedColumn()
         ):
             return Unsettled(
-                "A table was locked or changed by somebody else meanwhile, by a migration perhaps.",
+                f"{f'Table {table}' if table else 'A table'} was locked or changed by somebody else meanwhile, "
+                "by a migration perhaps.",
                 mend="Run this again once it has ended.",
             )
+        case (
+            psycopg.errors.DataCorrupted()
+            | psycopg.errors.IndexCorrupted()
+            | psycopg.errors.IoError()
+            | psycopg.errors.UndefinedFile()
+        ):
+            return Unreadable(_place_on_disk(error, table))
         case psycopg.errors.DiskFull():
             return CouldNotRun("A server's disk is full.", mend="Make room.")
         case psycopg.errors.InsufficientPrivilege() if "row-level security" in str(error):
             return CouldNotRun(
-                "Row security hides rows from the role that drills.", mend="Give that role BYPASSRLS."
+                f"Row security hides rows{f' of {table}' if table else ''} from the role that drills.",
+                mend="Give that role BYPASSRLS.",
             )
         case psycopg.errors.InsufficientPrivilege():
             return CouldNotRun(
-                "The role lacks a right that is needed.",
+                f"The role may not read table {table}."
+                if table
+                else "The role lacks a right that is needed.",
                 mend="It must be able to read every table (pg_read_all_data), and on the server that takes the copy to "
                 "create databases (CREATEDB).",
             )
@@ -55,7 +77,32 @@ def told(error: psycopg.Error) -> DrillStopped:
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return SourceLost(f"A connection to PostgreSQL broke midway ({code}).", mend="Run it again.")
         case _:
-            return CouldNotRun(f"PostgreSQL refused a statement of the drill ({code}).")
+            at = f" while it read table {table}" if table else ""
+            return CouldNotRun(f"PostgreSQL refused a statement of the drill{at} ({code}).")
+
+
+@contextmanager
+def reading_the_source() -> Iterator[None]:
+    """What cannot be read in here is the database in use, and not a copy of it. Raises SourceDamaged."""
+    try:
+        yield
+    except Unreadable as error:
+        raise SourceDamaged(error.where) from None
+    except psycopg.Error as error:
+        if isinstance(stop := told(error), Unreadable):
+            raise SourceDamaged(stop.where) from None
+        raise
+
+
+def _place_on_disk(error: psycopg.Error, table: str) -> str:
+    """Table, block and file, from a message of which the rest may quote anything."""
+    said = str(error)
+    block = re.search(r"\bblocks? (\d+)", said)
+    file = re.search(r"\b((?:base|global|pg_tblspc)/[\w./]+)", said)
+    return (
+        f"{f'Block {block[1]}' if block else 'A page'} of {f'table {table}' if table else 'a table'}"
+        f"{f' (file {file[1]})' if file else ''}"
+    )
 
 
 def told_by_system(error: OSError) -> DrillStopped:

@@ -34,6 +34,7 @@ class Record:
     as_of: datetime | None = None
     """The moment whose data were drilled, never later than the drill; None where the file did not say."""
     in_use_doubt: str = ""
+    source_is_damaged: bool = False
 
     @property
     def is_proof(self) -> bool:
@@ -143,6 +144,11 @@ def contradiction(state_dir: Path) -> str | None:
 
 
 def _against(record: Record) -> str:
+    if record.source_is_damaged:
+        return (
+            f"the drill of {record.at:%Y-%m-%d} found the database in use damaged: part of it cannot be read, "
+            "and no drill since has proved it"
+        )
     return f"the drill of {record.at:%Y-%m-%d} says {record.verdict}, and none since has proved it"
 
 
@@ -197,6 +203,7 @@ def _record(facts: dict[str, Any]) -> Record:
         at=at,
         as_of=min(at, datetime.fromisoformat(as_of)) if as_of else None,
         in_use_doubt=str(facts.get("in_use_doubt", "")),
+        source_is_damaged=bool(facts.get("source_is_damaged", False)),
         verdict=str(facts["verdict"]),
         level=str(facts["level"]),
         where=str(facts["where"]),

@@ -63,12 +63,14 @@ class Report:
     """The moment whose data were drilled, ISO 8601: a proof is worth no more. Empty where the file does not say."""
     in_use_doubt: str = ""
     """Why the source may not be the database in use; empty where it is, or where a file was drilled."""
+    source_is_damaged: bool = False
+    """Whether part of the database in use cannot be read."""
     report: int = VERSION
 
     @property
     def means(self) -> str:
         """What the verdict says on this evidence."""
-        return self.verdict.means(self.level)
+        return self.verdict.means(self.level, source_is_damaged=self.source_is_damaged)
 
     @property
     def was_restored(self) -> bool:

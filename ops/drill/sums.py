@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import psycopg
 
 from ops.drill.facts import Bucket, TableSum
+from ops.drill.foreign import told
 from ops.drill.inventory import Table
 from ops.drill.session import Session
 
@@ -86,10 +87,12 @@ def sum_piece(session: Session, piece: Piece) -> PieceSum:
         # As information it must not end the snapshot's transaction when a refresh holds the view.
         with session.transaction() if piece.is_information else nullcontext():
             rows = session.execute(piece.sql.encode()).fetchall()
-    except psycopg.errors.LockNotAvailable:
+    except psycopg.errors.LockNotAvailable as error:
         if not piece.is_information:
-            raise
+            raise told(error, table=piece.table) from None
         return PieceSum(piece=piece, buckets={}, was_left_out=True)
+    except psycopg.Error as error:
+        raise told(error, table=piece.table) from None
     return PieceSum(piece=piece, buckets={row[0]: (row[1], int(row[2]), int(row[3])) for row in rows})
 
 

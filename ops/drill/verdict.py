@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from ops.drill.errors import ArchiveDamaged, DrillStopped, Unsettled
+from ops.drill.errors import ArchiveDamaged, DoesNotRestore, DrillStopped, SourceDamaged, Unsettled
 from ops.drill.facts import Difference
 
 Level = Literal["A", "B", "C"]
@@ -27,8 +27,10 @@ class Verdict(StrEnum):
         """0 to 4."""
         return EXIT_CODES[self]
 
-    def means(self, level: Level) -> str:
+    def means(self, level: Level, *, source_is_damaged: bool = False) -> str:
         """What that says on this evidence, what is safe, and what to do next."""
+        if source_is_damaged:
+            return SOURCE_DAMAGED
         if self is Verdict.PROCEDURE_ONLY and level == "C":
             return FILE_ALONE
         return MEANINGS[self]
@@ -54,6 +56,10 @@ MEANINGS = {
     Verdict.LEFT_SOMETHING_BEHIND: "What is named may hold a copy of what people wrote. End what holds it, and run "
     "the drill again: it clears its own leftovers.",
 }
+SOURCE_DAMAGED = (
+    "Part of the database in use can no longer be read, so no new backup of it is whole. Remove no backup, and go on "
+    "with “A damaged page” in ops/runbooks/restore-drill.md."
+)
 FILE_ALONE = (
     "It restores, and that is all: the file came without a manifest, so nothing says what ought to be in it. "
     "Drill the whole folder that manage.py backup made."
@@ -83,7 +89,7 @@ def decide(facts: Facts) -> Verdict:
 
 def _shown(facts: Facts) -> Verdict:
     match facts.stopped:
-        case ArchiveDamaged():
+        case ArchiveDamaged() | DoesNotRestore() | SourceDamaged():
             return Verdict.DIFFERENT
         case Unsettled():
             return Verdict.INCONCLUSIVE

@@ -17,7 +17,6 @@ from ops.drill.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLo
 from ops.drill.folder import prepare
 from ops.drill.foreign import reason_of, told, told_by_a_fault, told_by_system
 from ops.drill.report import age_said, duration
-from ops.drill.said import complaint
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SECRET = "hunter2"
@@ -58,38 +57,6 @@ def test_an_address_that_cannot_be_used_is_refused_without_being_quoted(text: st
 
 
 @pytest.mark.parametrize(
-    ("stderr", "said", "is_surroundings", "is_passing"),
-    [
-        ("pg_restore: error: could not write: No space left on device", "the disk is full", True, False),
-        ('ERROR:  could not extend file "base/1/2": wrote only', "the disk is full", True, False),
-        ("ERROR:  canceling statement due to lock timeout", "a table is locked", False, True),
-        ("FATAL:  terminating connection due to administrator command", "connection", True, False),
-        ('ERROR:  role "sam x" does not exist', "role sam x does not exist", True, False),
-        ('ERROR:  extension "postgis" is not available', "extension postgis", True, False),
-        ("ERROR:  permission denied for table person", "may not read or write person", True, False),
-        ("pg_restore: error: could not read from input file: end of file", "cannot be read", False, False),
-    ],
-)
-def test_a_complaint_is_recognised(stderr: str, said: str, is_surroundings: bool, is_passing: bool) -> None:
-    found = complaint(stderr, code=1)
-
-    assert said in found.what
-    assert (found.is_surroundings, found.is_passing) == (is_surroundings, is_passing)
-
-
-def test_an_unknown_complaint_names_the_object_and_quotes_no_row() -> None:
-    stderr = (
-        "pg_restore: from TOC entry 3456; 0 16390 TABLE DATA person companion\n"
-        'pg_restore: error: COPY failed for table "person": ERROR:  bad\n'
-        'DETAIL:  Key (email)=(rosa@example.org) already exists.\nCONTEXT:  COPY person, line 3: "5\tRosa"\n'
-    )
-
-    found = complaint(stderr, code=1)
-
-    assert found.what == "it ended with exit code 1 at table data person companion"
-
-
-@pytest.mark.parametrize(
     ("error", "ours"),
     [
         (psycopg.errors.LockNotAvailable("x"), Unsettled),
@@ -120,7 +87,7 @@ def test_no_error_of_psycopg_is_unmapped() -> None:
             assert isinstance(told(kind("rows")), DrillStopped)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"manifest": 1}', '{"manifest": "one"}', "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"manifest": 2}', '{"manifest": "one"}', "\x00"])
 def test_a_file_that_is_no_manifest_is_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
 
@@ -241,6 +208,18 @@ def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_p
     assert records.unproved(tmp_path, NOW) == contradicted
     record(tmp_path, days_ago=0, verdict="PROVED", run="20260601t230000_abcd")
     assert records.unproved(tmp_path, NOW) is None
+
+
+def test_operators_are_told_when_a_drill_found_the_database_in_use_damaged(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=3, verdict="PROVED")
+    record(tmp_path, days_ago=1, verdict="DIFFERENT")
+    path = max((tmp_path / "drills").iterdir())
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"source_is_damaged": True}))
+
+    assert records.unproved(tmp_path, NOW) == (
+        "the drill of 2026-05-31 found the database in use damaged: part of it cannot be read, "
+        "and no drill since has proved it"
+    )
 
 
 def test_a_proof_is_worth_the_age_of_its_backup_and_not_that_of_its_drill(tmp_path: Path) -> None:
