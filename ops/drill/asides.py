@@ -10,6 +10,10 @@ UNION ALL
 SELECT 'foreign tables', count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'f' AND {OURS}
 UNION ALL
+SELECT 'user mappings', count(*) FROM pg_user_mappings
+UNION ALL
+SELECT 'extensions', count(*) FROM pg_extension WHERE extname <> 'plpgsql'
+UNION ALL
 SELECT 'subscriptions', count(*) FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid
 WHERE d.datname = current_database()
 UNION ALL

@@ -4,11 +4,23 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ops.drill import catalogue_rest, catalogue_tables
+from ops.drill import (
+    catalogue_database,
+    catalogue_extending,
+    catalogue_grants,
+    catalogue_rest,
+    catalogue_tables,
+)
 from ops.drill.facts import Catalogue
 from ops.drill.session import Session
 
-QUESTIONS = {**catalogue_tables.QUESTIONS, **catalogue_rest.QUESTIONS}
+QUESTIONS = {
+    **catalogue_tables.QUESTIONS,
+    **catalogue_rest.QUESTIONS,
+    **catalogue_grants.QUESTIONS,
+    **catalogue_extending.QUESTIONS,
+    **catalogue_database.QUESTIONS,
+}
 CHECK = re.compile(
     r"CHECK \((?P<expression>.*)\)(?P<rest>(?: NO INHERIT| NOT VALID| NOT ENFORCED)*)", re.DOTALL
 )
@@ -20,6 +32,12 @@ WHEN = re.compile(
 def read(session: Session) -> Catalogue:
     """Everything but the rows. Texts that hold an expression are taken apart, so that it can be settled alone."""
     return {kind: _entries(kind, session.execute(sql.encode())) for kind, sql in QUESTIONS.items()}
+
+
+def large_objects(session: Session) -> Catalogue:
+    """Owners and rights of the large objects: what changes as rows do, and so is no part of `read`."""
+    rows = session.execute(catalogue_database.LARGE_OBJECTS.encode())
+    return {"large object": _entries("large object", rows)}
 
 
 def _entries(kind: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:

@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 
-from ops.drill.catalogue_tables import NAME, OWN_TABLE, not_of_an_extension
+from ops.drill.catalogue_tables import not_of_an_extension
 from ops.drill.inventory import OURS
 
 SCHEMAS = f"""
 SELECT quote_ident(n.nspname), 'owner', pg_get_userbyid(n.nspowner)::text FROM pg_namespace n
 WHERE {OURS} AND {not_of_an_extension("pg_namespace", "n.oid")}
 """
+
+# CREATE TYPE … AS RANGE makes functions too. They stay with the role that ran it when the type gets another owner.
+NOT_OF_A_TYPE = """NOT EXISTS (
+    SELECT FROM pg_depend dt WHERE dt.classid = 'pg_proc'::regclass AND dt.objid = p.oid AND dt.deptype = 'i'
+      AND dt.refclassid = 'pg_type'::regclass)"""
 
 FUNCTIONS = f"""
 SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), part, value
@@ -22,7 +27,7 @@ CROSS JOIN LATERAL (VALUES
         g.aggtranstype::regtype, g.agginitval, p.proparallel)
      ELSE pg_get_functiondef(p.oid) END)
 ) AS parts (part, value)
-WHERE {OURS} AND {not_of_an_extension("pg_proc", "p.oid")}
+WHERE {OURS} AND {not_of_an_extension("pg_proc", "p.oid")} AND {NOT_OF_A_TYPE}
 """
 
 TYPES = f"""
@@ -38,7 +43,15 @@ CROSS JOIN LATERAL (VALUES
     ('default', CASE WHEN t.typtype = 'd' THEN t.typdefault END),
     ('collation', CASE WHEN t.typtype = 'd' AND t.typcollation <> 0 THEN t.typcollation::regcollation::text END),
     ('range of', concat_ws(' ', r.rngsubtype::regtype, nullif(r.rngcollation, 0)::regcollation,
-                           nullif(r.rngsubdiff, 0)::regproc))
+                           nullif(r.rngsubdiff, 0)::regproc, nullif(r.rngcanonical, 0)::regproc,
+                           r.rngmultitypid::regtype)),
+    ('class of operators', (SELECT format('%s.%I', oc.opcnamespace::regnamespace, oc.opcname) FROM pg_opclass oc
+                            WHERE oc.oid = r.rngsubopc)),
+    ('functions', CASE WHEN t.typtype = 'b' THEN concat_ws(' ',
+        t.typinput::regproc, t.typoutput::regproc, t.typreceive::regproc, t.typsend::regproc, t.typmodin::regproc,
+        t.typmodout::regproc, t.typanalyze::regproc) END),
+    ('storage', CASE WHEN t.typtype = 'b' THEN concat_ws(' ',
+        t.typlen, t.typbyval, t.typalign, t.typstorage, t.typcategory, t.typispreferred, t.typdelim) END)
 ) AS parts (part, value)
 WHERE t.typtype IN ('e', 'd', 'r', 'b') AND {OURS} AND {not_of_an_extension("pg_type", "t.oid")}
   AND NOT EXISTS (SELECT FROM pg_type el WHERE el.typarray = t.oid)
@@ -62,44 +75,13 @@ CROSS JOIN LATERAL (VALUES
 """
 
 EVENT_TRIGGERS = f"""
-SELECT quote_ident(evtname), 'definition',
-       concat_ws(' ', evtevent, evtfoid::regprocedure, evtenabled, evttags::text, pg_get_userbyid(evtowner))
-FROM pg_event_trigger v WHERE {not_of_an_extension("pg_event_trigger", "v.oid")}
-"""
-
-PUBLICATIONS = """
-SELECT quote_ident(p.pubname), part, value FROM pg_publication p
+SELECT quote_ident(evtname), part, value FROM pg_event_trigger v
 CROSS JOIN LATERAL (VALUES
-    ('owner', pg_get_userbyid(p.pubowner)::text),
-    ('what', concat_ws(' ', p.puballtables, p.pubinsert, p.pubupdate, p.pubdelete, p.pubtruncate, p.pubviaroot)),
-    ('tables', (SELECT string_agg(r.prrelid::regclass::text, ',' ORDER BY r.prrelid::regclass::text)
-                FROM pg_publication_rel r WHERE r.prpubid = p.oid)),
-    ('schemas', (SELECT string_agg(s.pnnspid::regnamespace::text, ',' ORDER BY s.pnnspid::regnamespace::text)
-                 FROM pg_publication_namespace s WHERE s.pnpubid = p.oid))
+    ('owner', pg_get_userbyid(evtowner)::text),
+    ('definition', concat_ws(' ', evtevent, evtfoid::regprocedure, evttags::text)),
+    ('enabled', evtenabled::text)
 ) AS parts (part, value)
-"""
-
-# Kinds that are rare here: that they are there, under their full identity, is what is compared.
-OTHERS = """
-SELECT concat_ws(' ', o.type, o.identity), 'there', 'yes' FROM (
-    SELECT 'pg_collation'::regclass AS classid, oid FROM pg_collation
-    UNION ALL SELECT 'pg_operator'::regclass, oid FROM pg_operator
-    UNION ALL SELECT 'pg_opclass'::regclass, oid FROM pg_opclass
-    UNION ALL SELECT 'pg_opfamily'::regclass, oid FROM pg_opfamily
-    UNION ALL SELECT 'pg_cast'::regclass, oid FROM pg_cast
-    UNION ALL SELECT 'pg_conversion'::regclass, oid FROM pg_conversion
-    UNION ALL SELECT 'pg_am'::regclass, oid FROM pg_am
-    UNION ALL SELECT 'pg_language'::regclass, oid FROM pg_language
-    UNION ALL SELECT 'pg_transform'::regclass, oid FROM pg_transform
-    UNION ALL SELECT 'pg_ts_config'::regclass, oid FROM pg_ts_config
-    UNION ALL SELECT 'pg_ts_dict'::regclass, oid FROM pg_ts_dict
-    UNION ALL SELECT 'pg_ts_parser'::regclass, oid FROM pg_ts_parser
-    UNION ALL SELECT 'pg_ts_template'::regclass, oid FROM pg_ts_template
-    UNION ALL SELECT 'pg_foreign_data_wrapper'::regclass, oid FROM pg_foreign_data_wrapper
-    UNION ALL SELECT 'pg_foreign_server'::regclass, oid FROM pg_foreign_server
-) every CROSS JOIN LATERAL pg_identify_object(every.classid, every.oid, 0) o
-WHERE every.oid >= 16384 AND NOT EXISTS (
-    SELECT FROM pg_depend d WHERE d.classid = every.classid AND d.objid = every.oid AND d.deptype = 'e')
+WHERE {not_of_an_extension("pg_event_trigger", "v.oid")}
 """
 
 COMMENTS = """
@@ -110,38 +92,6 @@ WHERE (d.objoid >= 16384 OR d.classoid = 'pg_namespace'::regclass)
       SELECT FROM pg_depend e WHERE e.classid = d.classoid AND e.objid = d.objoid AND e.deptype = 'e')
 """
 
-GRANTS = f"""
-SELECT holder, coalesce(nullif(a.grantee, 0)::regrole::text, 'PUBLIC'),
-       string_agg(a.privilege_type || CASE WHEN a.is_grantable THEN '*' ELSE '' END, ',' ORDER BY a.privilege_type)
-FROM (
-    SELECT {NAME} AS holder,
-           coalesce(c.relacl, acldefault((CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END)::"char", c.relowner)) AS acl
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND {OWN_TABLE}
-    UNION ALL
-    SELECT format('%s.%I', {NAME}, att.attname), att.attacl
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_attribute att ON att.attrelid = c.oid AND att.attacl IS NOT NULL WHERE {OWN_TABLE}
-    UNION ALL
-    SELECT format('schema %I', n.nspname), coalesce(n.nspacl, acldefault('n', n.nspowner))
-    FROM pg_namespace n WHERE {OURS} AND {not_of_an_extension("pg_namespace", "n.oid")}
-    UNION ALL
-    SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
-           coalesce(p.proacl, acldefault('f', p.proowner))
-    FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-    WHERE {OURS} AND {not_of_an_extension("pg_proc", "p.oid")}
-    UNION ALL
-    SELECT format('type %I.%I', n.nspname, t.typname), coalesce(t.typacl, acldefault('T', t.typowner))
-    FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
-    WHERE t.typtype IN ('e', 'd', 'r') AND {OURS} AND {not_of_an_extension("pg_type", "t.oid")}
-    UNION ALL
-    SELECT format('defaults of %s in %s for %s', pg_get_userbyid(f.defaclrole),
-                  coalesce(f.defaclnamespace::regnamespace::text, 'every schema'), f.defaclobjtype), f.defaclacl
-    FROM pg_default_acl f
-) held CROSS JOIN LATERAL aclexplode(held.acl) a
-GROUP BY holder, a.grantee
-"""
-
 QUESTIONS: Mapping[str, str] = {
     "schema": SCHEMAS,
     "function": FUNCTIONS,
@@ -149,8 +99,5 @@ QUESTIONS: Mapping[str, str] = {
     "domain constraint": DOMAIN_CONSTRAINTS,
     "extension": EXTENSIONS,
     "event trigger": EVENT_TRIGGERS,
-    "publication": PUBLICATIONS,
-    "other object": OTHERS,
     "comment": COMMENTS,
-    "grant": GRANTS,
 }

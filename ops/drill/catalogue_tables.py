@@ -58,7 +58,8 @@ CROSS JOIN LATERAL (VALUES
     ('storage', a.attstorage::text),
     ('compression', nullif(a.attcompression::text, '')),
     ('statistics target', nullif(coalesce(a.attstattarget, -1), -1)::text),
-    ('options', a.attoptions::text)
+    ('options', a.attoptions::text),
+    ('foreign options', (SELECT string_agg(o, ',' ORDER BY o) FROM unnest(a.attfdwoptions) o))
 ) AS parts (part, value)
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'c') AND {OWN_TABLE}
 """
@@ -69,7 +70,12 @@ JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype <> 't'
 CROSS JOIN LATERAL (VALUES
     ('on', {NAME}),
     ('definition', pg_get_constraintdef(k.oid)),
-    ('validated', k.convalidated::text)
+    ('validated', k.convalidated::text),
+    -- A foreign key is kept by triggers of both its tables; ALTER TABLE … DISABLE TRIGGER ALL switches them off.
+    ('enforcement', (SELECT string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_trigger t
+                     WHERE t.tgconstraint = k.oid AND t.tgisinternal AND t.tgrelid = k.conrelid)),
+    ('enforcement by its parent', (SELECT string_agg(DISTINCT t.tgenabled::text, ',') FROM pg_trigger t
+                                   WHERE t.tgconstraint = k.oid AND t.tgisinternal AND t.tgrelid <> k.conrelid))
 ) AS parts (part, value)
 WHERE {OWN_TABLE}
 """
@@ -141,8 +147,14 @@ WHERE {OWN_TABLE}
 """
 
 STATISTICS = f"""
-SELECT format('%I.%I', n.nspname, s.stxname), 'definition', pg_get_statisticsobjdef(s.oid)
-FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace WHERE {OURS}
+SELECT format('%I.%I', n.nspname, s.stxname), part, value
+FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = s.stxnamespace
+CROSS JOIN LATERAL (VALUES
+    ('owner', pg_get_userbyid(s.stxowner)::text),
+    ('definition', pg_get_statisticsobjdef(s.oid)),
+    ('target', nullif(coalesce(s.stxstattarget, -1), -1)::text)
+) AS parts (part, value)
+WHERE {OURS}
 """
 
 QUESTIONS: Mapping[str, str] = {

@@ -3,22 +3,36 @@
 from collections.abc import Callable, Iterator, Mapping, Set
 
 from ops.drill import sequences
+from ops.drill.catalogue_database import LEFT_BY_A_DUMP
 from ops.drill.differing import wording
 from ops.drill.facts import Catalogue, Difference, Entry, Picture, TableSum
 
 Settle = Callable[[str, str, str, Entry, Entry], bool]
 """(kind, name, part, source, copy): whether two texts that differ mean the same."""
-HOLDERS = frozenset({"owner"})
+PARTITIONED = "p"
+HOLDERS = frozenset({"owner", "grants"})
+GRANTS = frozenset({"grant", "database grant", "database owner"})
+DEPENDS_ON_THE_PLACE = frozenset({"version of its locale"})
+"""Parts that another machine may print otherwise for a faithful copy: said as remarks."""
 
 
 def compare(
-    source: Picture, copy: Picture, *, settle: Settle, without_owners: bool = False
+    source: Picture, copy: Picture, *, settle: Settle, without_owners: bool = False, in_place: bool = False
 ) -> list[Difference]:
-    """Everything that is not in the copy as it was in the source, in a fixed order."""
+    """Everything that is not in the copy as it was in the source, in a fixed order.
+
+    `in_place`: the copy is to be used under the source's own name, so what no dump holds must be as it was too.
+    """
+    leave = frozenset() if in_place else LEFT_BY_A_DUMP
+    if without_owners:
+        leave |= GRANTS
+    parts = DEPENDS_ON_THE_PLACE | (HOLDERS if without_owners else frozenset())
     return [
         *_ledgers(source.ledger, copy.ledger),
         *_tables(source.tables, copy.tables),
-        *_catalogues(source.catalogue, copy.catalogue, settle=settle, without_owners=without_owners),
+        *_catalogues(
+            _kinds(source.catalogue, leave), _kinds(copy.catalogue, leave), settle=settle, leave=parts
+        ),
         *sequences.compare(source.sequences, copy.sequences),
         *_short_sequences(source, copy),
     ]
@@ -31,10 +45,37 @@ def remarks(source: Picture, copy: Picture) -> list[str]:
         for name, stored in source.materialized.items()
         if name in copy.materialized and stored != copy.materialized[name]
     ]
+    said += [
+        f"index {name}: not valid in the source, so a dump leaves it out. Build it anew there, or drop it"
+        for name in _left_out_by_a_dump(source.catalogue, copy.catalogue)
+    ]
+    said += [
+        f"{kind} {name}: the copy's machine sorts by another version of its locale"
+        for kind, of in source.catalogue.items()
+        for name, entry in of.items()
+        for part in sorted(DEPENDS_ON_THE_PLACE & entry.keys())
+        if entry[part] != copy.catalogue.get(kind, {}).get(name, {}).get(part, entry[part])
+    ]
     faulty = set(sequences.short(copy.sequences)) & set(sequences.short(source.sequences))
     return said + [
         f"sequence {name}: short of its own column in the source too; the next new row will fail there"
         for name in sorted(faulty)
+    ]
+
+
+def _kinds(catalogue: Catalogue, leave: Set[str]) -> Catalogue:
+    return {kind: of for kind, of in catalogue.items() if kind not in leave}
+
+
+def _left_out_by_a_dump(source: Catalogue, copy: Catalogue) -> list[str]:
+    """Indexes that pg_dump leaves out because they are not usable in the source either."""
+    there, tables = copy.get("index", {}), source.get("relation", {})
+    return [
+        name
+        for name, entry in source.get("index", {}).items()
+        if name not in there
+        and entry.get("valid") == "false"
+        and tables.get(entry["on"], {}).get("kind") != PARTITIONED
     ]
 
 
@@ -74,19 +115,19 @@ def _content(source: TableSum, copy: TableSum) -> str:
 
 
 def _catalogues(
-    source: Catalogue, copy: Catalogue, *, settle: Settle, without_owners: bool
+    source: Catalogue, copy: Catalogue, *, settle: Settle, leave: Set[str]
 ) -> Iterator[Difference]:
+    left_out = set(_left_out_by_a_dump(source, copy))
     for kind in sorted(source.keys() | copy.keys()):
-        if without_owners and kind == "grant":
-            continue
         ours, theirs = source.get(kind, {}), copy.get(kind, {})
         for name in sorted(ours.keys() | theirs.keys()):
+            if kind == "index" and name in left_out:
+                continue
             if name not in theirs:
                 yield Difference(kind=kind, name=name, what="missing in the copy")
             elif name not in ours:
                 yield Difference(kind=kind, name=name, what="only in the copy")
             else:
-                leave = HOLDERS if without_owners else frozenset()
                 yield from _parts(kind, name, ours[name], theirs[name], settle=settle, leave=leave)
 
 

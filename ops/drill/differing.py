@@ -21,6 +21,7 @@ NAMES: Mapping[str, str] = {
 ENABLED: Mapping[str, str] = {
     "O": "enabled",
     "D": "disabled",
+    "D,O": "partly disabled",
     "R": "enabled on a replica only",
     "A": "always enabled",
 }
@@ -28,12 +29,13 @@ ENABLED: Mapping[str, str] = {
 
 def wording(kind: str, part: str, source: str | None, copy: str | None) -> str:
     """One sentence for a part that is not in the copy as it is in the source. None: the object has no such part."""
-    name = f"grant to {part}" if kind == "grant" else NAMES.get(part, part)
+    name = f"grant to {part}" if kind.endswith("grant") else NAMES.get(part, part)
     if source is None:
         return f"its {name} is only in the copy"
     if copy is None:
         return f"its {name} is missing in the copy"
-    known = ENABLED if part == "enabled" else YES_OR_NO
+    is_state = part == "enabled" or part.startswith("enforcement")
+    known = ENABLED if is_state else YES_OR_NO
     if source in known and copy in known:
         left = "" if part == "enabled" else f"{name}: "
         return f"{left}{known[source]} in the source, {known[copy]} in the copy"

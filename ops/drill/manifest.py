@@ -1,6 +1,6 @@
 """The manifest beside a backup: what its database was at the very snapshot the dump was taken (D4).
 
-Version 1; documented in MANIFEST.md. A file that comes back from a store is untrusted: pydantic reads it.
+Version 2; documented in MANIFEST.md. A file that comes back from a store is untrusted: pydantic reads it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from ops.drill.facts import Identity, Picture, Sequence, TableSum
 from ops.drill.foreign import reason_of
 from ops.drill.scratch import PROVIDERS
 
-VERSION = 1
+VERSION = 2
 FILE = "manifest.json"
 DUMP = "dump"
 LARGEST = 2**63 - 1

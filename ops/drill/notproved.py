@@ -11,6 +11,8 @@ Where = Literal["private server", "target", "same server"]
 SMALL_BYTES = 1_000_000_000
 LISTED = 12
 ALWAYS = (
+    "owner, grants, connection limit and comment of the database itself: CREATE DATABASE makes them, not a dump "
+    "(check_restored compares the first three after a restore for real)",
     "roles and their passwords: they are the cluster's, and in no dump of a database",
     "media and other files outside the database",
     "point-in-time recovery: a restore goes back to the moment of the dump, no nearer",
@@ -20,8 +22,11 @@ ALWAYS = (
 )
 ANYTHING = "anything at all about this backup: the run ended before a copy could be compared"
 ASIDES: Mapping[str, str] = {
-    "database settings": "ALTER DATABASE … SET is in no dump taken this way",
+    "database settings": "ALTER DATABASE … SET is in no dump taken this way; check_restored compares them",
     "foreign tables": "their rows live elsewhere",
+    "user mappings": "that they are there was compared; their options hold passwords, and a dump has only those "
+    "that its role may read",
+    "extensions": "their owner and their own objects: CREATE EXTENSION makes them, for the role that restores",
     "subscriptions": "not restored, because they would call their publisher",
     "objects in tablespaces": "restored into the default tablespace",
     "tables of extensions": "CREATE EXTENSION makes them; their rows are not dumped",

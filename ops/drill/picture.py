@@ -26,7 +26,8 @@ class Look:
 
 def look(session: Session) -> Look:
     """Read the catalogue, the migration ledger and what leans on them."""
-    read = {kind: {name: dict(e) for name, e in of.items()} for kind, of in catalogue.read(session).items()}
+    found = {**catalogue.read(session), **catalogue.large_objects(session)}
+    read = {kind: {name: dict(e) for name, e in of.items()} for kind, of in found.items()}
     return Look(
         catalogue={**read, "database": {"itself": dict(kind_of_database(session))}},
         ledger=ledger.read(session),

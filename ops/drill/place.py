@@ -22,6 +22,8 @@ from ops.drill.wanted import Wanted
 from ops.drill.watch import Watch
 
 MAINTENANCE = ("postgres", "template1")
+OWNED_BY_SUPERUSERS = ("foreign-data wrapper", "event trigger", "publication")
+"""Kinds of objects that a restore may give to superusers only, some of them always and publications at times."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +80,15 @@ def private(folder: RunFolder, tools: Tools, wanted: Wanted, *, stack: ExitStack
     stack.callback(session.close)
     preflight.check_scratch_server(session, major=tools.major, catalogue=wanted.catalogue)
     there = {row[0] for row in session.execute("SELECT rolname::text FROM pg_roles")}
+    supers = {
+        entry.get("owner")
+        for kind in OWNED_BY_SUPERUSERS
+        for entry in wanted.catalogue.get(kind, {}).values()
+    }
     for role in wanted.roles:
         if role not in there:
-            session.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+            rank = sql.SQL("SUPERUSER" if role in supers else "NOSUPERUSER")
+            session.execute(sql.SQL("CREATE ROLE {} NOLOGIN {}").format(sql.Identifier(role), rank))
     return Place(server=server.address, setting=server.setting, session=session, is_private=True)
 
 

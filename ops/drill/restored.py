@@ -11,8 +11,9 @@ from ops.drill.address import Address
 from ops.drill.compare import Settle, compare, remarks
 from ops.drill.deparse import Settler
 from ops.drill.facts import Difference
-from ops.drill.foreign import told
+from ops.drill.foreign import reading_the_source, told
 from ops.drill.inventory import tables
+from ops.drill.own_to_database import own_to_the_database
 from ops.drill.scratch import shape
 from ops.drill.session import Session, open_scratch, open_source
 from ops.drill.watch import PAGE_BYTES, Watch
@@ -54,7 +55,7 @@ def hold_against(
     facts, is_signed = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     direct.refuse_catch_all(address, setting=setting)
     try:
-        with open_source(address, setting=setting) as session:
+        with reading_the_source(), open_source(address, setting=setting) as session:
             if serving is not None:
                 in_use.refuse_another(session, serving)
             others = _others(session)
@@ -68,7 +69,9 @@ def hold_against(
             # What a manifest calls a definition is run here as SQL, so it must be known who wrote it.
             settle: Settle = Settler(printing) if is_signed else _never
             return Held(
-                differences=compare(facts.picture, found, settle=settle, without_owners=no_owner),
+                differences=compare(
+                    facts.picture, found, settle=settle, without_owners=no_owner, in_place=True
+                ),
                 remarks=remarks(facts.picture, found),
                 rows=found.rows,
                 others=others,
@@ -78,14 +81,21 @@ def hold_against(
 
 
 def statements(backup: Path, *, name: str, owner: str, key: str, trust: bool = False) -> list[str]:
-    """What makes the roles and the empty database that a restore of this backup needs. Raises DrillStopped."""
+    """What makes the roles and the empty database that a restore of this backup needs. Raises DrillStopped.
+
+    `owner` is used where the backup does not say whose the database was.
+    """
     shelf.refuse_anything_else(backup, with_manifest=True)
     facts, _ = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     roles = [sql.SQL("CREATE ROLE {} LOGIN;").format(sql.Identifier(role)) for role in facts.roles]
+    owner = facts.catalogue.get("database owner", {}).get("itself", {}).get("owner", owner)
     database = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 {};").format(
         sql.Identifier(name), sql.Identifier(owner), shape(facts.catalogue["database"]["itself"])
     )
-    return [statement.as_string() for statement in [*roles, database]]
+    return [
+        statement.as_string()
+        for statement in [*roles, database, *own_to_the_database(facts.catalogue, sql.Identifier(name))]
+    ]
 
 
 def _never(*_texts: object) -> bool:

@@ -25,7 +25,8 @@ SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERA
     ('collate', d.datcollate::text),
     ('ctype', d.datctype::text),
     ('locale', coalesce(j->>'datlocale', j->>'daticulocale')),
-    ('ICU rules', j->>'daticurules')
+    ('ICU rules', j->>'daticurules'),
+    ('version of its locale', d.datcollversion)
 ) AS parts (part, value) WHERE d.datname = current_database() AND value IS NOT NULL
 """
 CONNECTED = """

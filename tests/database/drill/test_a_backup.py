@@ -192,7 +192,7 @@ def another_value(backup: Path) -> None:
 
 
 def no_manifest_to_speak_of(backup: Path) -> None:
-    (backup / "manifest.json").write_text('{"manifest": 1, "tables": 3}')
+    (backup / "manifest.json").write_text('{"manifest": 2, "tables": 3}')
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_damaged_backup_is_different_before_anything_of_it_is_run(
 
 def test_a_manifest_of_a_later_version_is_not_guessed_at(make: Make, drill: Run) -> None:
     made = make()
-    later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 2, "news": []}
+    later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 3, "news": []}
     (made.path / "manifest.json").write_text(json.dumps(later))
 
     report = drill(source=None, archive=made.path, where="private server")
@@ -480,7 +480,9 @@ def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_back
     try:
         made = make(database="plain_c", hours=5)
         said = statements(made.path, name="restored", owner="companion", key=KEY)
-        server.load("postgres", said[-1])
+        for statement in said:
+            if " DATABASE " in statement:
+                server.load("postgres", statement)
         shapes = "SELECT count(DISTINCT (encoding, datlocprovider, datlocale, datcollate, datctype)) FROM pg_database"
         alike = server.one("postgres", f"{shapes} WHERE datname IN ('plain_c', 'restored')")
     finally:
@@ -489,6 +491,57 @@ def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_back
 
     assert 'CREATE ROLE "companion" LOGIN;' in said
     assert alike == 1
+
+
+def test_what_no_dump_holds_is_made_by_the_statements_and_held_against_the_backup(
+    server: Server, make: Make
+) -> None:
+    server.create("settled", like="sample")
+    server.load("settled", """ALTER DATABASE settled SET search_path = "$user", 'Odd one', public""")
+    server.load("settled", "ALTER DATABASE settled SET companion.greeting = 'it''s us'")
+    server.load("settled", "ALTER ROLE sample_reader IN DATABASE settled SET work_mem = '5MB'")
+    server.load("settled", "REVOKE ALL ON DATABASE settled FROM PUBLIC")
+    server.load("settled", "GRANT CONNECT ON DATABASE settled TO sample_reader WITH GRANT OPTION")
+    server.load("settled", "ALTER DATABASE settled CONNECTION LIMIT 90")
+    server.load("settled", "ALTER DATABASE settled OWNER TO sample_owner")
+    made = make(database="settled", hours=7)
+    said = [
+        statement
+        for statement in statements(made.path, name="for_real", owner="companion", key=KEY)
+        if " DATABASE " in statement
+    ]
+
+    def held(*, no_owner: bool = False) -> list[str]:
+        address = server.address("for_real")
+        found = hold_against(
+            address, made.path, setting=SETTING, jobs=2, no_owner=no_owner, watch=Watch(), key=KEY
+        )
+        return [str(difference) for difference in found.differences]
+
+    try:
+        # As a restore for real: an empty database by these statements, or here one with the rows in it already.
+        server.create("for_real", like="sample")
+        assert held() == [
+            "database grant itself: its grant to PUBLIC is only in the copy",
+            "database grant itself: its grant to sample_reader is missing in the copy",
+            "database owner itself: another limit of connections",
+            "database owner itself: another owner",
+            "database setting companion.greeting: missing in the copy",
+            "database setting search_path: missing in the copy",
+            "database setting work_mem for sample_reader: missing in the copy",
+        ]
+        assert held(no_owner=True) == held()[4:]
+        for statement in said:
+            if not statement.startswith("CREATE DATABASE"):
+                server.load("postgres", statement)
+        server.load("postgres", "ALTER DATABASE for_real OWNER TO sample_owner")
+        assert 'CREATE DATABASE "for_real" OWNER "sample_owner"' in said[0]
+        assert held() == []
+        server.load("postgres", "ALTER DATABASE for_real SET search_path = public")
+        assert held() == ["database setting search_path: another value"]
+    finally:
+        server.drop("settled")
+        server.drop("for_real")
 
 
 def test_a_file_that_is_no_manifest_cannot_be_held_against(server: Server, state: Path) -> None:
