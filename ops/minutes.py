@@ -50,7 +50,10 @@ turns AS MATERIALIZED (
 ),
 ended AS MATERIALIZED (
     SELECT date_trunc('minute', closed_at) AS at, t.id, t.state, t.reason, t.lane, t.closed_at,
-           greatest(0, round(1000 * extract(epoch FROM t.first_word_at - t.admitted_at))) AS first_word_ms
+           -- `greatest` passes over nulls: a turn without a word would count as one of 0 ms.
+           CASE WHEN t.first_word_at >= t.admitted_at
+                THEN round(1000 * extract(epoch FROM t.first_word_at - t.admitted_at))
+                WHEN t.first_word_at IS NOT NULL AND t.admitted_at IS NOT NULL THEN 0 END AS first_word_ms
     FROM turns t WHERE t.closed_at IS NOT NULL
 ),
 calls AS MATERIALIZED (

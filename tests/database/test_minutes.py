@@ -104,6 +104,14 @@ def test_the_figures_are_those_of_the_turns_that_ended_in_the_last_hour(stored: 
     assert again == first
 
 
+def test_a_turn_without_a_word_has_no_time_to_the_first_word(stored: Stored) -> None:
+    stored.end(10 * 60, state="paused", reason="lost", many=5)
+    stored.native.execute("UPDATE companion_turn SET first_word_at = NULL")
+    assert stored.hour().p50_ms is None
+    stored.end(0.5)
+    assert stored.hour().p50_ms == 2000
+
+
 def test_a_minute_shows_how_many_spoke_and_waited_at_most(stored: Stored) -> None:
     stored.end(30 * 60, many=4)
 
