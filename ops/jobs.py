@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 DRILL_EVERY = timedelta(hours=6)
 """Four times in the time after which a lane counts as one that has not answered lately."""
 
+CHECK_AT_MOST_S = 180.0
+"""The worker ends a job after 200 s (`ops/schedule.py`)."""
+
 FORGET = """
 DELETE FROM companion_process p
 WHERE p.beat_at < clock_timestamp() - interval '10 minutes'
@@ -110,6 +113,18 @@ def fallback_drill() -> None:
         call_command("fallback_drill", stdout=StringIO())
     except CommandError as failure:
         log.error("jobs.fallback_drill_failed code=%d", failure.returncode)
+
+
+@shared_task(name="ops.check_lanes")
+def check_lanes() -> None:
+    """Compare the lanes of `normal` once a day, and after a change of the routing file (R11).
+
+    Asked for often and done when it is due. Scripted replies are not checked.
+    """
+    try:
+        call_command("check_lanes", if_due=True, at_most=CHECK_AT_MOST_S, stdout=StringIO())
+    except CommandError as failure:
+        log.error("jobs.check_lanes_failed code=%d", failure.returncode)
 
 
 @shared_task(name="ops.watch_lanes")

@@ -167,6 +167,24 @@ class LaneDay(models.Model):
         return f"{self.lane} on {self.day}"
 
 
+class ContractCheck(models.Model):
+    """What a contract check found; see `ops.lanes.contract`. Holds no reply. The last twenty are kept."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    preset = models.CharField(max_length=40, blank=True)
+    """Whose chain was checked; empty: every lane."""
+    routing_hash = models.CharField(max_length=16, blank=True)
+    ok = models.BooleanField()
+    document = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["preset", "-id"], name="check_by_preset")]
+
+    def __str__(self) -> str:
+        return f"contract check {self.pk}"
+
+
 class MinuteFigures(models.Model):
     """What happened in one minute that is over, in numbers: see `ops.minutes`. Holds nothing of any person."""
 

@@ -37,6 +37,8 @@ beat_schedule = {
     "send alerts": {"task": "ops.send_alerts", "schedule": 10.0, "options": {"expires": 10}},
     # Looks whether a drill is due. It is one every six hours, and the first a few minutes after the first start.
     "ask every lane": {"task": "ops.fallback_drill", "schedule": 300.0, "options": {"expires": 300}},
+    # Looks whether a contract check is due. It is one a day, and one after a change of the routing file.
+    "compare the lanes": {"task": "ops.check_lanes", "schedule": 300.0, "options": {"expires": 300}},
     "watch the lanes": {"task": "ops.watch_lanes", "schedule": 60.0, "options": {"expires": 60}},
     "close alerts whose cause is over": {
         "task": "ops.close_alerts",

@@ -52,6 +52,8 @@ class Kind(StrEnum):
     PERSONA_UNAPPROVED = "persona_unapproved"
     PERSONA_OVERDUE = "persona_overdue"
     NOT_SENT = "not_sent"
+    CHECK_FAILED = "check_failed"
+    CHECK_OVERDUE = "check_overdue"
 
 
 DAILY = timedelta(hours=23)
@@ -208,6 +210,16 @@ MEANINGS: Mapping[Kind, Meaning] = MappingProxyType(
         Kind.NO_FALLBACK: Meaning(
             says="The normal chain has nothing to fall back on: {}.",
             do="Add a lane of another failure domain to the routing file.",
+            runbook=_FAILING,
+        ),
+        Kind.CHECK_FAILED: Meaning(
+            says="The last contract check found that people would notice a change of lane in preset {}.",
+            do="Read what differs on the lanes page, and mend the lane or the preset; then run manage.py check_lanes.",
+            runbook=_FAILING,
+        ),
+        Kind.CHECK_OVERDUE: Meaning(
+            says="It has not been checked for three days whether the lanes of preset {} are interchangeable.",
+            do="Run manage.py check_lanes by hand, and find out why the schedule did not.",
             runbook=_FAILING,
         ),
         Kind.CHEAPER_LANE: Meaning(

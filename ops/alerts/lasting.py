@@ -102,6 +102,23 @@ LASTING = (
         kind=Kind.SCRIPTED_REPLIES,
         query=f"{_SAID} AND EXISTS (SELECT 1 {_REAL_PEOPLE})",
     ),
+    Lasting(
+        kind=Kind.CHECK_FAILED,
+        query="""
+SELECT last.preset AS about FROM (
+    SELECT preset, ok FROM ops_contractcheck WHERE preset = 'normal' ORDER BY id DESC LIMIT 1) last
+WHERE NOT last.ok""",
+    ),
+    # Where there has been none yet, the first processes get a day's time. Scripted replies need no check.
+    Lasting(
+        kind=Kind.CHECK_OVERDUE,
+        query=f"""
+SELECT 'normal' AS about
+WHERE EXISTS (SELECT 1 FROM companion_process p WHERE {_LIVE} AND p.routing_hash <> '')
+  AND coalesce((SELECT at FROM ops_contractcheck WHERE preset = 'normal' ORDER BY id DESC LIMIT 1)
+               + interval '3 days',
+               (SELECT min(started_at) FROM companion_process) + interval '1 day') < clock_timestamp()""",
+    ),
     # Days begin at midnight UTC. A day with few replies has no lane that carries it.
     Lasting(
         kind=Kind.CHEAPER_LANE,

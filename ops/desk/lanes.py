@@ -19,6 +19,7 @@ from ops.desk import audit
 from ops.desk.access import by_form_of, operators_only, staff_only
 from ops.lanes import told, usage
 from ops.lanes.board import Board, Standing, board, concerns_on
+from ops.models import ContractCheck
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
 from routing.contracts import Preset
 from routing.lanes import NORMAL, Routing
@@ -149,6 +150,7 @@ def _page(
             if name != NORMAL
         ],
         "usage": usage.days(),
+        "check": ContractCheck.objects.filter(preset=NORMAL).order_by("-id").first(),
         "normal": routing.presets[NORMAL],
         "history": selecting.history(SHOWN),
         "lengths": LENGTHS,

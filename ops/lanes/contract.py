@@ -1,9 +1,10 @@
 """The contract check: whether the lanes of a chain are interchangeable. The same questions to each, side by side."""
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
@@ -51,6 +52,8 @@ class Traits:
     window_tokens: int = 0
     least_window_tokens: int = 0
     """Below which the character alone fills the lane's window."""
+    no_time_for: tuple[str, ...] = ()
+    """Questions that were not asked because the check's own time was up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,13 +96,18 @@ async def check(
     *,
     manner: Manner,
     questions: Sequence[Question] = QUESTIONS,
+    at_most_s: float = math.inf,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Compared:
     """Ask every lane every question. One question at a time on each lane; the lanes side by side.
 
+    `at_most_s`: a question that might not be answered within it is not asked, and said to be left out.
+
     `tell` gets a line for each answer the moment it is there. A lane that was silent twice is asked nothing more.
     """
-    heard = await asyncio.gather(*(_all(lane, caller, manner, questions, tell=tell) for lane in lanes))
+    until = asyncio.get_running_loop().time() + at_most_s
+    asking = (_all(lane, caller, manner, questions, until=until, tell=tell) for lane in lanes)
+    heard = await asyncio.gather(*asking)
     traits = tuple(
         traits_of(lane, questions, said, system=manner.system_prompt)
         for lane, said in zip(lanes, heard, strict=True)
@@ -114,11 +122,20 @@ async def _all(
     manner: Manner,
     questions: Sequence[Question],
     *,
+    until: float,
     tell: Callable[[str], None],
 ) -> list[Heard]:
     heard: list[Heard] = []
     for question in questions:
-        heard.append(await ask(question.text, (lane,), caller, manner=manner))
+        left_s = until - asyncio.get_running_loop().time()
+        if left_s < manner.seconds:
+            break
+        bounded = replace(manner, whole_s=min(manner.whole_s, left_s))
+        answer = await ask(question.text, (lane,), caller, manner=bounded)
+        if answer.failure is FailureClass.REPLY_TIMEOUT and left_s < lane.reply_ms / 1000:
+            # It was cut by our time and not by its own: that says nothing about the lane.
+            break
+        heard.append(answer)
         tell(checked_line(lane.name, question.key, heard[-1]))
         if sum(one.is_silence for one in heard) == SILENCES and len(heard) < len(questions):
             tell(left_line(lane.name))
@@ -137,14 +154,18 @@ def traits_of(
         for question, one in replies
         if one.failure is not None and not (question.may_decline and one.failure is FailureClass.REFUSED)
     ]
-    failed += [f"{question.key}: not asked" for question in questions[len(heard) :]]
+    rest = tuple(question.key for question in questions[len(heard) :])
+    is_left = sum(one.is_silence for one in heard) >= SILENCES
+    if is_left:
+        failed += [f"{key}: not asked" for key in rest]
     whole = [one for one in heard if one.is_whole]
     languages = tuple(language(one.text) for one in heard)
     waits = [one.first_word_ms for one in heard if one.first_word_ms is not None]
     return Traits(
         lane=lane.name,
-        whole=len(questions) - len(failed),
+        whole=len(questions) - len(failed) - (0 if is_left else len(rest)),
         asked=len(questions),
+        no_time_for=() if is_left else rest,
         failures=tuple(failed),
         # A short reply may come in one piece anywhere.
         streams=any(one.pieces > 2 for one in whole),
@@ -182,6 +203,10 @@ def _alone(one: Traits) -> Iterator[Finding]:
     if one.failures:
         said = f"{one.whole} of {one.asked} answered; {', '.join(one.failures)}"
         yield Finding(lane=one.lane, trait="answers", said=said)
+    if one.no_time_for:
+        said = f"no time was left to ask {', '.join(one.no_time_for)}; manage.py check_lanes asks everything"
+        # A lane that was asked nothing at all has not been checked.
+        yield Finding(lane=one.lane, trait="answers", said=said, matters=not one.whole)
     if one.whole and not one.streams:
         yield Finding(lane=one.lane, trait="streams", said="replies come in one piece at their end")
     if one.first_word_ms is not None and one.first_word_ms > one.first_word_limit_ms:

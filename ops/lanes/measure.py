@@ -17,6 +17,7 @@ from django.db import DatabaseError
 
 from ops import selecting
 from ops.lanes.asking import Asker, askers
+from ops.lanes.board import board
 from ops.load.people import Guests, invite, see_off
 from ops.outage.errors import CannotPlay
 from ops.outage.provider import RehearsalProvider, addresses
@@ -84,6 +85,11 @@ def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: 
     if selecting.newest().preset != NORMAL:
         raise SelectionRefused(
             "Something other than normal is in force. Measure when nobody needs it any more."
+        )
+    if board(routing).unrecorded:
+        raise SelectionRefused(
+            "A web process serves a version that stands in no row: the database was restored, it seems. "
+            "Go back to normal first."
         )
     there, back = routing.presets[choice.preset].chain[0], routing.presets[NORMAL].chain[0]
     if routing.lanes[there].model == routing.lanes[back].model:

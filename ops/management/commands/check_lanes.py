@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from companion.house import House
 from ops.lanes.contract import Compared, check
-from ops.lanes.kept import keep
+from ops.lanes.kept import is_fresh, keep, keep_check
 from ops.lanes.printed import check_document, check_text
 from ops.lanes.question import manner_of
 from ops.management.commands.fallback_drill import CANNOT, built, need_keys
@@ -35,10 +36,18 @@ class Command(BaseCommand):
         chosen = parser.add_mutually_exclusive_group()
         chosen.add_argument("--preset", default=NORMAL, help="whose chain is checked (default: normal)")
         chosen.add_argument("--all", action="store_true", help="every lane there is")
+        parser.add_argument(
+            "--if-due", action="store_true", help="only if the last was a day ago, or of another routing file"
+        )
+        parser.add_argument(
+            "--at-most", type=float, default=math.inf, metavar="SECONDS", help="leave out what takes longer"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         house, routing = built()
+        if options["if_due"] and (routing.is_rehearsed or is_fresh(routing.file_hash, datetime.now(UTC))):
+            return
         lanes = _lanes(routing, None if options["all"] else options["preset"])
         need_keys(lanes)
         # Programs read the standard output, so that people see the lines on the other.
@@ -48,8 +57,10 @@ class Command(BaseCommand):
             out.write(line)
             out.flush()
 
-        found = asyncio.run(_compared(house, lanes, tell))
+        found = asyncio.run(_compared(house, lanes, tell, at_most_s=options["at_most"]))
         keep(found.answers)
+        preset = "" if options["all"] else options["preset"]
+        keep_check(found, preset=preset, routing_hash=routing.file_hash)
         self.stdout.write(json.dumps(check_document(found)) if options["json"] else check_text(found))
         if not found.is_interchangeable:
             raise CommandError("Who is moved from one of these lanes to another would notice.")
@@ -64,7 +75,11 @@ def _lanes(routing: Routing, preset: str | None) -> tuple[Lane, ...]:
     return tuple(routing.lanes[name] for name in routing.presets[preset].chain)
 
 
-async def _compared(house: House, lanes: tuple[Lane, ...], tell: Callable[[str], None]) -> Compared:
+async def _compared(
+    house: House, lanes: tuple[Lane, ...], tell: Callable[[str], None], *, at_most_s: float
+) -> Compared:
     async with build_client() as client:
         manner = manner_of(house, now=lambda: datetime.now(UTC))
-        return await check(lanes, Caller(build_adapters(client)), manner=manner, tell=tell)
+        return await check(
+            lanes, Caller(build_adapters(client)), manner=manner, at_most_s=at_most_s, tell=tell
+        )

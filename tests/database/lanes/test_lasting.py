@@ -17,7 +17,7 @@ from ops.alerts.kinds import Kind
 from ops.alerts.lasting import BACKUP_WITHIN, BY_ITSELF, LASTING, PAUSES_WITHIN_MIN, QUEUE_STANDS_MIN
 from ops.alerts.rows import acknowledge
 from ops.alerts.statements import BACKUP
-from ops.models import Alert, MinuteFigures, Round
+from ops.models import Alert, ContractCheck, MinuteFigures, Round
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
 from tests.selections import newest
@@ -285,3 +285,50 @@ async def test_a_character_that_nobody_has_approved_or_read_again_is_told_of_onc
         assert open_now(kind) == ["Robin"]
     finally:
         in_database(lambda: Site.objects.filter(pk__in=closed).update(is_open=True))
+
+
+def checked(*, ok: bool, days_ago: int = 0) -> None:
+    facts = {"preset": "normal", "routing_hash": "a", "ok": ok, "document": {}}
+    at = timezone.now() - timedelta(days=days_ago)
+    in_database(lambda: ContractCheck.objects.create(at=at, **facts))
+
+
+@pytest.fixture
+def no_checks(database: EmbeddedPostgres) -> Iterator[None]:
+    in_database(lambda: ContractCheck.objects.all().delete())
+    yield
+    in_database(lambda: ContractCheck.objects.all().delete())
+
+
+@pytest.mark.usefixtures("no_checks")
+async def test_a_contract_check_that_failed_is_told_of_until_one_passes(pool: Pool) -> None:
+    checked(ok=False)
+    await look(pool, Kind.CHECK_FAILED)
+    assert open_now(Kind.CHECK_FAILED) == ["normal"]
+
+    checked(ok=True)
+    await look(pool, Kind.CHECK_FAILED)
+    assert open_now(Kind.CHECK_FAILED) == []
+
+
+@pytest.mark.usefixtures("no_checks")
+async def test_a_contract_check_that_is_old_or_never_was_is_told_of_where_real_lanes_answer(
+    pool: Pool,
+) -> None:
+    kind = Kind.CHECK_OVERDUE
+    process(started_ago=timedelta(days=2))
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    process(routing_hash="a", started_ago=timedelta(days=2))
+    await look(pool, kind)
+    assert open_now(kind) == ["normal"]
+
+    checked(ok=True)
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    in_database(lambda: ContractCheck.objects.update(at=timezone.now() - timedelta(days=4)))
+    in_database(lambda: Alert.objects.filter(kind=kind).delete())
+    await look(pool, kind)
+    assert open_now(kind) == ["normal"]
