@@ -10,6 +10,8 @@ from ops.alerts.statements import BACKUP, WENT_ROUND
 
 log = logging.getLogger(__name__)
 
+_UNDEFINED_TABLE = "42P01"
+
 
 def made() -> None:
     """Keep that a backup of the database in use was made now. Uses Django's connection; a failure is logged."""
@@ -18,7 +20,7 @@ def made() -> None:
             cursor.execute(WENT_ROUND, {"job": BACKUP})
         close(Kind.BACKUP_FAILED)
     except DatabaseError as failure:
-        log.warning("backups.unnoted cause=%s", type(failure).__name__)
+        _log(failure)
 
 
 def failed(why: str) -> None:
@@ -26,4 +28,10 @@ def failed(why: str) -> None:
     try:
         raise_alert(Kind.BACKUP_FAILED, why)
     except DatabaseError as failure:
+        _log(failure)
+
+
+def _log(failure: DatabaseError) -> None:
+    # A database without alerts, such as one that is only drilled, is no failure.
+    if getattr(failure.__cause__, "sqlstate", None) != _UNDEFINED_TABLE:
         log.warning("backups.unnoted cause=%s", type(failure).__name__)
