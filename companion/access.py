@@ -20,6 +20,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion import cards
 from companion.batch import Batch
+from companion.cards import Card
 from companion.models import Conversation, Participant, Site, Visit
 from companion.sessions import SessionStore, stored_key
 
@@ -62,11 +63,20 @@ WHERE id IN (
 A_RING_HOLDS = 100
 """Visits in one notification, which the server limits to 8,000 bytes."""
 
+MOST_LINK_MISSES = 3
+"""Wrong choices of pictures after which a link opens nothing until its owner types the code or has a new card."""
+LINK_MISSES_COUNT_FOR = timedelta(days=7)
+"""Since the last of them. A right choice does not clear them: a stranger would be given new ones every day."""
+
 OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
 
 
 class SiteClosed(Exception):
     """The card is right, but its site is not open."""
+
+
+class WrongPictures(Exception):
+    """The link is right, but other pictures are printed beside it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,30 +90,66 @@ class VisitFacts:
     conversation: int
 
 
-def open_visit_by_card(request: HttpRequest, typed: str) -> Visit | None:
-    """Sign the holder of this card in, in place of whoever was. None: no such card. Raises SiteClosed."""
-    handle = cards.handle_of(typed)
-    if handle is None:
-        return None
+def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
+    """Sign the holder of this code in, in place of whoever was. None: no such card. Raises SiteClosed."""
     with transaction.atomic():
-        # Held until the visit stands: a card that is withdrawn at this moment either does not open it, or ends it.
-        people = Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
-        person = people.filter(card_handle=handle, is_active=True).first()
+        person = _holder(typed)
         if person is None or not cards.opens(typed, person.card_handle, person.card_issue):
             return None
-        if not person.site.is_open:
-            raise SiteClosed
-        end_visit(request)
-        expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
-        visit = Visit.objects.create(participant=person, expires_at=expires_at)
-        request.session[VISIT_KEY] = str(visit.id)
-        _end_oldest_visits(person)
+        visit = _open_visit(request, person)
+        if person.link_misses:
+            _count_misses(person, 0)
+    return visit
+
+
+def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -> Visit | None:
+    """Sign the holder of this link in who pressed the pictures beside it. None: it opens nothing, now or ever.
+
+    Raises SiteClosed; WrongPictures, which is counted: after a few within days the link waits for the code.
+    """
+    with transaction.atomic():
+        person = _holder(link)
+        pictures = person and cards.pictures_of(link, person.card_handle, person.card_issue)
+        if person is None or pictures is None:
+            return None
+        misses = _recent_misses(person)
+        if misses >= MOST_LINK_MISSES:
+            log.warning("card.link_rests participant=%d", person.pk)
+            return None
+        if cards.are_the_same(chosen, pictures):
+            return _open_visit(request, person)
+        _count_misses(person, misses + 1)
+    raise WrongPictures
+
+
+def _holder(given: str) -> Participant | None:
+    handle = cards.handle_of(given)
+    if handle is None:
+        return None
+    # Held until the visit stands: a card that is withdrawn at this moment either does not open it, or ends it.
+    people = Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
+    return people.filter(card_handle=handle, is_active=True).first()
+
+
+def _open_visit(request: HttpRequest, person: Participant) -> Visit:
+    if not person.site.is_open:
+        raise SiteClosed
+    end_visit(request)
+    expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
+    visit = Visit.objects.create(participant=person, expires_at=expires_at)
+    request.session[VISIT_KEY] = str(visit.id)
+    _end_oldest_visits(person)
     log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
     return visit
 
 
-# A typed code is the letters of the card.
-open_visit_by_code = open_visit_by_card
+def _recent_misses(person: Participant) -> int:
+    at = person.link_missed_at
+    return person.link_misses if at and timezone.now() - at < LINK_MISSES_COUNT_FOR else 0
+
+
+def _count_misses(person: Participant, misses: int) -> None:
+    Participant.objects.filter(pk=person.pk).update(link_misses=misses, link_missed_at=timezone.now())
 
 
 def session_visit(request: HttpRequest) -> UUID | None:
@@ -196,9 +242,9 @@ def welcome(name: str, *, site: Site) -> Participant:
     return person
 
 
-def card_of(person: Participant) -> str:
-    """The letters of a person's card."""
-    return cards.token(person.card_handle, person.card_issue)
+def card_of(person: Participant) -> Card:
+    """What is printed on a person's card."""
+    return cards.card(person.card_handle, person.card_issue)
 
 
 class Doorkeeper:

@@ -35,6 +35,9 @@ class Participant(models.Model):
     """The public half of the card's token; the other half is derived from the secret key, never stored."""
     card_issue = models.PositiveIntegerField(default=1)
     """Raising it makes every earlier card of this person useless."""
+    link_misses = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """How often wrong pictures were pressed for the card's link, up to `link_missed_at`."""
+    link_missed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:

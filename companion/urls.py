@@ -6,8 +6,8 @@ from companion import views
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("card/", views.card_code, name="card_code"),
-    path("card/<str:token>/", views.card, name="card"),
+    path("card/", views.card, name="card"),
+    path("card/<str:token>/", views.card_in_address),
     path("chat/", views.chat, name="chat"),
     path("chat/finish/", views.finish, name="finish"),
     path("chat/draft/", views.draft, name="draft"),

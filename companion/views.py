@@ -9,18 +9,20 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from companion import drafts
 from companion.access import (
     SiteClosed,
+    WrongPictures,
     end_visit,
     leaving_ticket,
-    open_visit_by_card,
     open_visit_by_code,
+    open_visit_by_link,
     session_visit,
     visit_of,
 )
+from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.front import Front
 from companion.history import earlier, since
@@ -37,43 +39,50 @@ unkept = cache_control(private=True, no_store=True)
 @require_GET
 @unkept
 def home(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
-    """Whoever is signed in goes on to the chat; everybody else types a code."""
-    return redirect("chat" if visit_of(request) else "card_code")
+    """Lead a signed-in participant to the chat, and others to the way in."""
+    return redirect("chat" if visit_of(request) else "card")
 
 
+@require_safe
 @unkept
-def card(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpResponse:
-    """A card's link: signs its holder in. Only a person's own visit does, never a browser's guess at one."""
-    if request.method != "GET" or _is_guess(request):
-        return HttpResponse(status=204)
-    try:
-        visit = open_visit_by_card(request, token)
-    except SiteClosed:
-        return _closed(request, front())
-    if visit is None:
-        # Not counted: a picture on a foreign page can ask for this address as often as it likes.
-        return _card_unknown(request, front())
-    return redirect("chat")
+def card_in_address(request: HttpRequest, token: str, front: Callable[[], Front]) -> HttpResponse:
+    """Where links of the first releases lead. The whole card stands in such an address, so it opens nothing."""
+    return _card_unknown(request, front())
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @unkept
 @from_our_pages
-def card_code(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
-    """The third way in: the letters of the card, typed."""
-    if request.method == "GET":
-        return render(request, "companion/card.html", {"form": CodeForm()})
-    form = CodeForm(request.POST)
+def card(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
+    """The way in: a card's link and its pictures, or its code. Only what is pressed or typed opens a visit.
+
+    The link's letters are in the fragment of the address, which no browser sends: opening it tries nothing.
+    """
+    if request.method != "POST":
+        return _card_page(request, front())
+    link = request.POST.get("link", "")
     try:
-        visit = open_visit_by_code(request, form.cleaned_data["code"]) if form.is_valid() else None
+        is_open = _by_link(request, link) if link else _by_code(request)
     except SiteClosed:
         return _closed(request, front())
-    if visit is None:
-        if not front().tries.did_not_fit(_address(request)):
-            return _too_many(request, front())
-        facts = {"form": form, "refused": front().persona.lines.card_unknown}
-        return render(request, "companion/card.html", facts, status=403)
-    return redirect("chat")
+    except WrongPictures:
+        refused = _card_page(request, front(), link=link, refused=front().persona.lines.pictures_wrong)
+    else:
+        if is_open:
+            return redirect("chat")
+        line = front().persona.lines.card_unknown
+        refused = _card_unknown(request, front()) if link else _card_page(request, front(), refused=line)
+    return refused if front().tries.did_not_fit(_address(request)) else _too_many(request, front())
+
+
+def _by_link(request: HttpRequest, link: str) -> bool:
+    chosen = [request.POST.get(name, "") for name in ("first", "second")]
+    return open_visit_by_link(request, link, chosen) is not None
+
+
+def _by_code(request: HttpRequest) -> bool:
+    form = CodeForm(request.POST)
+    return form.is_valid() and open_visit_by_code(request, form.cleaned_data["code"]) is not None
 
 
 @require_GET
@@ -82,7 +91,7 @@ def chat(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     """The room itself. What was said comes over the socket, so this page holds none of it."""
     visit = visit_of(request)
     if visit is None:
-        return redirect("card_code")
+        return redirect("card")
     persona = front().persona
     facts = {
         "character": persona.name,
@@ -167,9 +176,15 @@ def _keep(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"kept": kept})
 
 
-def _is_guess(request: HttpRequest) -> bool:
-    purposes = (request.headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
-    return any("prefetch" in purpose or "preview" in purpose for purpose in purposes)
+def _card_page(request: HttpRequest, front: Front, *, link: str = "", refused: str = "") -> HttpResponse:
+    facts = {
+        "lines": front.persona.lines,
+        "pictures": PICTURES,
+        "link": link,
+        "typed": "" if link else request.POST.get("code", ""),
+        "refused": refused,
+    }
+    return render(request, "companion/card.html", facts, status=403 if refused else 200)
 
 
 def _card_unknown(request: HttpRequest, front: Front) -> HttpResponse:

@@ -55,6 +55,9 @@ class Lines(_Part):
     not_understood: Text
     not_allowed: Text
     card_unknown: Text
+    first_picture: Text
+    second_picture: Text
+    pictures_wrong: Text
     too_many_tries: Text
     too_many_pages: Text
     closed: Text

@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 
 from companion import access
+from companion.cards import Card
 from companion.models import Attempt, Conversation, Participant, Site, Turn
 from ops.models import Supervision
 
@@ -41,17 +42,17 @@ def _called(call: Callable[[], Result]) -> Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A participant and the letters of a card."""
+    """A participant and the card they hold."""
 
     row: Participant
     conversation: Conversation
-    card: str
+    card: Card
 
     def sign_in(self, base_url: str) -> str:
-        """Open the card's link as a browser does; returns the session cookie's value."""
+        """Type the card's code as a browser does; returns the session cookie's value."""
         # No certificates are loaded for a plain address of this machine: that takes longer than the request.
         with httpx.Client(base_url=base_url, trust_env=False, verify=False) as browser:
-            answer = browser.get(f"/card/{self.card}/")
+            answer = browser.post("/card/", data={"code": self.card.code}, headers={"Origin": base_url})
             assert answer.status_code == 302, answer.status_code
             return browser.cookies["companion"]
 

@@ -59,7 +59,7 @@ class Play:
     character: str
     desk: str
     """The address of the staff's pages about turns."""
-    card: str
+    code: str
     mark: str
     act_limit_s: float
     promises: list[Promise] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Play:
         await self.visitor.find()
         for provider in self.providers:
             await provider.prove()
-        await self.visitor.come_in(self.card)
+        await self.visitor.come_in(self.code)
         async with AsyncExitStack() as after:
             after.push_async_callback(self.visitor.leave)
             await self._settle()

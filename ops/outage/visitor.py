@@ -1,4 +1,4 @@
-"""A participant's browser without the browser: the card's link, the socket, and what would stand on the page."""
+"""A participant's browser without the browser: the card's code, the socket, and what would stand on the page."""
 
 import json
 import uuid
@@ -96,10 +96,12 @@ class Visitor:
             f"The service at {self._service} is there, but not ready: see what scripts/up says, and run this again."
         )
 
-    async def come_in(self, card: str) -> None:
-        """Open the card's link. Raises CannotPlay if the card is not known there."""
-        link = f"{self._service}/card/{card}/"
-        async with self._client.get(link, allow_redirects=False, timeout=PATIENCE) as answer:
+    async def come_in(self, code: str) -> None:
+        """Type the code of a card. Raises CannotPlay if the card is not known there."""
+        form, headers = {"code": code}, {"Origin": self._service}
+        async with self._client.post(
+            f"{self._service}/card/", data=form, headers=headers, allow_redirects=False, timeout=PATIENCE
+        ) as answer:
             if answer.status != HTTPStatus.FOUND:
                 raise CannotPlay(
                     f"The service at {self._service} does not know the card this command made. "

@@ -30,7 +30,7 @@ def printed(meant: Meant, *, by: str) -> Done:
     audit.record(
         audit.PRINTED_CARD, who=by, about=person.pk, note=audit.by_command(f"issue {person.card_issue}")
     )
-    return Done(sentence="", secret=card_of(person))
+    return Done(sentence="", card=card_of(person))
 
 
 @transaction.atomic
@@ -49,7 +49,7 @@ def added(meant: Meant, *, by: str) -> Done:
     site = finding.the_site(meant.site)
     person = welcome(names.name(meant.name), site=site)
     audit.record(audit.ADDED_PERSON, who=by, about=person.pk, note=audit.by_command(f"site {site.pk}"))
-    return Done(sentence=f"{still(person.name)} was added to {still(site.name)}.", secret=card_of(person))
+    return Done(sentence=f"{still(person.name)} was added to {still(site.name)}.", card=card_of(person))
 
 
 @transaction.atomic
@@ -62,7 +62,7 @@ def renewed(meant: Meant, *, by: str) -> Done:
     _record(audit.RENEWED_CARD, person, ended, by=by)
     return Done(
         sentence=f"{_told(person)} has a new card. The old one opens nothing any more; visits ended: {ended}.",
-        secret=card_of(person),
+        card=card_of(person),
     )
 
 
@@ -87,7 +87,7 @@ def restored(meant: Meant, *, by: str) -> Done:
         return Done(sentence=f"The card of {_told(person)} is not withdrawn.", is_new=False)
     ended = _reissue(person, is_active=True)
     _record(audit.RESTORED_CARD, person, ended, by=by)
-    return Done(sentence=f"{_told(person)} is back, with a new card.", secret=card_of(person))
+    return Done(sentence=f"{_told(person)} is back, with a new card.", card=card_of(person))
 
 
 def _meant(meant: Meant, *, is_active: bool) -> Participant:
@@ -98,7 +98,8 @@ def _meant(meant: Meant, *, is_active: bool) -> Participant:
 def _reissue(person: Participant, *, is_active: bool) -> int:
     person.is_active = is_active
     person.card_issue += 1
-    person.save(update_fields=["is_active", "card_issue"])
+    person.link_misses = 0
+    person.save(update_fields=["is_active", "card_issue", "link_misses"])
     return end_visits_of([person.pk])
 
 

@@ -1,15 +1,20 @@
 """What the three commands about people share: who decides it, one sentence, and an exit code."""
 
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
+from companion.cards import Card
 from ops.people.done import Done, Refused
 
 Typed = TypeVar("Typed", str, str | None)
+
+
+def _nothing(card: Card) -> Sequence[str]:
+    return ()
 
 
 class PeopleCommand(BaseCommand):
@@ -18,8 +23,8 @@ class PeopleCommand(BaseCommand):
     # People must be let in, and kept out, while the persona file is being mended.
     requires_system_checks = ()
 
-    def tell(self, ask: Callable[[], Done], *, shown: Callable[[str], str] = str) -> None:
-        """Ask for it and say what came of it; a secret is the last line, alone. Raises CommandError."""
+    def tell(self, ask: Callable[[], Done], *, shown: Callable[[Card], Sequence[str]] = _nothing) -> None:
+        """Ask for it and say what came of it; a password or a card comes last, on lines alone. Raises CommandError."""
         try:
             done = ask()
         except Refused as refusal:
@@ -29,7 +34,9 @@ class PeopleCommand(BaseCommand):
         if done.sentence:
             self.stdout.write(done.sentence)
         if done.secret:
-            self.stdout.write(shown(done.secret))
+            self.stdout.write(done.secret)
+        for line in shown(done.card) if done.card else ():
+            self.stdout.write(line)
 
 
 def read(reader: Callable[[Typed], str], typed: Typed) -> str:

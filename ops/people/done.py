@@ -1,6 +1,8 @@
-"""PURE. What came of asking for a change: done, done before, or refused."""
+"""What came of asking for a change: done, done before, or refused."""
 
 from dataclasses import dataclass
+
+from companion.cards import Card
 
 
 class Refused(Exception):
@@ -13,9 +15,10 @@ class NobodyNamed(Refused):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Done:
-    """It stands as was asked for. `secret` is shown once and kept nowhere: a card's letters, or a password."""
+    """It stands as was asked for. `secret`, a password, and `card` are shown once and kept nowhere."""
 
     sentence: str
     is_new: bool = True
     """Whether anything was changed now, and is on record; it may have stood like this before."""
     secret: str = ""
+    card: Card | None = None

@@ -178,9 +178,10 @@ class Launch:
         for member in facts["staff"]:
             self.say(f"  {member['name']}, {member['role']}: {member['username']}  {member['password']}")
         if facts["participants"]:
-            self.say("Participants open their card:")
+            self.say("Participants open the link of their card and press its two pictures, or type its code:")
         for person in facts["participants"]:
             self.say(f"  {person['name']}: {person['card']}")
+            self.say(f"    {', then '.join(person['pictures'])}; code {person['code']}")
         if facts["is_empty"]:
             self.say(
                 "There is no site yet. manage.py site and manage.py staff add one and its staff; "

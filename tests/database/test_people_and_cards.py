@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.core.management import CommandError, call_command
 
 from companion.models import Participant, Site, Visit
 from ops.desk.access import is_operator, sites_of
+from ops.management.commands.card import on_paper
 from ops.models import AuditEntry
 from tests.patience import wait_until
 from tests.people import People, Person, in_database
@@ -46,15 +48,21 @@ def last_entry() -> tuple[str, str, int | None, str]:
     return entry.who, entry.what, entry.about, entry.note
 
 
-def opens(service: Web, path_or_link: str) -> bool:
-    """Whether a card's link, whatever host it names, leads into the chat."""
-    path = "/card/" + path_or_link.split("/card/")[-1]
-    answer = httpx.get(service.url + path, trust_env=False)
-    return str(answer.headers.get("location")) == "/chat/"
+def opens(service: Web, printed: Sequence[str]) -> bool:
+    """Whether a printed card leads into the chat: its link with the pictures, and its code."""
+    pictures, code, link = (line.split(": ")[-1] for line in printed[-3:])
+    first, second = pictures.split(", then ")
+    by_link = {"link": link.split("/card/#")[-1], "first": first, "second": second}
+    answers = [
+        httpx.post(f"{service.url}/card/", data=form, headers={"Origin": service.url}, trust_env=False)
+        for form in (by_link, {"code": code})
+    ]
+    [leads] = {answer.headers.get("location") == "/chat/" for answer in answers}
+    return leads
 
 
-def link(person: Person) -> str:
-    return f"/card/{person.card}/"
+def on_paper_of(person: Person) -> list[str]:
+    return on_paper(person.card)
 
 
 def chat(service: Web, cookie: str) -> int:
@@ -83,10 +91,10 @@ def test_a_renewed_card_makes_the_old_one_useless_and_ends_the_visits_it_opened(
     rosa, other = people.rosa, people.participant("Tomas")
     cookie, others = rosa.sign_in(service.url), other.sign_in(service.url)
 
-    said, new = card(rosa, "--renew", *BY)
+    said, *new = card(rosa, "--renew", *BY)
 
     assert said.startswith("Rosa at ") and said.endswith("visits ended: 1.")
-    assert not opens(service, link(rosa)) and opens(service, new)
+    assert not opens(service, on_paper_of(rosa)) and opens(service, new)
     assert (chat(service, cookie), chat(service, others)) == (302, 200)
     assert last_entry()[:3] == ("Ines", "renewed_card", rosa.row.pk)
     assert last_entry()[3].startswith("issue 2, visits ended 1")
@@ -99,14 +107,14 @@ def test_a_withdrawn_card_opens_nothing_and_a_restored_person_has_a_new_one_and_
     cookie = rosa.sign_in(service.url)
 
     assert len(card(rosa, "--withdraw", *BY)) == 1
-    assert not opens(service, link(rosa)) and chat(service, cookie) == 302
+    assert not opens(service, on_paper_of(rosa)) and chat(service, cookie) == 302
     assert "was withdrawn before" in card(rosa, "--withdraw", *BY)[0]
     assert "--restore" in refused("card", "Rosa", "--site", people.site.slug)
     assert "--restore" in refused("card", "Rosa", "--site", people.site.slug, "--renew", *BY)
     assert "was here before" in refused("card", "Rosa", "--site", people.site.slug, "--create")
 
-    new = card(rosa, "--restore", *BY)[-1]
-    assert opens(service, new) and not opens(service, link(rosa)) and chat(service, cookie) == 302
+    new = card(rosa, "--restore", *BY)
+    assert opens(service, new) and not opens(service, on_paper_of(rosa)) and chat(service, cookie) == 302
     assert "is not withdrawn" in card(rosa, "--restore", *BY)[0]
     assert [entry.what for entry in on_record(rosa)] == ["withdrew_card", "restored_card"]
 
@@ -118,7 +126,7 @@ def test_a_card_that_is_renewed_at_the_moment_it_is_opened_does_not_open(
     # The change stands, and its transaction has not ended.
     with psycopg.connect(settings.DATABASE_URL) as change, ThreadPoolExecutor(1) as browser:
         change.execute("UPDATE companion_participant SET card_issue = 2 WHERE id = %s", [rosa.row.pk])
-        opened = browser.submit(opens, service, link(rosa))
+        opened = browser.submit(opens, service, on_paper_of(rosa))
         wait_until(lambda: opened.done() or waits_for(change), within_s=20)
         change.commit()
         assert opened.result() is False
@@ -149,7 +157,7 @@ def test_a_name_at_two_sites_is_told_apart_by_site_and_then_by_number(service: W
         assert f"number {twin.row.pk} at {twin.row.site.slug}" in told
     assert "--site" in told
     run("card", name, "--renew", "--number", str(there.row.pk), *BY)
-    assert opens(service, link(here)) and not opens(service, link(there))
+    assert opens(service, on_paper_of(here)) and not opens(service, on_paper_of(there))
 
 
 @pytest.mark.parametrize("change", ["--renew", "--withdraw", "--restore"])
@@ -201,13 +209,13 @@ def test_closing_a_site_ends_its_visits_and_opening_it_revives_none(service: Web
 
     assert "visits ended: 1" in run("site", "close", people.site.slug, *BY)[0]
     assert (chat(service, hers), chat(service, his)) == (302, 200)
-    assert not opens(service, link(rosa)) and opens(service, link(otto))
+    assert not opens(service, on_paper_of(rosa)) and opens(service, on_paper_of(otto))
     assert "was closed before" in run("site", "close", people.site.slug, *BY)[0]
 
     # As if somebody had come in at the very moment of closing.
     in_database(lambda: Visit.objects.filter(participant=rosa.row).update(ended_at=None))
     run("site", "open", people.site.slug, *BY)
-    assert chat(service, hers) == 302 and opens(service, link(rosa))
+    assert chat(service, hers) == 302 and opens(service, on_paper_of(rosa))
     assert last_entry()[:2] == ("Ines", "opened_site")
 
 

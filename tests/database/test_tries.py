@@ -174,7 +174,7 @@ def test_after_too_many_wrong_codes_the_drafted_answer_comes_and_a_right_card_st
     with httpx.Client(base_url=guarded.url, trust_env=False) as browser:
         assert [type_code(browser, WRONG).status_code for _ in range(5)] == [403, 403, 403, 429, 429]
         assert "Please ask the staff to help." in type_code(browser, WRONG).text
-        assert type_code(browser, people.rosa.card).status_code == 302
+        assert type_code(browser, people.rosa.card.code).status_code == 302
     people.rosa.sign_in(guarded.url)
 
 
@@ -186,6 +186,32 @@ def test_addresses_of_cards_that_a_foreign_page_asks_for_are_no_tries(guarded: W
         for _ in range(9):
             assert browser.post("/card/", data={"code": WRONG}, headers=foreign).status_code == 403
         assert type_code(browser, WRONG).status_code == 403
+
+
+GUESSES = [
+    {"Sec-Purpose": "prefetch"},
+    {"Sec-Purpose": "Prefetch;Prerender"},
+    {"Purpose": "PREFETCH"},
+    {"X-Moz": "prefetch"},
+    {"X-Purpose": "preview"},
+    {"Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Site": "cross-site"},
+    {"User-Agent": "facebookexternalhit/1.1"},
+    {},
+]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_nothing_that_only_looks_opens_or_ends_a_visit_or_counts_as_a_try(
+    guarded: Web, people: People, method: str
+) -> None:
+    rosa, otto = people.rosa, people.otto
+    with httpx.Client(base_url=guarded.url, trust_env=False) as browser:
+        assert type_code(browser, rosa.card.code).headers["location"] == "/chat/"
+        for header in GUESSES:
+            for path in ("/card/", f"/card/{otto.card.link}/", f"/card/{otto.card.code}/", "/card/nonsense/"):
+                browser.request(method, path, headers=header)
+        assert browser.get("/chat/turns/?after=0").json()["conversation"] == rosa.conversation.pk
+        assert type_code(browser, otto.card.code).headers["location"] == "/chat/"
 
 
 def test_right_cards_are_never_counted_however_many_come_from_one_house(guarded: Web, people: People) -> None:

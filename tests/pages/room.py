@@ -43,9 +43,15 @@ class Room:
         socket.on("framesent", lambda frame: self.sent.append(str(frame)))
 
     async def enter(self, person: Person) -> "Room":
-        """Open the card's link and wait until the room is there."""
-        await self.page.goto(f"{self.base_url}/card/{person.card}/")
+        """Open the card's link, press its pictures and wait until the room is there."""
+        await self.open_card(person)
         return await self.ready()
+
+    async def open_card(self, person: Person) -> None:
+        """Open the card's link and press its pictures."""
+        await self.page.goto(f"{self.base_url}/card/#{person.card.link}")
+        for picture in person.card.pictures:
+            await self.page.get_by_role("button", name=picture.capitalize(), exact=True).click()
 
     async def ready(self) -> "Room":
         """Wait until the service has said whose room this is; from here on, listen as a screen reader does."""

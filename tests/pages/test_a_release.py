@@ -58,7 +58,7 @@ async def a_room_in_a_hurry(open_room: OpenRoom) -> Room:
 async def one_part_is_lost(room: Room, person: Person, *, times: int | None = None) -> None:
     """Open the page; a module of it does not arrive, so often or always."""
     await room.page.route("**/turns.*.js", lambda route: route.abort(), times=times)
-    await room.page.goto(f"{room.base_url}/card/{person.card}/")
+    await room.open_card(person)
 
 
 async def test_a_page_whose_part_did_not_arrive_comes_again_by_itself(

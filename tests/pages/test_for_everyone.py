@@ -149,7 +149,7 @@ async def test_the_whole_way_is_walked_with_the_keyboard_alone(open_room: OpenRo
     keys = room.page.keyboard
     await room.go_to("/")
     await keys.press("Tab")
-    await keys.type(rosa.card)
+    await keys.type(rosa.card.code)
     await keys.press("Enter")
     await room.ready()
 
@@ -251,7 +251,7 @@ async def test_the_check_itself_finds_a_fault(open_room: OpenRoom, people: Peopl
 async def test_without_scripts_the_page_says_whom_to_ask(open_room: OpenRoom, people: People) -> None:
     room = await open_room(java_script_enabled=False)
 
-    await room.page.goto(f"{room.base_url}/card/{people.rosa.card}/")
+    await room.open_card(people.rosa)
 
     await expect(room.page.get_by_text("Please ask the staff to help.")).to_be_visible(timeout=10_000)
     await expect(room.send).to_be_disabled()
@@ -263,7 +263,7 @@ async def test_where_one_script_does_not_arrive_the_page_says_whom_to_ask(
     room = await open_room()
     await room.page.route("**/turns.*.js", lambda route: route.abort())
 
-    await room.page.goto(f"{room.base_url}/card/{people.rosa.card}/")
+    await room.open_card(people.rosa)
 
     await expect(room.page.get_by_text("Please ask the staff to help.")).to_be_visible(timeout=10_000)
     room.complaints.clear()

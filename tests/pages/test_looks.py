@@ -50,10 +50,10 @@ def stand_in() -> Iterator[str]:
 
 async def ended_here(room: Room, rosa: Person) -> None:
     await Script.behind(room, rosa)
-    # The service does not answer, so the page goes on saying goodbye by itself.
+    # The service does not answer, so the page goes on by itself.
     await room.page.route("**/chat/finish/", lambda route: None)
     await room.finished.click()
-    await expect(room.page.get_by_text("Goodbye.", exact=False).last).to_be_visible()
+    await expect(room.page.get_by_text("This chat is closing now.")).to_be_visible()
 
 
 async def nothing_here(room: Room, rosa: Person) -> None:

@@ -64,7 +64,7 @@ async def test_titles_and_addresses_hold_nothing_of_what_was_said(
     await room.asked(SECRET)
 
     assert await room.page.title() == "Chat"
-    assert rosa.card not in room.page.url
+    assert rosa.card.link not in room.page.url
     assert await room.page.evaluate("history.state") is None
 
 

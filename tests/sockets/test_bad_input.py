@@ -125,7 +125,8 @@ async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, p
     cookie = rosa.sign_in(service.url)
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(is_open=False))
     async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
-        answer = await browser.get(f"/card/{rosa.card}/")
+        headers = {"Origin": service.url}
+        answer = await browser.post("/card/", data={"code": rosa.card.code}, headers=headers)
         assert answer.status_code == 403
         assert "The chat is closed now." in answer.text
         assert "companion" not in browser.cookies
@@ -136,7 +137,7 @@ async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, p
 @pytest.mark.parametrize("card", ["nonsense", "abcdef-abcdef-abcdef", "%00", "a" * 3000])
 async def test_a_card_nobody_has_is_answered_kindly(service: Web, card: str) -> None:
     async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
-        answer = await browser.get(f"/card/{card}/")
+        answer = await browser.post("/card/", data={"code": card}, headers={"Origin": service.url})
     assert answer.status_code == 403
     assert "This card or code does not work here." in answer.text
     assert "Traceback" not in answer.text
@@ -146,4 +147,6 @@ async def test_a_new_card_makes_the_old_one_useless(service: Web, people: People
     rosa = people.rosa
     in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).update(card_issue=2))
     async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
-        assert (await browser.get(f"/card/{rosa.card}/")).status_code == 403
+        headers = {"Origin": service.url}
+        answer = await browser.post("/card/", data={"code": rosa.card.code}, headers=headers)
+        assert answer.status_code == 403

@@ -1,10 +1,12 @@
-"""`manage.py card NAME [--create|--renew|--withdraw|--restore]`: a participant's card, as the last line."""
+"""`manage.py card NAME [--create|--renew|--withdraw|--restore]`: a participant's card; its link is the last line."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
 
+from companion.cards import Card
 from ops.desk import audit
 from ops.people import cards, names
 from ops.people.cards import Meant
@@ -16,7 +18,8 @@ CHANGES = {"renew": cards.renewed, "withdraw": cards.withdrawn, "restore": cards
 
 class Command(PeopleCommand):
     help = (
-        "Prints the link of a participant's card. --create adds the participant first if there is none. "
+        "Prints a participant's card: its pictures, its code and, last, its link. "
+        "--create adds the participant first if there is none. "
         "--renew makes a new card, and the old one opens nothing any more; --withdraw makes every card of theirs "
         "useless; --restore lets them come back with a new one. All of it is on record, and works while all runs. "
         "Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."
@@ -51,7 +54,18 @@ class Command(PeopleCommand):
         **options: Any,
     ) -> None:
         meant = Meant(name=name, site=site, number=number)
-        self.tell(lambda: _done(meant, wanted, by), shown=lambda card: f"{first_origin()}/card/{card}/")
+        self.tell(lambda: _done(meant, wanted, by), shown=on_paper)
+
+
+def on_paper(card: Card) -> list[str]:
+    """What stands on a printed card, the link last."""
+    first, second = card.pictures
+    return [f"Pictures to press: {first}, then {second}", f"Code to type: {card.code}", link_of(card)]
+
+
+def link_of(card: Card) -> str:
+    """A browser sends no fragment, so opening the link tells the service nothing."""
+    return f"{first_origin()}{reverse('card')}#{card.link}"
 
 
 def first_origin() -> str:

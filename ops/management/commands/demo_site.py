@@ -18,7 +18,7 @@ from django.db import transaction
 from companion.access import card_of, person_named, welcome
 from companion.models import Site
 from ops.desk import audit
-from ops.management.commands.card import first_origin
+from ops.management.commands.card import first_origin, link_of
 from ops.models import Supervision
 from ops.stack.state import write_private
 
@@ -63,7 +63,10 @@ class Command(BaseCommand):
                 f"{member['name']} ({member['role']}): {member['username']} / {member['password']}"
             )
         for person in facts["participants"]:
-            self.stdout.write(f"{person['name']}: {person['card']}")
+            pictures = ", then ".join(person["pictures"])
+            self.stdout.write(
+                f"{person['name']}: {person['card']} ({pictures}; or the code {person['code']})"
+            )
 
 
 def _is_new() -> bool:
@@ -90,7 +93,8 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
         "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
         "staff": _staff(passwords) if site else [],
         "participants": [
-            {"name": person.name, "card": f"{first_origin()}/card/{card_of(person)}/"} for person in people
+            {"name": person.name, "card": link_of(card), "pictures": card.pictures, "code": card.code}
+            for person, card in ((person, card_of(person)) for person in people)
         ],
     }
 

@@ -138,7 +138,7 @@ async def _play(stage: Terminal, service: str, person: Participant) -> list[Prom
             person=NAME.split()[0],
             character=character.name,
             desk=f"{service}/ops/turns/",
-            card=await sync_to_async(card_of)(person),
+            code=(await sync_to_async(card_of)(person)).code,
             mark=f"rehearsal {secrets.token_hex(3)}",
             act_limit_s=house.wait_ceiling_s + house.turn_budget_s + 15,
         )

@@ -1,0 +1,16 @@
+/** Takes a card's letters out of the address before anything is shown: it stands in the head, and blocks. */
+
+{
+  const { address } = document.currentScript.dataset;
+  const take = () => {
+    const link = window.location.hash.slice(1);
+    if (link) {
+      window.cardLink = link;
+      document.documentElement.dataset.link = "";
+    }
+    if (link || window.location.pathname !== address) history.replaceState(null, "", address);
+  };
+  take();
+  // A second card's link, opened in the same tab, changes only the fragment.
+  window.addEventListener("hashchange", take);
+}

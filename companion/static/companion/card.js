@@ -1,0 +1,46 @@
+/** The way in by a card's link: two pictures are pressed, one after the other. */
+
+const pictures = document.querySelector("[data-pictures]");
+const code = document.querySelector("[data-code]");
+const ask = pictures.querySelector("[data-ask]");
+const buttons = [...pictures.querySelectorAll("button[value]")];
+const fields = pictures.elements;
+
+/** Show the pictures for a link that `address.js` has taken out of the address. */
+function offer() {
+  if (!window.cardLink) return;
+  fields.link.value = window.cardLink;
+  delete window.cardLink;
+  pictures.querySelector(".problem")?.remove();
+  code.hidden = true;
+  pictures.hidden = false;
+  begin();
+}
+
+function begin() {
+  fields.first.value = "";
+  fields.second.value = "";
+  buttons.forEach((button) => (button.ariaPressed = "false"));
+  ask.textContent = pictures.dataset.first;
+}
+
+function press(button) {
+  if (fields.second.value) return;
+  // Pressed once more, a picture is let go.
+  if (fields.first.value === button.value) return begin();
+  button.ariaPressed = "true";
+  if (!fields.first.value) {
+    fields.first.value = button.value;
+    ask.textContent = pictures.dataset.second;
+    return;
+  }
+  fields.second.value = button.value;
+  pictures.requestSubmit();
+}
+
+buttons.forEach((button) => button.addEventListener("click", () => press(button)));
+window.addEventListener("hashchange", offer);
+// A page that the browser has kept offers nobody's link.
+window.addEventListener("pageshow", (event) => event.persisted && begin());
+window.addEventListener("pagehide", () => (fields.link.value = ""));
+offer();
