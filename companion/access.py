@@ -109,8 +109,10 @@ def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -
     """
     with transaction.atomic():
         person = _holder(link)
-        pictures = person and cards.pictures_of(link, person.card_handle, person.card_issue)
-        if person is None or pictures is None:
+        if person is None:
+            return None
+        pictures = cards.pictures_of(link, person.card_handle, person.card_issue)
+        if pictures is None:
             return None
         misses = _recent_misses(person)
         if misses >= MOST_LINK_MISSES:

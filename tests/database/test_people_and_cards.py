@@ -57,7 +57,7 @@ def opens(service: Web, printed: Sequence[str]) -> bool:
         httpx.post(f"{service.url}/card/", data=form, headers={"Origin": service.url}, trust_env=False)
         for form in (by_link, {"code": code})
     ]
-    [leads] = {answer.headers.get("location") == "/chat/" for answer in answers}
+    [leads] = {bool(answer.headers.get("location") == "/chat/") for answer in answers}
     return leads
 
 
