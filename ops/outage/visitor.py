@@ -76,6 +76,13 @@ class Visitor:
         self._client = client
         self._service = service
 
+    @property
+    def _not_by_this_name(self) -> str:
+        return (
+            f"The service does not let itself be called {self._service}. Add that name to its ALLOWED_HOSTS, "
+            "or give --address the name it has."
+        )
+
     async def find(self) -> None:
         """Raise CannotPlay unless the service is there and ready."""
         try:
@@ -88,10 +95,7 @@ class Visitor:
                 f"Nothing answers at {self._service}. Start scripts/up, wait for its line “ready”, and run this again."
             ) from None
         if not_by_this_name:
-            raise CannotPlay(
-                f"The service does not let itself be called {self._service}. Add that name to its ALLOWED_HOSTS, "
-                "or give --address the name it has."
-            )
+            raise CannotPlay(self._not_by_this_name)
         raise CannotPlay(
             f"The service at {self._service} is there, but not ready: see what scripts/up says, and run this again."
         )
@@ -102,6 +106,8 @@ class Visitor:
         async with self._client.post(
             f"{self._service}/card/", data=form, headers=headers, allow_redirects=False, timeout=PATIENCE
         ) as answer:
+            if answer.status == HTTPStatus.BAD_REQUEST:
+                raise CannotPlay(self._not_by_this_name)
             if answer.status != HTTPStatus.FOUND:
                 raise CannotPlay(
                     f"The service at {self._service} does not know the card this command made. "

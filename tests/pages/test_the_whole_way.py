@@ -129,7 +129,8 @@ async def test_stop_is_there_while_nothing_has_been_said_yet(
 
 
 async def test_finished_says_goodbye_and_back_leads_nowhere(open_room: OpenRoom, people: People) -> None:
-    room = await (await open_room()).enter(people.rosa)
+    rosa = people.rosa
+    room = await (await open_room()).enter(rosa)
     await room.asked("My secret is a blue door.")
 
     await room.finished.click()
@@ -137,6 +138,9 @@ async def test_finished_says_goodbye_and_back_leads_nowhere(open_room: OpenRoom,
 
     await expect(room.page.get_by_role("main")).to_contain_text("Goodbye. Thank you for talking with me.")
     await expect(room.page.get_by_role("main")).to_contain_text("You are signed out.")
-    # The chat's place in the history was taken by the goodbye: before it there is only what was there before.
+    # The chat's place in the history was taken by the goodbye: before it there is only the way in.
     await room.back()
-    assert room.page.url == "about:blank"
+    await expect(room.page.get_by_label("Type the code from your card")).to_be_visible()
+    assert room.page.url == f"{room.base_url}/card/"
+    assert "blue door" not in await room.whole_text()
+    assert rosa.card.link not in await room.page.content()

@@ -40,7 +40,7 @@ function press(button) {
 
 buttons.forEach((button) => button.addEventListener("click", () => press(button)));
 window.addEventListener("hashchange", offer);
-// A page that the browser has kept offers nobody's link.
-window.addEventListener("pageshow", (event) => event.persisted && begin());
+// A page that the browser keeps and shows again has no link any more.
 window.addEventListener("pagehide", () => (fields.link.value = ""));
+window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
 offer();
