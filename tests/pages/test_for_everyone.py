@@ -249,11 +249,12 @@ async def test_the_check_itself_finds_a_fault(open_room: OpenRoom, people: Peopl
 
 
 async def test_without_scripts_the_page_says_whom_to_ask(open_room: OpenRoom, people: People) -> None:
+    card = people.rosa.card
     room = await open_room(java_script_enabled=False)
 
     # The link's letters are for a script alone; the page offers the code.
-    await room.go_to(f"/card/#{people.rosa.card.link}")
-    await room.page.get_by_label("Type the code from your card").fill(people.rosa.card.code)
+    await room.go_to(f"/card/#{card.link}")
+    await room.page.get_by_label("Type the code from your card").fill(card.code)
     await room.page.get_by_role("button", name="Come in").click()
 
     await expect(room.page.get_by_text("Please ask the staff to help.")).to_be_visible(timeout=10_000)
