@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('companion', '0014_drafts'),
+        ('companion', '0015_tokens_of_attempts'),
     ]
 
     operations = [
