@@ -184,6 +184,12 @@ def history(most: int) -> list[Selection]:
     return [of_row(row) for row in Row.objects.order_by("-version")[:most]]
 
 
+def by_version(version: int) -> Selection | None:
+    """The row of this version; None: there is none."""
+    row = Row.objects.filter(version=version).first()
+    return of_row(row) if row else None
+
+
 def of_row(row: Row) -> Selection:
     """The row as a value, unread."""
     return Selection(**{name: getattr(row, name) for name in Selection.__slots__})

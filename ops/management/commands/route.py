@@ -1,4 +1,4 @@
-"""`manage.py route show|select|revert|history|measure`: which chain is in force, and moving traffic to another."""
+"""`manage.py route`: which chain is in force, how fast it got there, and moving traffic to another."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(
-            dest="do", required=True, metavar="show|select|revert|history|measure"
+            dest="do", required=True, metavar="show|select|revert|history|measure|applied"
         )
         parts = {
             "show": "what is in force, each lane, each preset, each web process",
@@ -46,6 +46,7 @@ class Command(BaseCommand):
             "revert": "back to normal",
             "history": "who selected what, and why",
             "measure": "select a preset, time the first request there, go back, time that too",
+            "applied": "how long a selection took to the first call at its new head, from the turns that are stored",
         }
         made = {name: commands.add_parser(name, help=help) for name, help in parts.items()}
         for part in made.values():
@@ -61,6 +62,9 @@ class Command(BaseCommand):
                 metavar="WHY",
                 help="why; no word about any participant",
             )
+        made["applied"].add_argument(
+            "version", nargs="?", type=int, help="of the selection; the newest unless said otherwise"
+        )
         made["select"].add_argument(
             "--for", dest="lasts", type=_length, metavar="4h", help="how long, such as 45m, 4h or 1h30m"
         )
@@ -157,6 +161,14 @@ class Command(BaseCommand):
         self._say(measured.document() if options["json"] else measured.text())
         if not measured.is_in_time:
             raise CommandError("It took longer than ten seconds, or never came.")
+
+    def _applied(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
+        from ops.lanes.applied import applied
+
+        found = applied(routing, options["version"])
+        self._say(found.document() if options["json"] else found.text())
+        if not found.is_in_time:
+            raise CommandError("It took longer than ten seconds, or nobody wrote sooner.")
 
     def _selected(self, chosen: Selection, options: dict[str, Any]) -> None:
         if options["json"]:
