@@ -62,7 +62,12 @@ def applied(routing: Routing, version: int | None = None) -> Applied:
     if chosen.preset not in routing.presets:
         raise SelectionRefused(f"The routing file has no preset {chosen.preset} any more.")
     lane = routing.presets[chosen.preset].chain[0]
-    facts = {"lane": lane, "version": chosen.version, "begins": chosen.at, "ends": chosen.at + LOOKED_AT}
+    facts: dict[str, Any] = {
+        "lane": lane,
+        "version": chosen.version,
+        "begins": chosen.at,
+        "ends": chosen.at + LOOKED_AT,
+    }
     with connection.cursor() as cursor:
         cursor.execute(FIRST_CALLS, facts)
         found = {str(owner): round((at - chosen.at).total_seconds(), 3) for owner, at in cursor.fetchall()}

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from typing import Any
 
 import pytest
 from django.core.management import CommandError
@@ -32,7 +33,12 @@ VALUES (%s, 1, %s, '-', '', '', 0, %s, 1, 1, 1)
 def served(
     people: People, *, after_s: float, started_s: float = 0.25, lane: str = SECOND, owner: uuid.UUID
 ) -> None:
-    facts = {"of": people.rosa.conversation.pk, "owner": owner, "lane": lane, "after_s": after_s}
+    facts: dict[str, Any] = {
+        "of": people.rosa.conversation.pk,
+        "owner": owner,
+        "lane": lane,
+        "after_s": after_s,
+    }
 
     def write() -> None:
         version = Selection.objects.latest("version").version
