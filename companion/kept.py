@@ -17,22 +17,23 @@ MOST_OFFERED = 5
 
 # Stable times, so that an index can bound the scan.
 _KEPT_SINCE = "statement_timestamp() - make_interval(secs => %(keep_s)s)"
-_IS_UNSETTLED = f"""t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
+_IS_UNSETTLED = f"""t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
     AND t.closed_at > {_KEPT_SINCE}"""
-IS_KEPT = f"{_IS_UNSETTLED} AND t.held_until <= statement_timestamp() AND t.held_until > {_KEPT_SINCE}"
+IS_KEPT = f"""t.state = 'paused' AND {_IS_UNSETTLED}
+    AND t.held_until <= statement_timestamp() AND t.held_until > {_KEPT_SINCE}"""
 
-# Of the conversations with kept questions: which, the oldest first. Sought in a range of (conversation_id, held_until),
-# in that order: by an equality the planner may walk through the kept questions of everybody. That held_until is not
-# null does not follow from such a range, and the index is over those alone.
+# Of the conversations with kept questions: which, the oldest first. The expressions are those of one index, and neither
+# the order nor the state is any other's: else the planner may read the kept questions of everybody.
 KEPT_TURNS = f"""
 SELECT c.id, array_agg(kept.id ORDER BY kept.id)
 FROM unnest(%(conversations)s::bigint[]) AS c(id)
 CROSS JOIN LATERAL (
     SELECT t.id FROM companion_turn t
-    WHERE (t.conversation_id, t.held_until) > (c.id, {_KEPT_SINCE})
-      AND (t.conversation_id, t.held_until) <= (c.id, statement_timestamp())
-      AND t.held_until IS NOT NULL AND {_IS_UNSETTLED}
-    ORDER BY t.conversation_id, t.held_until LIMIT %(offered)s) kept
+    WHERE t.conversation_id + 0 = c.id AND t.held_until IS NOT NULL AND {_IS_UNSETTLED}
+      AND t.state || '' = 'paused'
+      AND (t.conversation_id + 0, t.held_until) > (c.id, {_KEPT_SINCE})
+      AND (t.conversation_id + 0, t.held_until) <= (c.id, statement_timestamp())
+    ORDER BY t.id + 0 LIMIT %(offered)s) kept
 GROUP BY c.id
 """
 

@@ -262,7 +262,8 @@ class Turn(models.Model):
                 fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"
             ),
             models.Index(
-                fields=["conversation", "held_until"],
+                F("conversation") + 0,
+                F("held_until"),
                 condition=Q(held_until__isnull=False, answered_by__isnull=True, settled=""),
                 name="turn_unsettled",
             ),

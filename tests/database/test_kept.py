@@ -48,4 +48,6 @@ async def test_of_a_long_story_only_the_kept_questions_are_read(
         await native.execute("DELETE FROM companion_turn WHERE persona_version = 'long'")
     [[conversation, turns]] = found
     assert (conversation, len(turns)) == (rosa, 4)
-    assert [(name, rows <= 10) for name, rows in scans(plan["Plan"])] == [("turn_unsettled", True)]
+    read = dict(scans(plan["Plan"]))
+    assert "turn_unsettled" in read
+    assert max(read.values()) <= 10
