@@ -55,7 +55,12 @@ async def test_a_body_that_is_compressed_though_nobody_asked_is_read_as_it_comes
 
 @pytest.mark.parametrize(
     ("encoding", "body"),
-    [("br", b"\x0b\x02"), ("zstd", b"("), ("gzip, gzip", gzip.compress(b"")), ("gzip", b"data: plain\n\n")],
+    [
+        ("br", b"\x0b\x02"),
+        ("zstd", b"("),
+        ("gzip, gzip", gzip.compress(b"", mtime=0)),
+        ("gzip", b"data: plain\n\n"),
+    ],
 )
 async def test_a_body_that_nothing_here_can_unpack_is_incomplete_and_says_so(
     client: httpx.AsyncClient, *, encoding: str, body: bytes
@@ -67,7 +72,7 @@ async def test_a_body_that_nothing_here_can_unpack_is_incomplete_and_says_so(
 
 
 async def test_a_small_body_that_holds_a_huge_one_is_left(client: httpx.AsyncClient) -> None:
-    bomb = gzip.compress(b": " + b"x\n: " * 20_000_000, compresslevel=1)
+    bomb = gzip.compress(b": " + b"x\n: " * 20_000_000, compresslevel=1, mtime=0)
     async with raw_server(answering(bomb, head=with_header("Content-Encoding: gzip"))) as url:
         heard = await hear(client, lane_at(url))
     assert heard.failed is not None
@@ -75,7 +80,7 @@ async def test_a_small_body_that_holds_a_huge_one_is_left(client: httpx.AsyncCli
 
 
 async def test_a_compressed_error_is_read(client: httpx.AsyncClient) -> None:
-    body = gzip.compress(b'{"error": {"message": "", "code": "insufficient_quota"}}')
+    body = gzip.compress(b'{"error": {"message": "", "code": "insufficient_quota"}}', mtime=0)
     head = b"HTTP/1.1 429 No\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
     async with raw_server(answering(body, head=head)) as url:
         heard = await hear(client, lane_at(url))
