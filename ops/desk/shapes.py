@@ -19,6 +19,11 @@ class Shelf(StrEnum):
     STOPPED = "stopped"
 
 
+def standing(state: str, answered_by: int | None, is_expired: bool, settled: str, openings: int) -> str:
+    """What a page about a turn depends on, apart from the words of a reply that is being said."""
+    return f"{state}:{answered_by or 0}:{int(is_expired)}:{settled}:{openings}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tried:
     """One attempt. Times in seconds; `started_s` counts from the moment the turn began to speak."""
@@ -94,6 +99,11 @@ class Story:
         """Whether it still goes on."""
         return self.closed_at is None
 
+    @property
+    def stands(self) -> str:
+        """See `standing`."""
+        return standing(self.state, self.answered_by, self.is_expired, self.settled, len(self.openings))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
@@ -110,6 +120,12 @@ class Entry:
     is_expired: bool
     settled: str
     answered_by: int | None
+    openings: int
+
+    @property
+    def stands(self) -> str:
+        """See `standing`."""
+        return standing(self.state, self.answered_by, self.is_expired, self.settled, self.openings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

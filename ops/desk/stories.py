@@ -167,4 +167,5 @@ def _entry(row: Any) -> Entry:
         is_expired=row.is_expired,
         settled=row.settled,
         answered_by=row.answered_by_id,
+        openings=len(row.openings),
     )

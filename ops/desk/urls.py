@@ -7,4 +7,5 @@ from ops.desk import views
 urlpatterns = [
     path("turns/", views.turns, name="staff_turns"),
     path("turns/<int:turn>/", views.turn, name="staff_turn"),
+    path("turns/<int:turn>/words/", views.words, name="staff_turn_words"),
 ]

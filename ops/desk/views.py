@@ -10,7 +10,8 @@ from typing import Any
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
@@ -26,6 +27,9 @@ from ops.desk.stories import participant_of, shelf, story
 from ops.desk.telling import barred, next_step, steps
 
 LARGEST_ID = 2**63 - 1
+OPENED = "ops.desk.opened"
+OPENED_FOR_S = 3_600
+"""How long a page may read on before that is an opening of its own."""
 LONGEST_NAME = 150
 RETRY_AFTER_S = {429: WITHIN_S, 503: 30}
 
@@ -138,10 +142,35 @@ def turn(request: HttpRequest, turn: int) -> HttpResponse:
         if (person := participant_of(turn)) is not None:
             audit.record_refusal(request.user.get_username(), about=person, note=f"turn {turn}")
         raise Http404
+    _put_on_record(request, found)
+    opened = signing.dumps([request.user.pk, found.id], salt=OPENED)
+    return render(request, "ops/turn.html", _told(found) | {"here": "turns", "opened": opened})
+
+
+@require_safe
+@staff_only
+def words(request: HttpRequest, turn: int) -> JsonResponse:
+    """What a turn's page reads on with while a reply is being said. Its opening is on record; reading on is not."""
+    found = story(turn, sites=sites_of(request.user)) if turn <= LARGEST_ID else None
+    if found is None:
+        raise Http404
+    if not _was_opened(request, turn):
+        _put_on_record(request, found)
+    return JsonResponse({"stands": found.stands, "seq": found.seq, "reply": found.reply})
+
+
+def _put_on_record(request: HttpRequest, found: Story) -> None:
     audit.record(
         audit.READ_STORY, who=request.user.get_username(), about=found.participant, note=f"turn {found.id}"
     )
-    return render(request, "ops/turn.html", _told(found) | {"here": "turns"})
+
+
+def _was_opened(request: HttpRequest, turn: int) -> bool:
+    try:
+        opened = signing.loads(request.headers.get("X-Opened", ""), salt=OPENED, max_age=OPENED_FOR_S)
+    except signing.BadSignature:
+        return False
+    return bool(opened == [request.user.pk, turn])
 
 
 def _told(found: Story) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The socket of the page *Right now*: shows what changes, answers a ping, and takes nothing else."""
+"""The socket of a page for staff: says when the page is no longer right, or may no longer be seen; shows figures."""
 
 import json
 import logging
@@ -15,13 +15,16 @@ from ops.now.live import Live
 
 log = logging.getLogger(__name__)
 
+LARGEST_ID = 2**63 - 1
+
 
 class NowConsumer(AsyncConsumer):
     """One open page of a member of staff."""
 
-    def __init__(self, live: Callable[[], Live], cookie_name: str) -> None:
+    def __init__(self, live: Callable[[], Live], cookie_name: str, wants_figures: bool) -> None:
         self._live = live()
         self._cookie_name = cookie_name
+        self._wants_figures = wants_figures
         self._is_closed = False
         self.session_key = ""
 
@@ -31,8 +34,8 @@ class NowConsumer(AsyncConsumer):
             case "websocket.connect":
                 await self._connect()
             case "websocket.receive":
-                if not self._is_closed and _is_ping(message.get("text")):
-                    await self.show({"type": "pong"})
+                if not self._is_closed:
+                    await self._take(_frame_of(message.get("text")))
             case "websocket.disconnect":
                 self._leave()
                 raise StopConsumer
@@ -68,16 +71,27 @@ class NowConsumer(AsyncConsumer):
             return
         self.session_key = key
         await self.show({"type": "hello", "v": 1})
-        self._live.watch(self, staff)
+        self._live.watch(self, staff, wants_figures=self._wants_figures)
+
+    async def _take(self, frame: dict[str, Any]) -> None:
+        if frame.get("type") == "ping":
+            await self.show({"type": "pong"})
+        elif frame.get("type") == "follow" and isinstance(turns := frame.get("turns"), list):
+            self._live.follow(self, [turn for turn in turns if _is_id(turn)])
 
     def _leave(self) -> None:
         self._is_closed = True
         self._live.leave(self)
 
 
-def _is_ping(text: str | None) -> bool:
+def _frame_of(text: str | None) -> dict[str, Any]:
+    """The frame, empty if it is none."""
     try:
         frame = json.loads(text or "")
     except (ValueError, RecursionError):
-        return False
-    return isinstance(frame, dict) and frame.get("type") == "ping"
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+def _is_id(turn: object) -> bool:
+    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= LARGEST_ID

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from ops.alerts.statements import OPEN
 from ops.minutes import LAST_HOUR, gather
 from ops.now import frame, held, hour
 from ops.now.frame import Seen
+from ops.now.marks import MARKS, Mark, marks
 from ops.now.staff_door import Staff, StaffDoor
 from ops.status import FIGURES, Settings, document
 
@@ -24,9 +25,10 @@ log = logging.getLogger(__name__)
 EVERY_S = 1.0
 HOUR_EVERY = 10
 """Times that the figures are asked for until the last hour is drawn anew."""
-RECHECK_EVERY = 5
-"""Times until it is looked whether everybody who watches still may."""
+MOST_TURNS = 50
+"""How many turns one page may follow: a list holds fewer."""
 WITHIN_S = 5.0
+RIGHTS_CHANGED = {"type": "rights"}
 
 
 class Watcher(Protocol):
@@ -44,7 +46,10 @@ class _Watch:
     """What one watcher may see, and was shown last."""
 
     staff: Staff
+    wants_figures: bool
     shown: dict[str, Any] | None = None
+    turns: dict[int, Mark | None] = field(default_factory=dict)
+    """The turns on the page, as it was told that they stand."""
 
 
 class Live:
@@ -78,11 +83,16 @@ class Live:
         await self._open()
         return (await self._door.staff_of([session_key])).get(session_key)
 
-    def watch(self, watcher: Watcher, staff: Staff) -> None:
-        """From now on `watcher` is shown what changes."""
-        self._watches[watcher] = _Watch(staff=staff)
+    def watch(self, watcher: Watcher, staff: Staff, *, wants_figures: bool) -> None:
+        """Tell `watcher` from now on when its rights change, and show it the figures if it wants them."""
+        self._watches[watcher] = _Watch(staff=staff, wants_figures=wants_figures)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
+
+    def follow(self, watcher: Watcher, turns: Sequence[int]) -> None:
+        """Tell `watcher` how these turns stand, now and whenever one of them changes."""
+        if watch := self._watches.get(watcher):
+            watch.turns = dict.fromkeys(turns[:MOST_TURNS])
 
     def leave(self, watcher: Watcher) -> None:
         """`watcher` has gone."""
@@ -111,10 +121,11 @@ class Live:
             due = loop.time() + EVERY_S
             try:
                 async with asyncio.timeout(WITHIN_S):
-                    if asked % RECHECK_EVERY == RECHECK_EVERY - 1:
-                        await self._recheck()
-                    self._seen = await self._look(with_hour=asked % HOUR_EVERY == 0 or not self._hour)
-                await self._tell(self._seen)
+                    await self._recheck()
+                    await self._tell_of_turns()
+                    if any(watch.wants_figures for watch in self._watches.values()):
+                        self._seen = await self._look(with_hour=asked % HOUR_EVERY == 0 or not self._hour)
+                        await self._tell(self._seen)
             except (psycopg.Error, TimeoutError) as failure:
                 # Nothing is said, and the page itself notices that its figures grow old.
                 log.warning(
@@ -143,6 +154,8 @@ class Live:
     async def _tell(self, seen: Seen) -> None:
         place = self._place()
         for watcher, watch in list(self._watches.items()):
+            if not watch.wants_figures:
+                continue
             told = frame.now(seen, sites=watch.staff.sites, operator=watch.staff.is_operator, place=place)
             await watcher.show(frame.since(watch.shown, told))
             watch.shown = told
@@ -151,10 +164,27 @@ class Live:
         """Access is withdrawn live: whoever signed out, left or lost a site sees no more of it."""
         still = await self._door.staff_of([watcher.session_key for watcher in self._watches])
         for watcher, watch in list(self._watches.items()):
-            if staff := still.get(watcher.session_key):
-                watch.staff = staff
-            else:
+            staff = still.get(watcher.session_key)
+            if staff is None:
                 await watcher.turn_away()
+                continue
+            if staff != watch.staff:
+                await watcher.show(RIGHTS_CHANGED)
+            watch.staff = staff
+
+    async def _tell_of_turns(self) -> None:
+        turns = {turn for watch in self._watches.values() for turn in watch.turns}
+        if not turns:
+            return
+        async with self._pool.connection() as native:
+            found = marks(await _all(native, MARKS, {"turns": list(turns)}))
+        for watcher, watch in list(self._watches.items()):
+            for turn, told in watch.turns.items():
+                mark = found.get(turn)
+                if mark is None or mark == told or mark.site not in watch.staff.sites:
+                    continue
+                watch.turns[turn] = mark
+                await watcher.show({"type": "turn", "turn": turn, "stands": mark.stands, "seq": mark.seq})
 
 
 async def _one(native: AsyncConnection[Any], query: str) -> tuple[Any, ...]:

@@ -30,5 +30,7 @@ def live() -> Live:
     return watched[0]
 
 
-_now = NowConsumer.as_asgi(live=live, cookie_name=settings.SESSION_COOKIE_NAME)
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets(process, path("ws/ops/", _now))})
+_staff = {"live": live, "cookie_name": settings.SESSION_COOKIE_NAME}
+_now = path("ws/ops/", NowConsumer.as_asgi(**_staff, wants_figures=True))
+_page = path("ws/ops/page/", NowConsumer.as_asgi(**_staff, wants_figures=False))
+application = ProtocolTypeRouter({"http": pages, "websocket": sockets(process, _now, _page)})

@@ -24,6 +24,7 @@ READERS = {
     "companion/folding.py": "the writer: folds the pieces into the row when a turn ends",
     "companion/models.py": "says what the tables are",
     "ops/desk/stories.py": "the staff's reader: whole stories, by site and on record",
+    "ops/now/marks.py": "counts the pieces of turns that staff have open, and reads no word",
     "ops/load/people.py": "removes the people of a load test, and reads nothing",
     "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
 }

@@ -1,8 +1,8 @@
 /** The page "Right now": keeps the figures right over a socket, and says so when they are old. */
 
-import { reloadPatiently } from "../companion/backoff.js";
 import { Line } from "../companion/socket.js";
 import { Alerts } from "./alerts.js";
+import { leave } from "./desk.js";
 import { Hour } from "./hour.js";
 import { fill } from "./lists.js";
 
@@ -13,7 +13,7 @@ const page = document.querySelector("[data-now]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
 const alerts = new Alerts(document.querySelector("[data-alerts]"));
-const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: reloadPatiently, notAllowed: reloadPatiently });
+const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: leave, notAllowed: leave });
 
 let heardAt = performance.now();
 let shown = find('text="at"').textContent;

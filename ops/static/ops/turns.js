@@ -1,0 +1,13 @@
+/** A list of turns: says when one of them no longer stands as it is listed. */
+
+import { follow } from "./desk.js";
+
+const items = [...document.querySelectorAll("[data-turn]")];
+const note = document.querySelector("[data-changed]");
+
+function changed({ turn, stands }) {
+  const item = items.find((one) => Number(one.dataset.turn) === turn);
+  if (item?.dataset.stands !== stands) note.hidden = false;
+}
+
+follow(items.map((item) => Number(item.dataset.turn)), changed);

@@ -1,0 +1,287 @@
+"""A staff page with a person's words follows the session, the rights and the rows (S5, A2)."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.async_api import Browser, Page, expect
+
+from companion.models import Turn
+from ops.models import AuditEntry, Supervision
+from tests.page_socket import Page as Socket
+from tests.pages.conftest import OpenRoom
+from tests.pages.door import Door
+from tests.pages.leaving import closed
+from tests.pages.room import Room
+from tests.pages.test_staff_desk import desk, sign_in
+from tests.people import People, in_database
+from tests.processes import Rehearsal, Web
+from tests.staff import broken_turn
+
+SECRET = "My secret is a blue door."
+WITHIN_MS = 2_000
+
+
+async def is_empty(page: Page) -> None:
+    """Within two seconds nothing of a person is on the page; whatever comes after it says nothing of them either."""
+    await expect(page.get_by_text("Rosa")).to_have_count(0, timeout=WITHIN_MS)
+    await expect(page.get_by_text(SECRET)).to_have_count(0, timeout=1)
+
+
+async def opened(page: Page, people: People, turn: Turn, path: str) -> User:
+    """Sam has signed in and looks at a page about Rosa."""
+    sam = people.sam()
+    await sign_in(page, sam, people.password)
+    await page.goto(path.format(turn=turn.pk))
+    await expect(page.get_by_text("Rosa").first).to_be_visible()
+    return sam
+
+
+PATHS = ["/ops/turns/{turn}/", "/ops/turns/?show=held", "/ops/"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_signing_out_in_another_tab_empties_the_page(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    async with desk(browser, service) as page:
+        await opened(page, people, turn, path)
+        elsewhere = await page.context.new_page()
+        await elsewhere.goto("/ops/routing/")
+        await elsewhere.get_by_role("button", name="Sign out").click()
+        await is_empty(page)
+        await page.wait_for_url("**/staff/sign-in/**")
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_participants_card_opened_in_the_same_browser_empties_the_page(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    async with desk(browser, service) as page:
+        await opened(page, people, turn, path)
+        await Room(await page.context.new_page(), service.url).enter(people.otto)
+        await is_empty(page)
+        await page.wait_for_url("**/staff/sign-in/**")
+
+
+def supervises_no_more(sam: User) -> None:
+    Supervision.objects.filter(user=sam).delete()
+
+
+def is_staff_no_more(sam: User) -> None:
+    User.objects.filter(pk=sam.pk).update(is_staff=False)
+
+
+def has_another_password(sam: User) -> None:
+    sam.set_password("another password")
+    sam.save()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("change", [supervises_no_more, is_staff_no_more, has_another_password])
+async def test_withdrawn_rights_empty_the_page(
+    browser: Browser,
+    service: Web,
+    people: People,
+    rehearsal: Rehearsal,
+    path: str,
+    change: Callable[[User], None],
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    context = await browser.new_context(base_url=service.url)
+    page = await context.new_page()
+    try:
+        sam = await opened(page, people, turn, path)
+        in_database(lambda: change(sam))
+        await is_empty(page)
+        heading = page.get_by_role("heading", level=1)
+        await expect(heading).to_be_visible()
+        await expect(page.get_by_text("Rosa")).to_have_count(0)
+    finally:
+        await closed(context.close())
+
+
+async def test_a_live_story_reads_along_and_ends_by_itself_and_is_on_record_once(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    rehearsal.will({"pace_ms": 40, "words": 120}, times=1)
+    async with (
+        desk(browser, service) as page,
+        Socket(service.socket_url, rosa.sign_in(service.url)) as socket,
+    ):
+        await sign_in(page, people.sam(), people.password)
+        await socket.say(SECRET)
+        turn = (await socket.until("words"))["turn"]
+        await page.goto(f"/ops/turns/{turn}/")
+        reply = page.locator("[data-reply]")
+        await expect(page.get_by_text("This page reads along by itself.")).to_be_visible()
+        before = await reply.text_content() or ""
+        await expect(reply).not_to_have_text(before)
+        assert (await reply.text_content() or "").startswith(before)
+        opened = in_database(lambda: AuditEntry.objects.filter(about=rosa.row.pk).count())
+
+        await socket.ending()
+
+        await expect(page.get_by_text("complete").first).to_be_visible(timeout=10_000)
+        await expect(page.locator("blockquote.words").last).to_have_text(rosa.turns()[0].reply)
+        await expect(page.get_by_role("heading", name="Attempts")).to_be_visible()
+    # The page was opened, and opened again at the end: the words in between are the same opening.
+    assert in_database(lambda: AuditEntry.objects.filter(about=rosa.row.pk).count()) == opened + 1
+
+
+async def test_a_held_question_that_is_answered_meanwhile_is_shown_as_answered(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    turn = await broken_turn(service, rosa, rehearsal, question=SECRET)
+    async with desk(browser, service) as page:
+        await opened(page, people, turn, "/ops/turns/{turn}/")
+        await expect(page.get_by_text("paused, held")).to_be_visible()
+        async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
+            await socket.say("Good day.")
+            await socket.ending()
+        await expect(page.get_by_text("paused, answered since")).to_be_visible(timeout=10_000)
+
+
+async def test_a_list_says_when_a_turn_no_longer_stands_as_it_is_listed(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    turn = await broken_turn(service, rosa, rehearsal, question=SECRET)
+    async with desk(browser, service) as page:
+        await opened(page, people, turn, "/ops/turns/?show=held")
+        changed = page.get_by_role("link", name="Show the list as it is now")
+        await expect(changed).to_be_hidden()
+        async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
+            await socket.say("Good day.")
+            await socket.ending()
+        await expect(changed).to_be_visible(timeout=10_000)
+        await changed.click()
+        await expect(page.get_by_role("link", name=re.compile(f"Turn {turn.pk}:"))).to_have_count(0)
+
+
+async def walked_on(page: Page) -> None:
+    await page.goto("/ops/routing/")
+
+
+async def left_the_site(page: Page) -> None:
+    await page.goto("/static/companion/mark.svg")
+
+
+@pytest.mark.parametrize("leave", [walked_on, left_the_site])
+@pytest.mark.parametrize("path", PATHS)
+async def test_back_after_the_session_ended_elsewhere_shows_nothing(
+    browser: Browser,
+    service: Web,
+    people: People,
+    rehearsal: Rehearsal,
+    path: str,
+    leave: Callable[[Page], Awaitable[None]],
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    context = await browser.new_context(base_url=service.url)
+    page = await context.new_page()
+    try:
+        await opened(page, people, turn, path)
+        await leave(page)
+        other = await browser.new_context(base_url=service.url, storage_state=await context.storage_state())
+        elsewhere = await other.new_page()
+        await elsewhere.goto("/ops/routing/")
+        await elsewhere.get_by_role("button", name="Sign out").click()
+        await elsewhere.wait_for_url("**/staff/sign-in/")
+        await closed(other.close())
+        if leave is walked_on:
+            # That page is of staff as well, and goes by itself.
+            await page.wait_for_url("**/staff/sign-in/**")
+
+        async with page.expect_event("framenavigated"):
+            await page.evaluate("() => { setTimeout(() => history.back()); }")
+
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        await expect(page.get_by_text("Rosa")).to_have_count(0)
+    finally:
+        await closed(context.close())
+
+
+async def test_a_page_that_the_browser_keeps_is_kept_empty(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    async with desk(browser, service) as page:
+        await opened(page, people, turn, "/ops/turns/{turn}/")
+        await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+        assert SECRET not in await page.content()
+        async with page.expect_event("framenavigated"):
+            await page.evaluate(
+                "() => { setTimeout(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))); }"
+            )
+        await expect(page.get_by_text(SECRET)).to_be_visible()
+
+
+async def test_words_are_concealed_while_nothing_can_tell_whether_they_may_be_shown(
+    browser: Browser, service: Web, people: People, rehearsal: Rehearsal, door: Door
+) -> None:
+    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    # Not by `desk`: a browser complains of every attempt to come back that finds the door shut.
+    context = await browser.new_context(base_url=door.url)
+    page = await context.new_page()
+    try:
+        await opened(page, people, turn, "/ops/turns/{turn}/")
+        await door.shut()
+        await expect(page.get_by_text("This page cannot be kept right")).to_be_visible(timeout=15_000)
+        await expect(page.get_by_text(SECRET)).to_be_hidden()
+        await door.open()
+        await expect(page.get_by_text(SECRET)).to_be_visible(timeout=20_000)
+    finally:
+        await closed(context.close())
+
+
+async def test_a_page_whose_socket_is_always_refused_reloads_ever_more_slowly(
+    browser: Browser, service: Web, people: People
+) -> None:
+    async with desk(browser, service) as page:
+        await sign_in(page, people.sam(), people.password)
+        loads = 0
+
+        def loaded() -> None:
+            nonlocal loads
+            loads += 1
+
+        page.on("domcontentloaded", lambda _: loaded())
+        await page.route_web_socket("**/ws/ops/**", lambda socket: socket.close(code=4401))
+        await page.goto("/ops/")
+        # At once, after 0.5 to 1 s, 1 to 2 s and 2 to 4 s: in the first 3 s at most four.
+        await page.wait_for_timeout(3_000)
+        assert 2 <= loads <= 4
+        await page.unroute_all()
+
+
+async def test_a_chat_whose_conversation_always_differs_reloads_ever_more_slowly(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    loads = 0
+
+    def loaded() -> None:
+        nonlocal loads
+        loads += 1
+
+    numbers = iter(range(1, 1_000))
+    hello = '{"type":"hello","v":1,"persona":{"name":"Robin"},"conversation":{"id":%d,"turns":[]}}'
+
+    def connected(socket: object) -> None:
+        for _ in range(2):
+            socket.send(hello % next(numbers))  # type: ignore[attr-defined]
+
+    await room.page.route_web_socket("**/ws/chat/", connected)
+    room.page.on("domcontentloaded", lambda _: loaded())
+    await room.open_card(people.rosa)
+    await room.page.wait_for_url("**/chat/")
+    loads = 0
+    await room.page.wait_for_timeout(3_000)
+
+    assert 1 <= loads <= 4
