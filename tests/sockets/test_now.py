@@ -7,14 +7,15 @@ from typing import Any
 import httpx
 import pytest
 import websockets
+from django.contrib.auth.models import User
 from websockets.asyncio.client import ClientConnection, connect
 
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
-from ops.models import Alert
+from ops.models import Alert, Supervision
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import at_the_desk, broken_turn
+from tests.staff import at_the_desk, broken_turn, run_out
 
 Frame = dict[str, Any]
 
@@ -157,3 +158,45 @@ async def test_a_process_that_leaves_tells_whoever_watches_to_come_back(
         web.process.terminate()
         assert await close_code(socket) == 4503
     assert web.process.wait(20) == 0
+
+
+async def following(service: Web, cookie: str, *turns: object) -> ClientConnection:
+    """The socket of any other page for staff, which follows these turns."""
+    address = service.url.replace("http", "ws", 1) + "/ws/ops/page/"
+    headers = {"Origin": service.url, "Cookie": f"companion={cookie}"}
+    socket = await connect(address, additional_headers=headers, proxy=None)
+    assert json.loads(await socket.recv()) == {"type": "hello", "v": 1}
+    await socket.send(json.dumps({"type": "follow", "turns": turns}))
+    return socket
+
+
+async def test_a_page_is_told_how_its_turns_stand_and_shown_neither_figures_nor_turns_of_others(
+    service: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    hers = await broken_turn(service, people.rosa, rehearsal)
+    his = await broken_turn(service, people.otto, rehearsal)
+    cookie = signed_in(service, people, people.sam())
+    socket = await following(service, cookie, his.pk, hers.pk, 2**63, -1, True, "1", None)
+    try:
+        first = json.loads(await socket.recv())
+        assert first == {"type": "turn", "turn": hers.pk, "stands": "paused:0:0::0", "seq": 0}
+        run_out(hers)
+        assert json.loads(await socket.recv())["stands"] == "paused:0:1::0"
+        await socket.send(json.dumps({"type": "ping"}))
+        assert json.loads(await socket.recv()) == {"type": "pong"}
+    finally:
+        await socket.close()
+
+
+async def test_a_page_is_told_when_its_rights_change_and_closed_when_they_end(
+    service: Web, people: People
+) -> None:
+    sam = people.sam()
+    socket = await following(service, signed_in(service, people, sam))
+    try:
+        in_database(lambda: Supervision.objects.create(user=sam, site=people.elsewhere))
+        assert json.loads(await socket.recv()) == {"type": "rights"}
+        in_database(lambda: User.objects.filter(pk=sam.pk).update(is_active=False))
+        assert await close_code(socket) == 4401
+    finally:
+        await socket.close()
