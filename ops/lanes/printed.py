@@ -91,7 +91,17 @@ def _check_lines(found: Compared) -> Iterator[str]:
         if one.foreign:
             said = ", ".join(one.foreign)
             yield f"note     {one.lane}: answered in another language than it was asked in: {said}"
-    yield (
+    yield _conclusion(found)
+
+
+def _conclusion(found: Compared) -> str:
+    if len(found.traits) == 1:
+        return (
+            "Only one lane was checked. It answers as it should; there is no other to compare it with."
+            if found.is_interchangeable
+            else "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD."
+        )
+    return (
         "These lanes are interchangeable, as far as these questions can tell."
         if found.is_interchangeable
         else "THESE LANES ARE NOT INTERCHANGEABLE."

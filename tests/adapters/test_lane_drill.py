@@ -196,6 +196,17 @@ async def test_two_lanes_that_answer_alike_are_interchangeable(
     assert check_document(found)["interchangeable"] is True
 
 
+async def test_a_lane_that_was_checked_alone_is_not_said_to_be_interchangeable(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    sound = check_text(await checked(caller, lanes[0], questions=QUESTIONS[:2]))
+    assert "Only one lane was checked." in sound
+    other.will({"status": 503})
+    failing = check_text(await checked(caller, lanes[1], questions=QUESTIONS[:2]))
+    assert "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD." in failing
+    assert "INTERCHANGEABLE" not in (sound + failing).upper()
+
+
 LONG_GERMAN = "Das ist nicht leicht, und es ist gut, dass du es mir sagst. Ich bin ein program. " * 2
 
 
