@@ -73,7 +73,8 @@ def closed(slug: str, *, by: str) -> Done:
 @transaction.atomic
 def confined(slug: str, regions: Sequence[str], *, known: Collection[str], by: str) -> Done:
     """The only regions whose lanes may see what its people write, from the next turn on; none named: any."""
-    wanted, site = names.regions(regions, known=known), finding.site(slug)
+    site = finding.site(slug)
+    wanted = names.regions(regions, known=known)
     where = ", ".join(wanted) or "any region"
     if sorted(site.regions) == wanted:
         return Done(sentence=f"Words of {still(site.name)} went to {where} before.", is_new=False)

@@ -226,6 +226,7 @@ def test_a_site_is_confined_to_regions_in_which_lanes_lie(people: People) -> Non
     assert "regions here" in last_entry()[3]
     assert "before" in run("site", "regions", slug, "here", *BY)[0]
     assert "Lanes lie in: here" in refused("site", "regions", slug, "hree", *BY)
+    assert "There is no site" in refused("site", "regions", "nowhere-house", "hree", *BY)
     run("site", "regions", slug, *BY)
     assert in_database(lambda: Site.objects.get(slug=slug).regions) == []
 
