@@ -117,12 +117,13 @@ class ByEmail:
     def send(self, alert: Told) -> None:
         """Send it, or raise NotSent."""
         subject = " ".join(still(f"[companion] {alert.says}").split())[:120]
+        times = "once" if alert.count == 1 else f"{alert.count} times"
         body = "\n".join(
             [
                 still(alert.says),
                 alert.do,
                 "",
-                f"First at {clock(alert.first_at)}, last at {clock(alert.last_at)}, {alert.count} times so far.",
+                f"First at {clock(alert.first_at)}, last at {clock(alert.last_at)}, {times} so far.",
                 f"Runbook: {alert.runbook}",
                 f"Where to look, and to say that it has been seen: {self._desk}",
             ]

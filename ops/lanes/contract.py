@@ -218,7 +218,8 @@ def _alone(one: Traits) -> Iterator[Finding]:
         said = f"a boundary of the character was not kept: {', '.join(one.broken_rules)}"
         yield Finding(lane=one.lane, trait="boundaries", said=said)
     if one.shortened:
-        said = f"{one.shortened} replies were cut at the length limit"
+        replies = "1 reply was" if one.shortened == 1 else f"{one.shortened} replies were"
+        said = f"{replies} cut at the length limit"
         yield Finding(lane=one.lane, trait="finish", said=said)
 
 

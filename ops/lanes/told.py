@@ -66,7 +66,7 @@ def ago(moment: datetime | None, now: datetime) -> str:
         return "not in the last day"
     seconds = max(0, round((now - moment).total_seconds()))
     if seconds < 120:
-        return f"{seconds} seconds ago"
+        return "1 second ago" if seconds == 1 else f"{seconds} seconds ago"
     if seconds < 7200:
         return f"{seconds // 60} minutes ago"
     return f"{seconds // 3600} hours ago" if seconds < 172_800 else f"{seconds // 86_400} days ago"
@@ -121,7 +121,8 @@ def _lines(seen: Board, routing: Routing) -> Iterator[str]:
     yield ""
     yield "Presets:"
     for name, preset in routing.presets.items():
-        marks = [f"at most {preset.ceiling} turns at once"] * (preset.ceiling is not None)
+        turns = "turn" if preset.ceiling == 1 else "turns"
+        marks = [f"at most {preset.ceiling} {turns} at once"] * (preset.ceiling is not None)
         marks += ["replies are marked as reduced"] * (preset.marking == "reduced")
         yield f"  {name:<14} {' then '.join(preset.chain)}{'; ' if marks else ''}{', '.join(marks)}"
     yield ""

@@ -159,11 +159,10 @@ class Day:
         if not self.calls_told:
             return "not told"
         said = f"{self.input_tokens:,} in, {self.output_tokens:,} out"
-        return (
-            said
-            if self.calls_told == self.calls
-            else f"{said} ({self.calls - self.calls_told} calls not told)"
-        )
+        untold = self.calls - self.calls_told
+        if not untold:
+            return said
+        return f"{said} (not told for {untold:,} {'call' if untold == 1 else 'calls'})"
 
     @property
     def cost_said(self) -> str:

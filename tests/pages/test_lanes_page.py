@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.async_api import Browser, expect
 
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
-from ops.models import Alert
+from ops.models import Alert, ContractCheck, LaneDay
 from routing.lanes import NORMAL
 from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
 from tests.people import People, in_database
@@ -22,6 +23,22 @@ from tests.selections import (
     newest,
     select,
 )
+
+TOOK = {
+    "lane": "rehearsal_second",
+    "calls": 12_034,
+    "calls_told": 12_033,
+    "input_tokens": 12_345_678,
+    "output_tokens": 345_678,
+    "currency": "EUR",
+    "cost": "1234.5",
+    "replies": 12_034,
+    "replies_unmarked": 12_034,
+}
+FOUND = [
+    {"lane": "rehearsal_second", "said": "replies hold Markdown, HTML or emoji", "matters": True},
+    {"lane": "rehearsal_local", "said": "the first word comes later", "matters": False},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +86,30 @@ async def test_the_page_is_sound_in_every_look_and_state(
         told = page.get_by_text(re.compile(r"There are \d+ open problems for operators\."))
         await expect(told).to_be_visible()
         await is_sound(page)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_look(
+    browser: Browser, service: Web, people: People, look: dict[str, Any]
+) -> None:
+    in_database(lambda: LaneDay.objects.all().delete())
+    in_database(lambda: LaneDay.objects.create(day=datetime.now(UTC).date(), **TOOK))
+    in_database(lambda: ContractCheck.objects.create(preset=NORMAL, ok=False, document={"findings": FOUND}))
+    try:
+        async with desk(browser, service, **look) as page:
+            await sign_in(page, people.ines(), people.password)
+            await page.goto("/ops/routing/")
+            await is_sound(page)
+            await expect(page.get_by_text("People would notice a change of lane")).to_be_visible()
+            table = page.get_by_role("region", name="Tokens and cost as a table")
+            row = table.get_by_role("row").nth(1)
+            await expect(row).to_contain_text("12,345,678 in, 345,678 out (not told for 1 call)")
+            # On one line: no figure is broken, and what is too wide scrolls in a place of its own.
+            box = await row.bounding_box()
+            assert box is not None and box["height"] < 50
+    finally:
+        in_database(lambda: LaneDay.objects.all().delete())
+        in_database(lambda: ContractCheck.objects.all().delete())
 
 
 async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_without_scripts(

@@ -186,6 +186,7 @@ def test_what_is_no_length_is_refused(text: str) -> None:
     [
         (0, "0 seconds ago"),
         (-3, "0 seconds ago"),
+        (1, "1 second ago"),
         (119, "119 seconds ago"),
         (120, "2 minutes ago"),
         (7200, "2 hours ago"),

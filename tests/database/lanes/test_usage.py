@@ -97,7 +97,7 @@ async def test_what_a_provider_does_not_tell_is_not_guessed(pool: Pool, routing:
     assert [document[key] for key in ("calls", "calls_told", "input_tokens", "output_tokens", "cost")] == [
         1, 0, None, None, None
     ]  # fmt: skip
-    assert of("second").tokens_said == "1,000 in, 200 out (1 calls not told)"
+    assert of("second").tokens_said == "1,000 in, 200 out (not told for 1 call)"
 
 
 async def test_a_full_lane_was_not_called(pool: Pool, routing: Routing) -> None:
