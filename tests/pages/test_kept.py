@@ -4,7 +4,7 @@ from playwright.async_api import Locator, expect
 
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
-from tests.pages.script import Script
+from tests.pages.script import Script, snapshot
 from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, run_out
@@ -138,3 +138,25 @@ async def test_nothing_of_it_stays_once_the_person_has_finished(
     await expect(room.page.get_by_text("Goodbye.", exact=False).last).to_be_visible()
 
     assert QUESTION not in await room.whole_text()
+
+
+async def test_an_offer_that_comes_is_whole_in_sight_as_far_as_the_last_answer_leaves_room(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room(viewport={"width": 1280, "height": 800})
+    script = await Script.behind(room, people.rosa, [snapshot(1, reply="One.\n\nTwo."), snapshot(2)])
+
+    script.tell({"type": "kept", "questions": [{"turn": 1, "question": QUESTION, "line": KEPT}]})
+
+    await expect(offer(room)).to_be_visible()
+    assert await room.page.evaluate(
+        """() => {
+          const shows = (node) => {
+            const box = node.getBoundingClientRect();
+            const at = (y) => document.elementFromPoint(box.left + 30, y);
+            return node.contains(at(box.top + 2)) && node.contains(at(box.bottom - 2));
+          };
+          const answer = document.querySelector("[data-turns] > article:last-child [data-part=reply] p");
+          return [...document.querySelectorAll("[data-kept] button"), answer].every(shows);
+        }"""
+    )

@@ -67,8 +67,15 @@ export class Kept {
     if (!offers.some((offer) => offer.turn === this.#pending?.frame.turn)) this.#pending = null;
     this.#place.during(
       () => this.#draw(),
-      () => this.#view.newest(),
+      () => this.#reading(),
     );
+  }
+
+  /** The offer comes under the newest words: a question above it makes room, the answer stays in sight. */
+  #reading() {
+    const newest = this.#view.newest();
+    const isOffered = !this.#box.hidden && newest && !newest.answer.hidden;
+    return isOffered ? { question: newest.answer, answer: newest.answer } : newest;
   }
 
   /** It cannot be asked now: the line says so, and the question stays. */
