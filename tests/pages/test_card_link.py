@@ -150,6 +150,26 @@ async def test_a_card_of_an_earlier_release_leaves_the_address_too(open_room: Op
     room.complaints.clear()
 
 
+@pytest.mark.parametrize("colours", ["none", "active"])
+async def test_a_pressed_picture_has_an_edge_of_its_own_and_still_shows_where_the_focus_is(
+    open_room: OpenRoom, people: People, colours: str
+) -> None:
+    room = await open_room(forced_colors=colours)
+    await room.page.goto(f"{room.base_url}/card/#{people.rosa.card.link}")
+    button = room.page.get_by_role("button", name="Apple", exact=True)
+    edge = "(node) => getComputedStyle(node).borderWidth"
+    outline = "(node) => getComputedStyle(node).outlineStyle"
+    plain = await button.evaluate(edge)
+
+    await button.press("Enter")
+
+    assert await button.evaluate(edge) != plain
+    assert await button.evaluate(outline) == "solid"
+    await room.page.keyboard.press("Tab")
+    assert await button.evaluate(outline) == "none"
+    assert await button.evaluate(edge) != plain
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
 async def test_the_pictures_are_for_everyone(
