@@ -141,7 +141,9 @@ async def test_finishing_while_the_service_is_away_empties_the_page_and_ends_the
 
     await room.finished.click()
 
-    await expect(room.page.get_by_text("Goodbye. Thank you for talking with me.")).to_be_visible()
+    await expect(room.page.get_by_text("Goodbye. Thank you for talking with me.")).to_be_visible(
+        timeout=20_000
+    )
     assert "blue door" not in await room.whole_text()
     await room.page.clock.fast_forward(10_000)
     await expect(room.page.get_by_text(UNAVAILABLE)).to_be_visible()

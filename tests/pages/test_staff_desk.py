@@ -53,7 +53,8 @@ async def sign_in(page: Page, user: User, password: str) -> None:
     await page.keyboard.press("Tab")
     await page.keyboard.type(password)
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Paused turns")
+    # A password is slow to check on purpose, and slower where much else runs.
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Paused turns", timeout=20_000)
 
 
 async def is_sound(page: Page) -> None:
