@@ -100,7 +100,9 @@ async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_lo
             await sign_in(page, people.ines(), people.password)
             await page.goto("/ops/routing/")
             await is_sound(page)
-            await expect(page.get_by_text("People would notice a change of lane")).to_be_visible()
+            await expect(page.get_by_role("region", name="Contract check")).to_contain_text(
+                "People would notice"
+            )
             table = page.get_by_role("region", name="Tokens and cost as a table")
             row = table.get_by_role("row").nth(1)
             await expect(row).to_contain_text("12,345,678 in, 345,678 out (not told for 1 call)")
