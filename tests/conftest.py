@@ -7,9 +7,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["tests.loopback_only"]
+
+# What an example does counts, not how long it takes on a machine that has other work.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 # Django reads its settings when it is first imported, so the addresses must be known before anything starts.
 STATE = Path(tempfile.mkdtemp(prefix="companion-tests-"))

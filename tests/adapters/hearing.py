@@ -14,7 +14,7 @@ from routing.errors import CallFailed
 from tests.chains import lane
 
 LANE = lane("primary", connect_ms=3_000, first_word_ms=8_000, idle_ms=10_000)
-CLOCKS = Clocks(connect_s=3, first_word_s=8, reasoning_s=20, idle_s=8, total_s=40)
+CLOCKS = Clocks(connect_s=20, first_word_s=20, reasoning_s=30, idle_s=20, total_s=60)
 ASK = Ask(reference="turn-7", messages=(Message(role="user", text="I did not sleep."),))
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 

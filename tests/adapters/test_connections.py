@@ -262,6 +262,8 @@ async def test_two_hundred_calls_at_once_all_get_through(
     client: httpx.AsyncClient, provider: Rehearsal
 ) -> None:
     provider.will({"words": 20, "pace_ms": 2, "first_word_s": 0.5})
-    heard = await asyncio.gather(*(hear(client, lane_at(provider.url)) for _ in range(200)))
+    # Two hundred at once on a machine that has other work: it is the calls that count, not their time.
+    patient = Clocks(connect_s=60, first_word_s=60, reasoning_s=60, idle_s=60, total_s=100)
+    heard = await asyncio.gather(*(hear(client, lane_at(provider.url), clocks=patient) for _ in range(200)))
     assert [one.failed for one in heard] == [None] * 200
     assert provider.gauge()["max_in_flight"] == 200
