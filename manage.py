@@ -6,6 +6,9 @@ import sys
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
+    from ops.stack import switch
+
+    switch.follow_state_folder()
     if sys.argv[1:2] == ["bench"] or (sys.argv[1:2] == ["load_test"] and "--own" in sys.argv):
         # It brings a database of its own, whose address must stand before the settings are read.
         from ops.bench import place

@@ -1,7 +1,6 @@
 """The record of who read and did what. A reading is written before anything is shown."""
 
 import logging
-import os
 import pwd
 from datetime import timedelta
 
@@ -9,6 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from ops.models import AuditEntry
+from ops.stack.switch import typed_by
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +94,8 @@ def by_command(note: str = "") -> str:
 
 
 def this_account() -> str:
-    """The name of the account this runs as, or its number where it has none."""
+    """The name of the account that started this, or its number where it has none."""
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(typed_by()).pw_name
     except KeyError:
-        return str(os.getuid())
+        return str(typed_by())

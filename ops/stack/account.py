@@ -1,16 +1,17 @@
-"""Which account runs the embedded servers, and how that account gets to its files.
+"""Which account runs what root starts, and how that account gets to its files.
 
-PostgreSQL refuses to run as root, and Valkey has no need to. An ordinary user runs them as themselves; root runs them
-as an existing account that owns nothing of ours but the data folders. Where that account cannot enter a parent folder
-(a checkout under /root), it is given one capability, to pass through folders and read files, and nothing else.
+PostgreSQL refuses to run as root, and nothing else here needs root. An ordinary user runs everything as themselves; for
+root it is an existing account that owns nothing of ours but the state folder. Where that account cannot enter a parent
+folder (a checkout under /root), it is given one capability, to pass through folders and read files, and nothing else.
 """
 
+import contextlib
 import os
 import pwd
 import shutil
 import stat
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,42 +52,72 @@ class Account:
         to this account stays as it is; what root alone could write in is handed over whole. Raises CannotStart.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        wanted = os.geteuid() if self.uid is None else self.uid
+        with self.opened(folder) as place:
+            facts = os.fstat(place)
+            if facts.st_uid != self._wanted():
+                self.hand_over(place, folder, mode=0o700)
+            elif stat.S_IMODE(facts.st_mode) != 0o700:
+                os.fchmod(place, 0o700)
+
+    @contextlib.contextmanager
+    def opened(self, folder: Path) -> Iterator[int]:
+        """The descriptor of a folder of this account or our own. Raises CannotStart for any other and for a link."""
         try:
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             raise _foreign(folder) from None
         try:
-            facts = os.fstat(place)
-            if facts.st_uid not in {wanted, os.geteuid()}:
+            if os.fstat(place).st_uid not in {self._wanted(), os.geteuid()}:
                 raise _foreign(folder)
-            if facts.st_uid != wanted:
-                assert self.uid is not None and self.gid is not None
-                _hand_over(place, folder, uid=self.uid, gid=self.gid)
-            elif stat.S_IMODE(facts.st_mode) != 0o700:
-                os.fchmod(place, 0o700)
+            yield place
         finally:
             os.close(place)
 
+    def examine(self, place: int, folder: Path) -> None:
+        """Raise CannotStart if an account other than root and this one could have written in the tree under `place`.
 
-def _hand_over(place: int, folder: Path, *, uid: int, gid: int) -> None:
-    """Give the tree under the descriptor `place` to an account. Refuse one that another account could have written."""
-    # The new owner cannot enter before the last step, so nothing is exchanged between a look and a change.
-    mine = os.fstat(place)
-    if _may_be_planted(mine, uid=uid):
-        raise _foreign(folder)
-    os.fchmod(place, 0o700)
-    for _, folders, files, within in os.fwalk(".", follow_symlinks=False, dir_fd=place):
-        if any(_may_be_planted(_look(name, within), uid=uid) for name in (*folders, *files)):
+        Folders of this account are not entered: what they hold is this account's already.
+        """
+        if _may_be_planted(os.fstat(place), uid=self._wanted()):
             raise _foreign(folder)
-    for _, folders, files, within in os.fwalk(".", topdown=False, follow_symlinks=False, dir_fd=place):
-        for name in (*folders, *files):
-            os.chown(name, uid, gid, dir_fd=within, follow_symlinks=False)
-    os.fchown(place, uid, gid)
+        for name, facts, within in _tree(place, but_of=self._wanted()):
+            if _may_be_planted(facts, uid=self._wanted()):
+                raise _foreign(folder / name if within == place else folder)
+
+    def hand_over(self, place: int, folder: Path, *, mode: int) -> None:
+        """Give the tree of ours under the descriptor `place` to this account, with this mode. Raises CannotStart."""
+        assert self.uid is not None and self.gid is not None
+        if _may_be_planted(os.fstat(place), uid=self.uid):
+            raise _foreign(folder)
+        # The new owner cannot enter before the last step, so nothing is exchanged between a look and a change.
+        os.fchmod(place, 0o700)
+        self.examine(place, folder)
+        for name, facts, within in _tree(place, but_of=self.uid):
+            if facts.st_uid != self.uid:
+                os.chown(name, self.uid, self.gid, dir_fd=within, follow_symlinks=False)
+        os.fchown(place, self.uid, self.gid)
+        os.fchmod(place, mode)
+
+    def _wanted(self) -> int:
+        return os.geteuid() if self.uid is None else self.uid
 
 
-def _look(name: str, within: int) -> os.stat_result:
-    return os.stat(name, dir_fd=within, follow_symlinks=False)
+def _tree(place: int, *, but_of: int) -> Iterator[tuple[str, os.stat_result, int]]:
+    """Each name under the descriptor, what it is, and the descriptor of its folder. A folder comes after its content.
+
+    Links are not followed, and folders of the account `but_of` are not entered.
+    """
+    with os.scandir(place) as listed:
+        names = [entry.name for entry in listed]
+    for name in names:
+        facts = os.stat(name, dir_fd=place, follow_symlinks=False)
+        if stat.S_ISDIR(facts.st_mode) and facts.st_uid != but_of:
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            try:
+                yield from _tree(inner, but_of=but_of)
+            finally:
+                os.close(inner)
+        yield name, facts, place
 
 
 def _may_be_planted(facts: os.stat_result, *, uid: int) -> bool:
@@ -107,13 +138,23 @@ def choose_account(folder: Path, binary: Path) -> Account:
     """The account that runs `binary` on `folder`. Raises CannotStart when no way leads there."""
     if os.geteuid() != 0:
         return Account()
-    entry = _existing_account()
+    entry = existing_account()
+    Account(uid=entry.pw_uid, gid=entry.pw_gid).own(folder)
+    return account_with_access(entry, folder, binary)
+
+
+def account_with_access(
+    entry: pwd.struct_passwd, folder: Path, binary: Path, *, reads: Sequence[str | Path] = ()
+) -> Account:
+    """How this account runs `binary` on `folder` and reads `reads`: plainly, or with its one capability.
+
+    Raises CannotStart when neither leads there.
+    """
     plain = Account(uid=entry.pw_uid, gid=entry.pw_gid)
-    plain.own(folder)
-    if _reaches(plain, folder, binary):
+    if _reaches(plain, folder, binary, reads):
         return plain
     passing = Account(uid=entry.pw_uid, gid=entry.pw_gid, prefix=passing_prefix(entry))
-    if passing.prefix and _reaches(passing, folder, binary):
+    if passing.prefix and _reaches(passing, folder, binary, reads):
         return passing
     raise CannotStart(
         f"{binary.name} is not run as root, and the account {entry.pw_name} cannot get to {folder} or {binary}. "
@@ -121,24 +162,25 @@ def choose_account(folder: Path, binary: Path) -> Account:
     )
 
 
-def _existing_account() -> pwd.struct_passwd:
+def existing_account() -> pwd.struct_passwd:
+    """The account that root leaves its place to. Raises CannotStart where the machine has none."""
     for name in ACCOUNTS:
         try:
             return pwd.getpwnam(name)
         except KeyError:
             continue
     raise CannotStart(
-        f"Database and queue are not run as root, and this machine has no account named {' or '.join(ACCOUNTS)}. "
+        f"Nothing here is run as root, and this machine has no account named {' or '.join(ACCOUNTS)}. "
         "Make one with: useradd --system postgres"
     )
 
 
-def _reaches(account: Account, folder: Path, binary: Path) -> bool:
+def _reaches(account: Account, folder: Path, binary: Path, reads: Sequence[str | Path]) -> bool:
     # `test` asks with access(), as PostgreSQL itself does when it looks for its own files.
-    question = 'cd "$1" && test -w . && test -x "$2"'
+    question = 'cd "$1" && test -w . && test -x "$2" && shift 2 && for one; do test -r "$one" || exit 1; done'
     try:
         answer = subprocess.run(
-            account.command(["/bin/sh", "-c", question, "sh", folder, binary]),
+            account.command(["/bin/sh", "-c", question, "sh", folder, binary, *reads]),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             **account.popen_arguments(),
@@ -151,7 +193,7 @@ def _reaches(account: Account, folder: Path, binary: Path) -> bool:
 def passing_prefix(entry: pwd.struct_passwd) -> tuple[str, ...]:
     """The command prefix that gives an account its one capability; empty where this machine has no way to."""
     setpriv = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
-    capability = _passing_capability()
+    capability = passing_capability()
     if setpriv is None or capability is None:
         return ()
     return (
@@ -168,7 +210,8 @@ def passing_prefix(entry: pwd.struct_passwd) -> tuple[str, ...]:
     )
 
 
-def _passing_capability() -> str | None:
+def passing_capability() -> str | None:
+    """The narrowest capability we hold that lets a program pass through folders; None where we hold none."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:

@@ -13,6 +13,8 @@ from pathlib import Path
 from ops.stack import roster
 from ops.stack.state import StateFolder
 
+BROKEN_OFF = "An earlier start was broken off. What it had left running has been ended."
+
 
 def start(state: StateFolder, lock: int) -> subprocess.Popen[bytes]:
     """Start the guard of one state folder. It ends by itself soon after its standard input is closed."""

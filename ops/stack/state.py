@@ -1,6 +1,7 @@
 """The state folder of one `up`: its lock, its secret key, what runs, and where other commands find it."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -21,8 +22,10 @@ CLEARING_LIMIT_S = 180.0
 class StateFolder:
     """The paths under one state folder, and the small files in it. Everything private is mode 0600 or 0700."""
 
-    def __init__(self, path: Path, *, room_needed: int = ROOM_NEEDED) -> None:
+    def __init__(self, path: Path, *, room_needed: int = ROOM_NEEDED, called: Path | None = None) -> None:
+        """`called` is the name to print where `path` leads through a descriptor."""
         self.path = path.absolute()
+        self._called = called or self.path
         self._room_needed = room_needed
         self.run = self.path / "run"
         self.environment = self.run / "environment.json"
@@ -36,7 +39,7 @@ class StateFolder:
     def held(self) -> Iterator[int]:
         """Hold the folder's lock, and yield its descriptor for the guard to hold too. Raises AlreadyRunning."""
         self._make()
-        lock = os.open(self.run / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = self._open_lock()
         try:
             self._take(lock)
             os.ftruncate(lock, 0)
@@ -61,9 +64,19 @@ class StateFolder:
             ) from refusal
         if free < self._room_needed:
             raise DiskFull(
-                f"The disk of {self.path} is too full: {free // 1_000_000} MB are left, and "
+                f"The disk of {self._called} is too full: {free // 1_000_000} MB are left, and "
                 f"{self._room_needed // 1_000_000} MB are needed. Make some room, or choose another --state folder."
             )
+
+    def _open_lock(self) -> int:
+        try:
+            return os.open(self.run / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as refusal:
+            if refusal.errno != errno.ELOOP:
+                raise
+            raise CannotStart(
+                f"{self._called / 'run' / 'lock'} is a link, and must be a file. Look at it, then remove it."
+            ) from None
 
     def _take(self, lock: int) -> None:
         deadline = time.monotonic() + CLEARING_LIMIT_S
@@ -76,7 +89,7 @@ class StateFolder:
                 # The owner is gone and its guard is still clearing up behind it: that takes seconds.
                 if Running.of(int(holder)) is not None or time.monotonic() > deadline:
                     raise AlreadyRunning(
-                        f"Another scripts/up (process {holder}) serves from {self.path}. "
+                        f"Another scripts/up (process {holder}) serves from {self._called}. "
                         "Stop it first, or give this one a folder of its own with --state."
                     ) from None
             time.sleep(0.1)

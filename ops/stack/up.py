@@ -16,6 +16,7 @@ from ops.stack.roster import Roster
 from ops.stack.signals import StopRequested, stopping_on_signals
 from ops.stack.state import StateFolder
 from ops.stack.supervise import CONFIGURATION_REFUSED, ConfigurationRefused
+from ops.stack.switch import leave_root
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PROCESSES = 32
@@ -27,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = read_arguments(arguments)
     try:
         with stopping_on_signals(say) as ignore_further_signals:
+            if sentence := leave_root(Path(options.state)):
+                say(sentence)
             return _run(options, ignore_further_signals)
     except StopRequested:
         return INTERRUPTED
@@ -113,7 +116,7 @@ def _everything(options: argparse.Namespace) -> Iterator[Launch]:
         lock = stack.enter_context(state.held())
         doors: list[Door] = stack.enter_context(open_doors(ports))
         if guard.clear_up(state):
-            say("An earlier start was broken off. What it had left running has been ended.")
+            say(guard.BROKEN_OFF)
         watching = guard.start(state, lock)
         stack.callback(watching.wait)
         assert watching.stdin is not None

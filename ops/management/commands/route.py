@@ -1,7 +1,6 @@
 """`manage.py route`: which chain is in force, how fast it got there, and moving traffic to another."""
 
 import json
-import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from ops.lanes.board import board
 from ops.people import names
 from ops.people.command import read
 from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
+from ops.stack.switch import typed_by
 from routing.errors import RoutingFileInvalid
 from routing.lanes import Routing, rehearsal_routing
 from routing.selection import Selection, to_document
@@ -111,7 +111,7 @@ class Command(BaseCommand):
             seen=selecting.newest().version,
             said_yes_twice=options["yes"],
             is_typed=True,
-            account=os.getuid(),
+            account=typed_by(),
         )
         try:
             chosen = selector.select(choice)
@@ -124,7 +124,7 @@ class Command(BaseCommand):
     def _revert(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         before = selecting.newest()
         chosen = selector.revert(
-            by=options["by"], reason=options["reason"], is_typed=True, account=os.getuid()
+            by=options["by"], reason=options["reason"], is_typed=True, account=typed_by()
         )
         if chosen.version == before.version and not options["json"]:
             self._say("Normal is selected already. Nothing was changed.")
@@ -148,7 +148,7 @@ class Command(BaseCommand):
             lasts=measure.LASTS,
             said_yes_twice=options["yes"],
             is_typed=True,
-            account=os.getuid(),
+            account=typed_by(),
         )
         try:
             measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)

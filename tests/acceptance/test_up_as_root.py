@@ -1,0 +1,191 @@
+"""`scripts/up` started by root: nothing of it runs as root, and root's commands leave files its account can use."""
+
+import json
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+from ops.stack.account import PASSING_CAPABILITIES, existing_account
+from ops.stack.process import Running
+from ops.stack.roster import Entry, Roster
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
+from tests.staff import sign_in
+
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root has another account to leave its place to"),
+]
+SERVING = ("ops.stack.up", "ops.stack.guard", "manage.py serve", "celery", "routing.rehearsal")
+SERVERS = ("postgres", "valkey-server")
+REASON = ("--by", "Ines", "--reason", "To see it move")
+
+
+@pytest.fixture(scope="module")
+def account() -> pwd.struct_passwd:
+    return existing_account()
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    with up(tmp_path_factory.mktemp("as-root") / "state") as run:
+        yield run.ready()
+
+
+def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    own = surroundings({"COMPANION_STATE_DIR": str(run.state), **settings})
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def owners(tree: Path) -> set[int]:
+    return {path.lstat().st_uid for path in (tree, *tree.rglob("*"))}
+
+
+def rights_of(process: psutil.Process) -> tuple[set[int], int]:
+    """All four user ids of a process, and the bits of every capability it has or could take."""
+    told = dict(
+        line.split(":", 1)
+        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        if ":" in line
+    )
+    bits = 0
+    for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+        bits |= int(told[name], 16)
+    return {int(number) for number in told["Uid"].split()}, bits
+
+
+def assert_nothing_is_root(run: Up, account: pwd.struct_passwd) -> None:
+    passing = [1 << number for number in PASSING_CAPABILITIES.values()]
+    for words in SERVING:
+        assert run.running(words)
+    names = run.each(lambda process: process.name())
+    assert all(any(server in name for name in names) for server in SERVERS)
+    for uids, capabilities in run.each(rights_of):
+        assert uids == {account.pw_uid}
+        assert capabilities in {0, *passing}
+
+
+def test_no_process_of_it_has_the_rights_of_root(serving: Up, account: pwd.struct_passwd) -> None:
+    assert_nothing_is_root(serving, account)
+    assert f"runs as the account {account.pw_name}" in serving.text
+    assert owners(serving.state) == {account.pw_uid}
+
+
+def test_commands_of_root_work_on_it_and_every_file_keeps_its_owner(
+    serving: Up, account: pwd.struct_passwd
+) -> None:
+    backup = manage(serving, "backup", "--quiet")
+    assert backup.returncode == 0, backup.stderr
+    drill = manage(serving, "restore_drill", "--backup", backup.stdout.splitlines()[-1])
+    assert drill.returncode == 0, drill.stdout + drill.stderr
+    assert "PROVED" in drill.stdout
+    for command in (
+        ("route", "select", "pin_second", *REASON, "--yes"),
+        ("route", "revert", *REASON),
+        ("card", "Rosa"),
+        ("transcript", "Rosa"),
+    ):
+        done = manage(serving, *command)
+        assert done.returncode == 0, (command, done.stderr)
+
+    assert owners(serving.state) == {account.pw_uid}
+    password = json.loads((serving.state / "staff.json").read_text())["ines"]["password"]
+    with httpx.Client(base_url=serving.address, trust_env=False, timeout=LIMIT_S) as desk:
+        desk.get("/staff/sign-in/")
+        sign_in(desk, "ines", password)
+        page = desk.get("/ops/").text
+    assert "proved to restore" in page
+
+
+def test_the_audit_record_names_root_who_typed_it_and_believes_no_environment(serving: Up) -> None:
+    read = manage(serving, "transcript", "Rosa", USER="ines", LOGNAME="ines", SUDO_USER="ines")
+    assert read.returncode == 0, read.stderr
+
+    url = serving.running("manage.py serve").environ()["DATABASE_URL"]
+    with psycopg.connect(url) as connection:
+        told = connection.execute("SELECT who FROM ops_auditentry ORDER BY id DESC LIMIT 1").fetchone()
+    assert told == ("root",)
+
+
+def test_a_backup_into_a_folder_that_the_account_cannot_write_in_is_refused_with_a_sentence(
+    serving: Up, tmp_path: Path
+) -> None:
+    if rights_of(serving.running("manage.py serve"))[1] == 1 << PASSING_CAPABILITIES["dac_override"]:
+        pytest.skip("the only capability that passes through folders here lets the account write in them too")
+    done = manage(serving, "backup", "--quiet", "--to", str(tmp_path / "kept"))
+
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path) in done.stderr
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_state_folder_that_root_made_with_an_earlier_release_is_taken_over(
+    tmp_path: Path, account: pwd.struct_passwd
+) -> None:
+    state = tmp_path / "state"
+    with up(state) as first:
+        first.ready()
+        assert manage(first, "route", "select", "pin_second", *REASON, "--yes").returncode == 0
+        assert first.stop() == 0
+    key = (state / "secret_key").read_text()
+    _give_to_root(state)
+    leftover = subprocess.Popen(["sleep", "600"])
+    running = Running.of(leftover.pid)
+    assert running is not None
+    Roster(path=state / "run" / "children.json").add(
+        Entry(name="web", pid=running.pid, created=running.created, stage=1, signal=15, grace_s=5)
+    )
+
+    for _ in range(2):
+        with up(state) as run:
+            run.ready()
+            assert_nothing_is_root(run, account)
+            assert owners(state) == {account.pw_uid}
+            assert manage(run, "route", "revert", *REASON).returncode == 0
+            assert run.stop() == 0
+    assert leftover.wait(LIMIT_S) == -15
+    assert (state / "secret_key").read_text() == key
+
+
+def test_a_folder_of_root_that_holds_something_else_is_not_given_away(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text("mine")
+
+    with up(tmp_path) as run:
+        assert run.to_the_end() == 1
+
+    assert "holds accounts" in run.text and "Traceback" not in run.text
+    assert owners(tmp_path) == {0}
+
+
+def test_a_lock_that_is_a_planted_link_is_refused_and_its_target_unchanged(
+    tmp_path: Path, account: pwd.struct_passwd
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of root alone")
+    state = tmp_path / "state"
+    (state / "run").mkdir(parents=True)
+    os.chown(state / "run", account.pw_uid, account.pw_gid)
+    (state / "run" / "lock").symlink_to(secret)
+
+    with up(state) as run:
+        assert run.to_the_end() == 1
+
+    assert "Traceback" not in run.text
+    assert secret.read_text() == "of root alone"
+    assert secret.stat().st_uid == 0
+
+
+def _give_to_root(state: Path) -> None:
+    # As it was before: all of it was root's except what the two servers had.
+    for path in (state, *state.rglob("*")):
+        if not {"postgres", "valkey"} & set(path.relative_to(state).parts):
+            os.chown(path, 0, 0, follow_symlinks=False)
