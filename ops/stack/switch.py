@@ -99,7 +99,9 @@ def follow_state_folder(environ: MutableMapping[str, str] = os.environ) -> None:
 def become_with_access(entry: pwd.struct_passwd, folder: Path) -> Account:
     """Become this account, with its one capability where it cannot get to `folder` or the project without."""
     packages = importlib.util.find_spec("psycopg")
-    reads = [ROOT / "manage.py", os.__file__, *([packages.origin] if packages and packages.origin else [])]
+    reads: list[str | Path] = [ROOT / "manage.py", os.__file__]
+    if packages is not None and packages.origin is not None:
+        reads.append(packages.origin)
     account = account_with_access(entry, folder, Path(sys.executable), reads=reads)
     _become(entry, capability=passing_capability() if account.prefix else None)
     # Libraries look for files of their own in the home of root, where this account sees nothing.
