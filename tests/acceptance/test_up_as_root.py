@@ -65,7 +65,7 @@ def rights_of(process: psutil.Process) -> tuple[set[int], int]:
 def assert_nothing_is_root(run: Up, account: pwd.struct_passwd) -> None:
     passing = [1 << number for number in PASSING_CAPABILITIES.values()]
     for words in SERVING:
-        assert run.running(words)
+        assert run.running(words).is_running()
     names = run.each(lambda process: process.name())
     assert all(any(server in name for name in names) for server in SERVERS)
     for uids, capabilities in run.each(rights_of):
