@@ -8,7 +8,10 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.contrib.sessions.models import Session
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 
 
@@ -50,3 +53,17 @@ class SessionStore(db.SessionStore):
 
     async def adelete(self, session_key: str | None = None) -> None:
         await sync_to_async(self.delete)(session_key)
+
+
+class SessionCookies(SessionMiddleware):
+    """Django's, but only the request that ends a session takes its cookie away.
+
+    On a shared machine a late request of the last person's page carries a cookie whose session has ended. Django would
+    answer it by deleting the cookie, which by then may be that of the person who has just come in.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if request.session.is_empty() and not request.session.modified:
+            return response
+        answered: HttpResponseBase = super().process_response(request, response)
+        return answered

@@ -80,7 +80,7 @@ MIDDLEWARE = [
     "ops.project.probes.AnswerProbes",
     "ops.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "companion.sessions.SessionCookies",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

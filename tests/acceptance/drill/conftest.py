@@ -16,6 +16,8 @@ def live() -> Iterator[Server]:
     """A live server."""
     postgres = EmbeddedPostgres(STATE / "commanded", settings={"fsync": "off"})
     server = Server(postgres.start())
+    # Tests of several files may start this server in turn.
+    server.drop("live")
     server.create("live")
     server.load("live", SAMPLE.read_text())
     yield server
