@@ -45,3 +45,13 @@ def test_a_session_is_found_renewed_and_deleted_by_its_key() -> None:
         return [*found, not SessionStore().exists(second)]
 
     assert all(in_database(live))
+
+
+def test_a_late_request_of_the_last_person_leaves_the_cookie_of_the_next_one_alone(
+    service: Web, people: People
+) -> None:
+    key = people.rosa.sign_in(service.url)
+    in_database(lambda: SessionStore(key).delete())
+    cookie = {"Cookie": f"companion={key}"}
+    late = httpx.get(f"{service.url}/chat/", headers=cookie, trust_env=False)
+    assert (late.status_code, late.headers.get_list("set-cookie")) == (302, [])

@@ -56,7 +56,7 @@ def test_a_locked_table_can_be_read_and_written_and_not_emptied(server: Server) 
         with server.connected("locked") as writer:
             writer.execute("SET lock_timeout = '50ms'")
             writer.execute("UPDATE heap SET b = b")
-            with pytest.raises(Unsettled):
+            with pytest.raises(psycopg.errors.LockNotAvailable):
                 writer.execute("TRUNCATE heap")
     server.drop("locked")
 
