@@ -10,8 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.contrib.sessions.models import Session
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 
@@ -62,8 +61,7 @@ class SessionCookies(SessionMiddleware):
     answer it by deleting the cookie, which by then may be that of the person who has just come in.
     """
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.session.is_empty() and not request.session.modified:
             return response
-        answered: HttpResponseBase = super().process_response(request, response)
-        return answered
+        return super().process_response(request, response)
