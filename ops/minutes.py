@@ -103,9 +103,12 @@ moves AS (
     CROSS JOIN LATERAL (VALUES (created_at, 1), (coalesce(admitted_at, closed_at), -1)) AS m(at, waits)
     WHERE m.at IS NOT NULL
       AND coalesce(admitted_at, closed_at, statement_timestamp()) - created_at > interval '{NO_WAIT_S} seconds'
+    UNION ALL
+    -- The level that a minute begins with is one of its levels, however few rows were read before it.
+    SELECT generate_series(begins, now, interval '1 minute'), 0, 0 FROM span
 ),
 levels AS (
-    SELECT date_trunc('minute', greatest(at, (SELECT begins FROM span))) AS minute, at,
+    SELECT date_trunc('minute', at) AS minute, at,
            sum(speaks) OVER w AS speaking, sum(waits) OVER w AS waiting, row_number() OVER w AS n
     FROM moves WINDOW w AS (ORDER BY at, speaks + waits ROWS UNBOUNDED PRECEDING)
 ),
@@ -113,7 +116,7 @@ peaks AS (
     SELECT minute AS at, jsonb_build_array(
         max(speaking), max(waiting), (array_agg(speaking ORDER BY n DESC))[1], (array_agg(waiting ORDER BY n DESC))[1]
     ) AS levels
-    FROM levels GROUP BY minute
+    FROM levels WHERE at >= (SELECT begins FROM span) GROUP BY minute
 ),
 computed AS MATERIALIZED (
     SELECT every.at, jsonb_strip_nulls(jsonb_build_object(

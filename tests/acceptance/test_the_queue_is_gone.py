@@ -32,10 +32,11 @@ async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(tmp_pat
 
 
 def cookie_of(name: str, serving: Up) -> str:
-    found = re.search(rf"{name}: (\S+)", serving.text)
+    """Type the code that the start printed below this person's name."""
+    found = re.search(rf"{name}: .*\n.*; code (\S+)", serving.text)
     assert found is not None
-    with httpx.Client(trust_env=False) as browser:
-        browser.get(found[1])
+    with httpx.Client(base_url=serving.address, trust_env=False) as browser:
+        browser.post("/card/", data={"code": found[1]}, headers={"Origin": serving.address})
         return browser.cookies["companion"]
 
 

@@ -104,6 +104,18 @@ def test_the_figures_are_those_of_the_turns_that_ended_in_the_last_hour(stored: 
     assert again == first
 
 
+def test_a_minute_begins_with_the_level_of_the_one_before_whether_that_one_is_kept_or_not(
+    stored: Stored,
+) -> None:
+    # It waited for 10 s and spoke for 12 s: in whatever second this runs, some of these turns cross into a new minute.
+    for ago_s in range(120, 0, -7):
+        stored.end(ago_s)
+
+    first, again = stored.hour(), stored.hour()
+
+    assert again == first
+
+
 def test_a_turn_without_a_word_has_no_time_to_the_first_word(stored: Stored) -> None:
     stored.end(10 * 60, state="paused", reason="lost", many=5)
     stored.native.execute("UPDATE companion_turn SET first_word_at = NULL")

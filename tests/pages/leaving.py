@@ -8,6 +8,8 @@ import contextlib
 from collections.abc import Awaitable
 
 WITHIN_S = 20
+LEFT_EARLY = "WebSocket is closed before the connection is established"
+"""A browser's remark on a page that was left while its socket still connected: nothing is wrong with that page."""
 
 
 async def closed(closing: Awaitable[None]) -> None:

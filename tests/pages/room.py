@@ -4,8 +4,9 @@ import asyncio
 import re
 from typing import Any
 
-from playwright.async_api import BrowserContext, Locator, Page, expect
+from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, expect
 
+from tests.pages.leaving import LEFT_EARLY
 from tests.people import Person
 
 # Speaks what a screen reader does for a live region: all of it when it is atomic, otherwise what has been added. Like a
@@ -35,8 +36,12 @@ class Room:
         self.sent: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("console", self._keep_complaint)
         page.on("websocket", self._watch)
+
+    def _keep_complaint(self, message: ConsoleMessage) -> None:
+        if LEFT_EARLY not in message.text:
+            self.complaints.append(message.text)
 
     def _watch(self, socket: Any) -> None:
         self.requests.append(socket.url)

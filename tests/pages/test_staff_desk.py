@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
 from ops.desk.shapes import Shelf
-from tests.pages.leaving import closed
+from tests.pages.leaving import LEFT_EARLY, closed
 from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, played_turn, run_out
@@ -32,7 +32,7 @@ async def desk(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[
     page = await context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda message: complaints.append(message.text))
+    page.on("console", lambda message: complaints.extend([message.text] * (LEFT_EARLY not in message.text)))
     page.on(
         "request",
         lambda request: complaints.extend([request.url] * (not request.url.startswith(service.url))),

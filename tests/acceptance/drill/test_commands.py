@@ -58,7 +58,7 @@ def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Serve
     assert checked.returncode == 0 and checked.stdout.startswith("Alike: "), checked.stdout
 
 
-def test_the_statements_for_a_restore_are_for_the_database_and_the_account_in_use(
+def test_the_statements_for_a_restore_name_the_database_in_use_and_the_owner_that_the_backup_knows(
     live: Server, state: Path
 ) -> None:
     path = manage(live, state, "backup", "--quiet").stdout.strip()
@@ -67,7 +67,7 @@ def test_the_statements_for_a_restore_are_for_the_database_and_the_account_in_us
     said = manage(live, state, "check_restored", path, "--statements", **new)
 
     assert (said.returncode, said.stderr) == (0, "")
-    assert 'CREATE DATABASE "restored" OWNER "caretaker" TEMPLATE template0 ENCODING' in said.stdout
+    assert 'CREATE DATABASE "restored" OWNER "companion" TEMPLATE template0 ENCODING' in said.stdout
 
 
 def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) -> None:
