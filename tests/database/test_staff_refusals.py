@@ -1,9 +1,11 @@
 """Staff whose visit is over, who have no right, or who meet a fault, read words that are meant for them."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from django.db import connection
 from django.test import RequestFactory
 
 from ops.desk import audit, refusals
@@ -43,6 +45,15 @@ def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_tha
         assert back.headers["location"] == "/ops/routing/"
         assert desk.get("/ops/routing/").status_code == 200
     assert newest().version == before
+
+
+def drop_all_connections() -> None:
+    """As a restart of the database does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
 
 
 def refusals_of(who: str) -> list[str]:
@@ -100,6 +111,24 @@ def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_n
     ):
         assert words in answer.text and "Staff desk" in answer.text
         assert not any(said in answer.text for said in FOR_PARTICIPANTS)
+
+
+def test_refusals_are_answered_and_on_record_after_the_database_dropped_its_connections(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    service, sam = another_web(), people.sam()
+    with at_the_desk(service, sam, people.password) as desk:
+
+        def refused(_: int) -> tuple[int, int]:
+            return desk.get("/ops/turns/999999999/").status_code, choose(desk, service).status_code
+
+        with ThreadPoolExecutor(4) as many:
+            before = set(many.map(refused, range(4)))
+            in_database(drop_all_connections)
+            after = set(many.map(refused, range(4)))
+
+    assert before == after == {(404, 403)}
+    assert len(refusals_of(sam.get_username())) == 8
 
 
 def test_participants_keep_their_own_words(service: Web) -> None:
