@@ -15,6 +15,7 @@ from companion.process import Process  # noqa: E402
 from companion.sockets import sockets  # noqa: E402
 from ops.now.consumer import NowConsumer  # noqa: E402
 from ops.now.live import Live  # noqa: E402
+from ops.project.uncancelled import uncancelled  # noqa: E402
 
 running: list[Process] = []
 watched: list[Live] = []
@@ -33,4 +34,4 @@ def live() -> Live:
 _staff = {"live": live, "cookie_name": settings.SESSION_COOKIE_NAME}
 _now = path("ws/ops/", NowConsumer.as_asgi(**_staff, wants_figures=True))
 _page = path("ws/ops/page/", NowConsumer.as_asgi(**_staff, wants_figures=False))
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets(process, _now, _page)})
+application = ProtocolTypeRouter({"http": uncancelled(pages), "websocket": sockets(process, _now, _page)})

@@ -29,6 +29,10 @@ class BoundedRequest(WebRequest):
 
     _body_bytes = 0
 
+    def __repr__(self) -> str:
+        # Daphne logs a request that it gives up, and an address may hold a card.
+        return f"<{type(self).__name__} at 0x{id(self):x}>"
+
     def handleContentChunk(self, data: bytes) -> None:
         self._body_bytes += len(data)
         if self._body_bytes > MAX_BODY_BYTES:
