@@ -9,6 +9,15 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from redis.connection import parse_url
 
+VANISHED_SERVER = {
+    "connect_timeout": 5,
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 8_000,
+}
+"""Options of libpq with which a connection whose other end has vanished is noticed within a lease."""
+
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 

@@ -108,7 +108,11 @@ TEMPLATES = [
 # Pages take their connections from Django's own pool; turns and sockets never use the ORM at all.
 # Each is asked whether it still lives before it is used, so a database that restarted costs no page an error.
 DATABASES = {"default": _database | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}}
-DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+DATABASES["default"]["OPTIONS"] = {
+    **addresses.VANISHED_SERVER,
+    **_database.get("OPTIONS", {}),
+    "pool": {"min_size": 1, "max_size": 8, "timeout": 10},
+}
 if OWNER_DATABASE_URL != DATABASE_URL:
     # `manage.py migrate` alone uses it.
     DATABASES["owner"] = addresses.database("OWNER_DATABASE_URL", OWNER_DATABASE_URL)

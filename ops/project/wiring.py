@@ -33,6 +33,7 @@ from ops.last_known_good import LastKnownGood
 from ops.now.live import Live
 from ops.now.staff_door import StaffDoor
 from ops.now.views import place
+from ops.project.addresses import VANISHED_SERVER
 from ops.routing_store import RoutingStore
 from ops.rules import MEANINGS, rules
 from ops.selecting import Selector
@@ -182,12 +183,7 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
         # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
         # statement is one trip when it commits by itself, and three when a transaction is put around it.
         kwargs={
-            "connect_timeout": 5,
-            # A connection whose other end has vanished is noticed within a lease.
-            "keepalives_idle": 3,
-            "keepalives_interval": 2,
-            "keepalives_count": 2,
-            "tcp_user_timeout": 8_000,
+            **VANISHED_SERVER,
             "application_name": "companion",
             "autocommit": True,
             "prepare_threshold": 0,
