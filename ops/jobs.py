@@ -14,17 +14,17 @@ from django.utils.timezone import now
 
 from companion import drafts
 from companion.sessions import SessionStore
-from ops import pins, selecting
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
 from ops.drill import records
-from ops.lanes.usage import FORGET as FORGET_USAGE
-from ops.management.commands.card import first_origin
 from ops.minutes import FORGET as FORGET_MINUTES
 from ops.minutes import last_hour
 from ops.models import LaneProbe
+from ops.people.cards import first_origin
+from ops.selections import pins, selecting
+from ops.status.usage import FORGET as FORGET_USAGE
 from routing import selection
 from routing.lanes import NORMAL
 

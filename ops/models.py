@@ -74,7 +74,7 @@ class Selection(models.Model):
 
 
 class LaneProbe(models.Model):
-    """What came of one question of our own to one lane; see `ops.lanes.answers`."""
+    """What came of one question of our own to one lane; see `ops.lane_checks.answers`."""
 
     lane = models.CharField(max_length=40)
     at = models.DateTimeField()
@@ -141,7 +141,7 @@ class Round(models.Model):
 
 
 class LaneDay(models.Model):
-    """What the calls to one lane took on one day (UTC); see `ops.lanes.usage`. Holds nothing of any person."""
+    """What the calls to one lane took on one day (UTC); see `ops.status.usage`. Holds nothing of any person."""
 
     day = models.DateField()
     lane = models.CharField(max_length=64)
@@ -168,7 +168,7 @@ class LaneDay(models.Model):
 
 
 class ContractCheck(models.Model):
-    """What a contract check found; see `ops.lanes.contract`. Holds no reply. The last twenty are kept."""
+    """What a contract check found; see `ops.lane_checks.contract`. Holds no reply. The last twenty are kept."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from companion.models import Breaker
-from ops.selecting import Choice, Selector
+from ops.selections.selecting import Choice, Selector
 from routing import lanes
 from routing.selection import Selection
 from tests.chains import lane_text

@@ -8,10 +8,10 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from companion.models import Process, Turn
-from ops import selecting
 from ops.models import LaneProbe
 from ops.models import Selection as Row
-from ops.selecting import Choice, Selector
+from ops.selections import selecting
+from ops.selections.selecting import Choice, Selector
 from routing.lanes import NORMAL, rehearsal_routing
 from routing.selection import Concern, Selection
 from tests.patience import wait_until

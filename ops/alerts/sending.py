@@ -31,8 +31,8 @@ from django.db.models.functions import Now
 from ops.alerts.kinds import Kind
 from ops.alerts.mail import LimitedMail
 from ops.alerts.rows import BY_ITSELF, Told, close, raise_alert, told
-from ops.desk.telling import clock, still
 from ops.models import Alert
+from ops.text import escape_controls, format_time
 
 log = logging.getLogger(__name__)
 
@@ -116,14 +116,14 @@ class ByEmail:
 
     def send(self, alert: Told) -> None:
         """Send it, or raise NotSent."""
-        subject = " ".join(still(f"[companion] {alert.says}").split())[:120]
+        subject = " ".join(escape_controls(f"[companion] {alert.says}").split())[:120]
         times = "once" if alert.count == 1 else f"{alert.count} times"
         body = "\n".join(
             [
-                still(alert.says),
+                escape_controls(alert.says),
                 alert.do,
                 "",
-                f"First at {clock(alert.first_at)}, last at {clock(alert.last_at)}, {times} so far.",
+                f"First at {format_time(alert.first_at)}, last at {format_time(alert.last_at)}, {times} so far.",
                 f"Runbook: {alert.runbook}",
                 f"Where to look, and to say that it has been seen: {self._desk}",
             ]
@@ -173,10 +173,10 @@ class ByWebhook:
 
     def _document(self, alert: Told) -> Mapping[str, Any]:
         return {
-            "text": f"{still(alert.says)} {alert.do} {self._desk}",
+            "text": f"{escape_controls(alert.says)} {alert.do} {self._desk}",
             "id": alert.id,
             "kind": alert.kind,
-            "says": still(alert.says),
+            "says": escape_controls(alert.says),
             "do": alert.do,
             "runbook": alert.runbook,
             "first_at": alert.first_at.isoformat(),

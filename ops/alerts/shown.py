@@ -5,8 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from ops.access import is_operator, sites_of
 from ops.alerts.rows import Told, open_alerts
-from ops.desk.access import is_operator, sites_of
 
 
 def alerts(request: HttpRequest) -> dict[str, Any]:

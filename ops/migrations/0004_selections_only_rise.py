@@ -5,7 +5,7 @@ from django.db import migrations
 FORWARDS = """
 CREATE FUNCTION ops_selection_rises() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- One at a time: each sees what the one before it has committed. The same lock as ops.pins.LOCK.
+    -- One at a time: each sees what the one before it has committed. The same lock as ops.selections.pins.LOCK.
     PERFORM pg_advisory_xact_lock(7205759404);
     IF NEW.version <= (SELECT coalesce(max(version), 0) FROM ops_selection) THEN
         RAISE EXCEPTION 'the version of a selection only rises' USING ERRCODE = 'check_violation';

@@ -11,11 +11,12 @@ from typing import Protocol
 
 from companion.house import Lines
 from companion.states import State
-from ops.desk import telling
-from ops.desk.shapes import Story
 from ops.outage.errors import StoryBroke
 from ops.outage.provider import RehearsalProvider
 from ops.outage.visitor import Seen, Tab, Visitor
+from ops.text import escape_controls
+from ops.transcripts import formatting
+from ops.transcripts.shapes import Story
 
 WORDS_BEFORE_THE_CUT = 9
 # A little slower than usual, so that people in the room can follow.
@@ -125,7 +126,7 @@ class Play:
     async def _at_the_desk(self, question: str) -> Story:
         self._act("3. What operators see")
         story = (await self.stories())[-1]
-        self.stage.tell(telling.text(story))
+        self.stage.tell(formatting.text(story))
         self._note(f"The same on a page for staff: {self.desk}{story.id}/")
         failures = [attempt.failure for attempt in story.attempts]
         self._promise(
@@ -178,7 +179,7 @@ class Play:
     def _show(self, frame: dict[str, object], *, first: bool) -> None:
         match frame["type"]:
             case "words":
-                text = telling.still(str(frame["text"])).replace("\n", "\n  ")
+                text = escape_controls(str(frame["text"])).replace("\n", "\n  ")
                 self.stage.words(f"  {self.character}: {text}" if first else text)
             case "waiting" | "opening" | "paused" | "refused" if frame["line"]:
                 if not first:
@@ -188,7 +189,7 @@ class Play:
                 self.stage.words("\n")
 
     def _speak(self, who: str, text: str) -> None:
-        self.stage.tell(f"  {who}: {telling.still(text)}")
+        self.stage.tell(f"  {who}: {escape_controls(text)}")
 
     def _act(self, title: str) -> None:
         self.stage.tell(f"\n{title}\n")

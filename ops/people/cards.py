@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import transaction
 
 from companion.access import card_of, end_visits_of, welcome
 from companion.models import Participant
-from ops.desk import audit
-from ops.desk.telling import still
-from ops.people import finding, names
-from ops.people.done import Done, Refused
+from ops import audit, names
+from ops.changes import Done, Refused
+from ops.people import finding
+from ops.text import escape_controls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +50,8 @@ def added(meant: Meant, *, by: str) -> Done:
     site = finding.the_site(meant.site)
     person = welcome(names.name(meant.name), site=site)
     audit.record(audit.ADDED_PERSON, who=by, about=person.pk, note=audit.by_command(f"site {site.pk}"))
-    return Done(sentence=f"{still(person.name)} was added to {still(site.name)}.", card=card_of(person))
+    sentence = f"{escape_controls(person.name)} was added to {escape_controls(site.name)}."
+    return Done(sentence=sentence, card=card_of(person))
 
 
 @transaction.atomic
@@ -109,4 +111,9 @@ def _record(what: str, person: Participant, ended: int, *, by: str) -> None:
 
 
 def _told(person: Participant) -> str:
-    return f"{still(person.name)} at {still(person.site.name)}"
+    return f"{escape_controls(person.name)} at {escape_controls(person.site.name)}"
+
+
+def first_origin() -> str:
+    """Where a browser finds the service: the first of TRUSTED_ORIGINS."""
+    return settings.TRUSTED_ORIGINS[0].rstrip("/") if settings.TRUSTED_ORIGINS else "http://127.0.0.1:8000"

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from companion.cards import Card
-from ops.people.done import Done, Refused
+from ops.changes import Done, Refused
 
 Typed = TypeVar("Typed", str, str | None)
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 
 from companion.models import Participant, Site
-from ops.desk.telling import still
-from ops.people import names
-from ops.people.done import NobodyNamed, Refused
+from ops import names
+from ops.changes import NobodyNamed, Refused
+from ops.text import escape_controls
 
 
 def site(slug: str) -> Site:
@@ -15,7 +15,7 @@ def site(slug: str) -> Site:
     found = Site.objects.select_for_update(no_key=True).filter(slug=_typed(slug)).first()
     if found is None:
         known = ", ".join(Site.objects.order_by("slug").values_list("slug", flat=True)) or "none"
-        raise Refused(f"There is no site {still(slug)}. There are: {known}.")
+        raise Refused(f"There is no site {escape_controls(slug)}. There are: {known}.")
     return found
 
 
@@ -36,7 +36,7 @@ def member(username: str) -> User:
     )
     if found is None:
         raise Refused(
-            f"There is no member of staff who signs in as {still(username)}. manage.py staff list names them."
+            f"There is no member of staff who signs in as {escape_controls(username)}. manage.py staff list names them."
         )
     return found
 
@@ -58,11 +58,11 @@ def person(found: Sequence[Participant], name: str, *, is_active: bool) -> Parti
     """
     meant = [one for one in found if one.is_active == is_active] or found
     if not meant:
-        raise NobodyNamed(f"There is no participant named {still(names.name(name))}.")
+        raise NobodyNamed(f"There is no participant named {escape_controls(names.name(name))}.")
     if len(meant) > 1:
         listed = ", ".join(f"number {one.pk} at {one.site.slug}" for one in meant)
         raise Refused(
-            f"There are several participants named {still(meant[0].name)}: {listed}. "
+            f"There are several participants named {escape_controls(meant[0].name)}: {listed}. "
             "Say which one with --site or --number."
         )
     return (

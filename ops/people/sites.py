@@ -6,10 +6,10 @@ from django.db import IntegrityError, transaction
 
 from companion.access import end_visits_of
 from companion.models import Participant, Site
-from ops.desk import audit
-from ops.desk.telling import still
-from ops.people import finding, names
-from ops.people.done import Done, Refused
+from ops import audit, names
+from ops.changes import Done, Refused
+from ops.people import finding
+from ops.text import escape_controls
 
 
 @transaction.atomic
@@ -22,11 +22,15 @@ def added(slug: str, name: str, *, by: str) -> Done:
     except IntegrityError:
         raise Refused(f"Somebody else adds {short} at this moment. Ask again.") from None
     if not is_new and site.name != title:
-        raise Refused(f"{short} is {still(site.name)} already. manage.py site rename gives it another name.")
+        raise Refused(
+            f"{short} is {escape_controls(site.name)} already. manage.py site rename gives it another name."
+        )
     if not is_new:
-        return Done(sentence=f"{still(site.name)} ({short}) was there before.", is_new=False)
+        return Done(sentence=f"{escape_controls(site.name)} ({short}) was there before.", is_new=False)
     _record(audit.ADDED_SITE, site, by=by)
-    return Done(sentence=f"{still(site.name)} ({short}) was added and is open. Nobody supervises it yet.")
+    return Done(
+        sentence=f"{escape_controls(site.name)} ({short}) was added and is open. Nobody supervises it yet."
+    )
 
 
 @transaction.atomic
@@ -38,7 +42,7 @@ def renamed(slug: str, name: str, *, by: str) -> Done:
     site.name = title
     site.save(update_fields=["name"])
     _record(audit.RENAMED_SITE, site, by=by)
-    return Done(sentence=f"{site.slug} is now {still(title)}.")
+    return Done(sentence=f"{site.slug} is now {escape_controls(title)}.")
 
 
 @transaction.atomic
@@ -46,13 +50,13 @@ def opened(slug: str, *, by: str) -> Done:
     """Its cards work again. Nobody is signed in by that."""
     site = finding.site(slug)
     if site.is_open:
-        return Done(sentence=f"{still(site.name)} was open before.", is_new=False)
+        return Done(sentence=f"{escape_controls(site.name)} was open before.", is_new=False)
     # Whoever came in at the moment of closing had no page, and is not to have one now.
     _end_visits(site)
     site.is_open = True
     site.save(update_fields=["is_open"])
     _record(audit.OPENED_SITE, site, by=by)
-    return Done(sentence=f"{still(site.name)} is open: its cards work.")
+    return Done(sentence=f"{escape_controls(site.name)} is open: its cards work.")
 
 
 @transaction.atomic
@@ -60,13 +64,14 @@ def closed(slug: str, *, by: str) -> Done:
     """Every visit there ends now, and its cards lead to the page that says the chat is closed."""
     site = finding.site(slug)
     if not site.is_open:
-        return Done(sentence=f"{still(site.name)} was closed before.", is_new=False)
+        return Done(sentence=f"{escape_controls(site.name)} was closed before.", is_new=False)
     site.is_open = False
     site.save(update_fields=["is_open"])
     ended = _end_visits(site)
     _record(audit.CLOSED_SITE, site, f"visits ended {ended}", by=by)
     return Done(
-        sentence=f"{still(site.name)} is closed; visits ended: {ended}. Its people are told so by their cards."
+        sentence=f"{escape_controls(site.name)} is closed; visits ended: {ended}. "
+        "Its people are told so by their cards."
     )
 
 
@@ -77,17 +82,17 @@ def confined(slug: str, regions: Sequence[str], *, known: Collection[str], by: s
     wanted = names.regions(regions, known=known)
     where = ", ".join(wanted) or "any region"
     if sorted(site.regions) == wanted:
-        return Done(sentence=f"Words of {still(site.name)} went to {where} before.", is_new=False)
+        return Done(sentence=f"Words of {escape_controls(site.name)} went to {where} before.", is_new=False)
     site.regions = wanted
     site.save(update_fields=["regions"])
     _record(audit.SET_REGIONS, site, f"regions {', '.join(wanted) or 'any'}", by=by)
-    return Done(sentence=f"Words of {still(site.name)} go to {where}, from the next turn on.")
+    return Done(sentence=f"Words of {escape_controls(site.name)} go to {where}, from the next turn on.")
 
 
 def listed() -> list[str]:
     """Every site, a line each."""
     return [
-        f"{site.slug}  {still(site.name)}  {'open' if site.is_open else 'closed'}  "
+        f"{site.slug}  {escape_controls(site.name)}  {'open' if site.is_open else 'closed'}  "
         f"regions: {', '.join(site.regions) or 'any'}  "
         f"participants: {site.participants.filter(is_active=True).count()}"
         for site in Site.objects.order_by("slug")

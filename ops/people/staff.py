@@ -1,6 +1,7 @@
 """Staff: added, given sites to supervise or all of them to run, taken away. All on record, all at once in force.
 
-A page asks with every request who somebody is, an open socket every few seconds: see `ops.desk.access`, `ops.now`.
+A page asks with every request who somebody is, an open socket every few seconds: see `ops.access`
+and `ops.socket_access`.
 """
 
 import secrets
@@ -11,12 +12,12 @@ from django.db import IntegrityError, transaction
 
 from companion.cards import ALPHABET
 from companion.models import Site
-from ops.desk import audit
-from ops.desk.access import OPERATORS, is_operator
-from ops.desk.telling import still
+from ops import audit, names
+from ops.access import OPERATORS, is_operator
+from ops.changes import Done, Refused
 from ops.models import Supervision
-from ops.people import finding, names
-from ops.people.done import Done, Refused
+from ops.people import finding
+from ops.text import escape_controls
 
 SUPERVISORS = "supervisors"
 
@@ -41,9 +42,13 @@ def added(username: str, name: str, *, sites: Sequence[str], operator: bool, by:
         Supervision.objects.create(user=user, site=site)
     where = f"sites {', '.join(str(site.pk) for site in supervised)}" if supervised else "operator"
     _record(audit.ADDED_STAFF, user, where, by=by)
-    does = "operator" if operator else "supervises " + ", ".join(still(site.name) for site in supervised)
+    does = (
+        "operator"
+        if operator
+        else "supervises " + ", ".join(escape_controls(site.name) for site in supervised)
+    )
     return Done(
-        sentence=f"{still(own)} was added ({does}) and signs in as {signs_in_as} with this password. "
+        sentence=f"{escape_controls(own)} was added ({does}) and signs in as {signs_in_as} with this password. "
         "It is shown once.",
         secret=password,
     )
@@ -54,7 +59,7 @@ def supervises(username: str, slug: str, *, by: str) -> Done:
     """From now on they see the people of this site."""
     user, site = _active(username), finding.site(slug)
     _, is_new = Supervision.objects.get_or_create(user=user, site=site)
-    told = f"{user.username} supervises {still(site.name)}"
+    told = f"{user.username} supervises {escape_controls(site.name)}"
     if not is_new:
         return Done(sentence=f"{told}, and did before.", is_new=False)
     _record(audit.SUPERVISES, user, f"site {site.pk}", by=by)
@@ -67,10 +72,10 @@ def no_longer_supervises(username: str, slug: str, *, by: str) -> Done:
     user, site = finding.member(username), finding.site(slug)
     gone, _ = Supervision.objects.filter(user=user, site=site).delete()
     if not gone:
-        return Done(sentence=f"{user.username} did not supervise {still(site.name)}.", is_new=False)
+        return Done(sentence=f"{user.username} did not supervise {escape_controls(site.name)}.", is_new=False)
     _record(audit.SUPERVISES_NO_LONGER, user, f"site {site.pk}", by=by)
     also = " As an operator they still see all sites." if is_operator(user) else ""
-    return Done(sentence=f"{user.username} supervises {still(site.name)} no longer.{also}")
+    return Done(sentence=f"{user.username} supervises {escape_controls(site.name)} no longer.{also}")
 
 
 @transaction.atomic
@@ -141,7 +146,8 @@ def listed() -> list[str]:
 def _line(user: User) -> str:
     sites = Site.objects.filter(supervisions__user=user).order_by("slug").values_list("slug", flat=True)
     does = "operator" if is_operator(user) else f"supervises {', '.join(sites) or 'nothing'}"
-    return f"{still(user.username)}  {still(user.first_name)}  {does if user.is_active else 'withdrawn'}"
+    names = f"{escape_controls(user.username)}  {escape_controls(user.first_name)}"
+    return f"{names}  {does if user.is_active else 'withdrawn'}"
 
 
 def _there(user: User, name: str) -> Done:

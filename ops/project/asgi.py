@@ -13,9 +13,9 @@ pages = get_asgi_application()
 # Models may be imported only now.
 from companion.process import Process  # noqa: E402
 from companion.sockets import sockets  # noqa: E402
-from ops.now.consumer import NowConsumer  # noqa: E402
-from ops.now.live import Live  # noqa: E402
 from ops.project.uncancelled import uncancelled  # noqa: E402
+from ops.staff.page_socket import NowConsumer  # noqa: E402
+from ops.status.live import Live  # noqa: E402
 
 running: list[Process] = []
 watched: list[Live] = []

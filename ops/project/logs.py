@@ -26,10 +26,10 @@ _CAUSED_BY_CLIENTS = (
     "daphne",
     "django.request",
     "django.security",
-    "ops.desk",
-    "ops.now.consumer",
+    "ops.access",
     "ops.project.bounded_socket",
     "ops.project.callers",
+    "ops.staff",
 )
 """Loggers that a single client can make write as often as it likes."""
 

@@ -127,7 +127,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = _secure
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 CSRF_COOKIE_SECURE = _secure
-CSRF_FAILURE_VIEW = "ops.desk.refusals.form_too_old"
+CSRF_FAILURE_VIEW = "ops.staff.error_pages.form_too_old"
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 # Under "no-referrer" browsers send forms with "Origin: null", which the CSRF check must refuse.

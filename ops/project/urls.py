@@ -5,13 +5,13 @@ import time
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
-from ops import views
-from ops.desk import lanes
-from ops.desk import views as desk
-from ops.fresh import Fresh
-from ops.now import views as now
 from ops.project import wiring
-from ops.status import status
+from ops.staff import dashboard_page as now
+from ops.staff import routing_page
+from ops.staff import turn_pages as desk
+from ops.status import views
+from ops.status.caching import Fresh
+from ops.status.figures import status
 
 
 def _is_ready() -> bool:
@@ -20,9 +20,9 @@ def _is_ready() -> bool:
     return bool(asgi.running) and asgi.process().is_ready
 
 
-handler403 = "ops.desk.refusals.not_allowed"
-handler404 = "ops.desk.refusals.not_found"
-handler500 = "ops.desk.refusals.fault"
+handler403 = "ops.staff.error_pages.not_allowed"
+handler404 = "ops.staff.error_pages.not_found"
+handler500 = "ops.staff.error_pages.fault"
 
 _figures = Fresh(lambda: status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
 _routes = {"routing": wiring.build_routing, "selector": lambda: wiring.build_selector(wiring.build_routing())}
@@ -33,11 +33,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ops/status.json", views.status_json, {"facts": wiring.facts_now}),
     path("metrics", views.metrics, {"figures": _figures}),
     path("ops/", now.home, {"facts": wiring.facts_now}, name="staff_home"),
-    path("ops/", include("ops.desk.urls")),
-    path("ops/routing/", lanes.page, _routes, name="staff_routing"),
-    path("ops/routing/select/", lanes.select, _routes, name="staff_routing_select"),
-    path("ops/routing/revert/", lanes.revert, _routes, name="staff_routing_revert"),
-    path("ops/alerts/<int:alert>/seen/", lanes.seen, name="staff_alert_seen"),
+    path("ops/", include("ops.staff.urls")),
+    path("ops/routing/", routing_page.page, _routes, name="staff_routing"),
+    path("ops/routing/select/", routing_page.select, _routes, name="staff_routing_select"),
+    path("ops/routing/revert/", routing_page.revert, _routes, name="staff_routing_revert"),
+    path("ops/alerts/<int:alert>/seen/", routing_page.seen, name="staff_alert_seen"),
     path("staff/sign-in/", desk.SignIn.as_view(tries=wiring.build_tries), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
     path("", include("companion.urls"), {"front": wiring.build_front}),

@@ -21,23 +21,23 @@ from companion.process import Process
 from companion.prompt import least_window
 from companion.record import Story
 from companion.tries import Tries
+from ops.access import OPERATORS
 from ops.alerts.book import AlertBook
+from ops.alerts.conditions import Conditions, WatchedFile, of_persona
 from ops.alerts.watch import Watch
-from ops.conditions import Conditions, WatchedFile, of_persona
-from ops.desk.access import OPERATORS
 from ops.drill import records
-from ops.fresh import Lately
-from ops.lanes.board import board, concerns_of, for_status
-from ops.lanes.usage import UsageBook, days
-from ops.last_known_good import LastKnownGood
-from ops.now.live import Live
-from ops.now.staff_door import StaffDoor
-from ops.now.views import place
 from ops.project.addresses import VANISHED_SERVER
-from ops.routing_store import RoutingStore
-from ops.rules import MEANINGS, rules
-from ops.selecting import Selector
-from ops.status import Settings
+from ops.selections.board import board, concerns_of, for_status
+from ops.selections.last_known_good import LastKnownGood
+from ops.selections.selecting import Selector
+from ops.selections.store import RoutingStore
+from ops.socket_access import StaffDoor
+from ops.staff.dashboard_page import place
+from ops.status.caching import Lately
+from ops.status.figures import Settings
+from ops.status.live import Live
+from ops.status.rules import MEANINGS, rules
+from ops.status.usage import UsageBook, days
 from personas.errors import PersonaInvalid
 from personas.load import load
 from personas.schema import Persona, system_prompt

@@ -14,9 +14,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from ops.lanes.board import board
-from ops.last_known_good import LastKnownGood
 from ops.models import Alert
+from ops.selections.board import board
+from ops.selections.last_known_good import LastKnownGood
 from routing.lanes import NORMAL
 from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
 from tests.page_socket import Page

@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from ops.lanes.answers import LaneAnswer
-from ops.lanes.contract import Compared, check
-from ops.lanes.drill import QUESTION, Drilled, drill
-from ops.lanes.printed import check_document, check_text, drill_document, drill_text
-from ops.lanes.question import Manner
-from ops.lanes.questions import QUESTIONS, Question
+from ops.lane_checks.answers import LaneAnswer
+from ops.lane_checks.asking import Manner
+from ops.lane_checks.contract import Compared, check
+from ops.lane_checks.fallback import QUESTION, Drilled, drill
+from ops.lane_checks.formatting import check_document, check_text, drill_document, drill_text
+from ops.lane_checks.questions import QUESTIONS, Question
 from routing.adapters import build_adapters
 from routing.adapters.transport import Transport
 from routing.chain import Caller

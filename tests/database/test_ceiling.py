@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from companion.models import Ceiling
 from ops.models import AuditEntry
-from ops.status import ceiling_in_force
+from ops.status.figures import ceiling_in_force
 from tests.ceilings import forget_ceilings
 from tests.people import in_database
 from tests.processes import Web

@@ -13,10 +13,10 @@ from django.utils import timezone
 from ops.jobs import count_minutes
 from ops.minutes import LAST_HOUR, LastHour, gather
 from ops.models import MinuteFigures
-from ops.now.held import FACTS, HELD
-from ops.now.hour import minutes
 from ops.stack.postgres import EmbeddedPostgres
-from ops.status import FIGURES
+from ops.status.figures import FIGURES
+from ops.status.held import FACTS, HELD
+from ops.status.hour import minutes
 from tests.people import in_database
 
 # Tables of the same shape that hide the real ones: empty, and for this connection alone.

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from companion.models import Participant, Site, Visit
-from ops.desk.access import is_operator, sites_of
+from ops.access import is_operator, sites_of
 from ops.management.commands.card import on_paper
 from ops.models import AuditEntry
 from tests.patience import wait_until

@@ -8,8 +8,9 @@ import pytest
 from django.db import connection
 from django.test import RequestFactory
 
-from ops.desk import audit, refusals
+from ops import audit
 from ops.models import AuditEntry
+from ops.staff import error_pages
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import newest
@@ -136,8 +137,8 @@ def test_participants_keep_their_own_words(service: Web) -> None:
 
 
 def test_a_fault_of_a_staff_page_is_said_to_staff_without_asking_the_database() -> None:
-    staffs = refusals.fault(RequestFactory().get("/ops/turns/")).content.decode()
-    theirs = refusals.fault(RequestFactory().get("/chat/")).content.decode()
+    staffs = error_pages.fault(RequestFactory().get("/ops/turns/")).content.decode()
+    theirs = error_pages.fault(RequestFactory().get("/chat/")).content.decode()
 
     assert "tell an operator" in staffs and not any(said in staffs for said in FOR_PARTICIPANTS)
     assert "You can talk to the staff here" in theirs

@@ -8,8 +8,8 @@ import pytest
 from django.core.management.base import CommandError
 
 from companion.models import Ceiling
+from ops import names
 from ops.models import AuditEntry, Selection
-from ops.people import names
 from ops.people.command import read
 from tests.people import in_database
 from tests.processes import ROOT, Web

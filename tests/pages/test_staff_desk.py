@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
-from ops.desk.shapes import Shelf
+from ops.transcripts.shapes import Shelf
 from tests.pages.leaving import LEFT_EARLY, closed
 from tests.people import People
 from tests.processes import Rehearsal, Web

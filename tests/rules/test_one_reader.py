@@ -23,8 +23,8 @@ READERS = {
     "companion/material.py": "the reader of every prompt: of a paused turn it reads the question alone",
     "companion/folding.py": "the writer: folds the pieces into the row when a turn ends",
     "companion/models.py": "says what the tables are",
-    "ops/desk/stories.py": "the staff's reader: whole stories, by site and on record",
-    "ops/now/marks.py": "counts the pieces of turns that staff have open, and reads no word",
+    "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
+    "ops/status/marks.py": "counts the pieces of turns that staff have open, and reads no word",
     "ops/load/people.py": "removes the people of a load test, and reads nothing",
     "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
 }

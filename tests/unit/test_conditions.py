@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from companion.prompt import least_window
-from ops.conditions import Conditions, WatchedFile, of_persona, of_routing
+from ops.alerts.conditions import Conditions, WatchedFile, of_persona, of_routing
 from personas.load import DEFAULT, load
 from routing import lanes
 from routing.errors import RoutingFileInvalid

@@ -11,9 +11,10 @@ import pytest
 
 from companion.record import _skipped
 from companion.states import Reason, State
-from ops.desk.meanings import ENDINGS, FAILURES, meaning_of
-from ops.desk.shapes import Story
-from ops.desk.telling import barred, next_step, span, steps, still
+from ops.text import escape_controls, format_length
+from ops.transcripts.formatting import barred, next_step, steps
+from ops.transcripts.meanings import ENDINGS, FAILURES, meaning_of
+from ops.transcripts.shapes import Story
 from routing.chain import PassedOver
 from routing.errors import FailureClass
 
@@ -117,7 +118,7 @@ def test_steps_count_from_the_question() -> None:
     [(0, "0 s"), (45, "45 s"), (90, "1 min 30 s"), (3600, "1 h"), (86_400, "24 h"), (3661, "1 h 1 min 1 s")],
 )
 def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) -> None:
-    assert span(length_s) == named
+    assert format_length(length_s) == named
 
 
 @pytest.mark.parametrize(
@@ -140,9 +141,9 @@ def test_a_barred_lane_as_it_is_stored_is_told_with_its_reason_and_until_when(
 
 def test_plain_words_and_line_ends_are_left_as_they_are() -> None:
     words = "Grüße,\n\tمرحبا 👩\u200d👧"
-    assert still(words) == words
+    assert escape_controls(words) == words
 
 
 @pytest.mark.parametrize("letter", ["\x00", "\x1b", "\r", "\x85", "\u2028", "\u202e", "\u2066", "\ufeff"])
 def test_what_could_steer_a_terminal_is_written_out(letter: str) -> None:
-    assert still(letter) == f"\\u{ord(letter):04x}"
+    assert escape_controls(letter) == f"\\u{ord(letter):04x}"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from ops.exposition import exposition
+from ops.status.exposition import exposition
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 PROCESS: dict[str, Any] = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ops.fresh import Fresh, Lately
+from ops.status.caching import Fresh, Lately
 
 
 class Clock:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ops.lanes.languages import language
+from ops.lane_checks.languages import language
 
 
 @pytest.mark.parametrize(

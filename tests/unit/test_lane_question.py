@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ops import schedule
-from ops.lanes.drill import AT_MOST_S
-from ops.lanes.question import manner_of
+from ops.lane_checks.asking import manner_of
+from ops.lane_checks.fallback import AT_MOST_S
 from ops.project.wiring import build_house
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)

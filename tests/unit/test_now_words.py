@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from ops.now.frame import since
-from ops.now.held import Held, of_sites
-from ops.now.hour import minutes
-from ops.now.words import LEVELS, level, processes, questions, rate, texts
 from ops.project.env import NUMBERS
-from ops.rules import MEANINGS, rules
+from ops.status.frame import since
+from ops.status.held import Held, of_sites
+from ops.status.hour import minutes
+from ops.status.rules import MEANINGS, rules
+from ops.status.texts import LEVELS, level, processes, questions, rate, texts
 
 AT = datetime(2026, 3, 4, 10, 30, 5, tzinfo=UTC)
 WELL = {"id": "p", "in_flight": 1, "sockets": 2, "age_s": 7_300, "draining": False, "beat_age_s": 0.4}

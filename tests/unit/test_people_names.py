@@ -2,8 +2,8 @@
 
 import pytest
 
-from ops.people import names
-from ops.people.done import Refused
+from ops import names
+from ops.changes import Refused
 
 
 @pytest.mark.parametrize(

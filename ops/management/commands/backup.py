@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ops import audit
 from ops.alerts import backups
-from ops.desk import audit
 from ops.drill import arguments
 from ops.drill.address import Address
 from ops.drill.backup import BackupOrder, back_up

@@ -3,15 +3,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.urls import reverse
 
 from companion.cards import Card
-from ops.desk import audit
-from ops.people import cards, names
-from ops.people.cards import Meant
+from ops import audit, names
+from ops.changes import Done, NobodyNamed, Refused
+from ops.people import cards
+from ops.people.cards import Meant, first_origin
 from ops.people.command import PeopleCommand
-from ops.people.done import Done, NobodyNamed, Refused
 
 CHANGES = {"renew": cards.renewed, "withdraw": cards.withdrawn, "restore": cards.restored}
 
@@ -66,11 +65,6 @@ def on_paper(card: Card) -> list[str]:
 def link_of(card: Card) -> str:
     """A browser sends no fragment, so opening the link tells the service nothing."""
     return f"{first_origin()}{reverse('card')}#{card.link}"
-
-
-def first_origin() -> str:
-    """Where a browser finds the service: the first of TRUSTED_ORIGINS."""
-    return settings.TRUSTED_ORIGINS[0].rstrip("/") if settings.TRUSTED_ORIGINS else "http://127.0.0.1:8000"
 
 
 def _done(meant: Meant, wanted: str | None, by: str | None) -> Done:

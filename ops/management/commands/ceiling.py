@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from companion.models import Ceiling
-from ops.desk import audit
-from ops.people import names
+from ops import audit, names
 from ops.people.command import read
 
 LOWEST, HIGHEST = 1, 10_000

@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from companion.house import House
-from ops.lanes.contract import Compared, check
-from ops.lanes.kept import is_fresh, keep, keep_check
-from ops.lanes.printed import check_document, check_text
-from ops.lanes.question import manner_of
+from ops.lane_checks.asking import manner_of
+from ops.lane_checks.contract import Compared, check
+from ops.lane_checks.formatting import check_document, check_text
+from ops.lane_checks.results import is_fresh, keep, keep_check
 from ops.management.commands.fallback_drill import CANNOT, built, need_keys
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client

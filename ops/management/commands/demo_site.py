@@ -17,9 +17,10 @@ from django.db import transaction
 
 from companion.access import card_of, person_named, welcome
 from companion.models import Site
-from ops.desk import audit
-from ops.management.commands.card import first_origin, link_of
+from ops import audit
+from ops.management.commands.card import link_of
 from ops.models import Supervision
+from ops.people.cards import first_origin
 from ops.stack.state import write_private
 
 SITE = ("willow-house", "Willow House")

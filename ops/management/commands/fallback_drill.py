@@ -11,12 +11,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from companion.house import House
-from ops.lanes.answers import LaneAnswer
-from ops.lanes.drill import AT_MOST_S, Drilled, drill
-from ops.lanes.kept import keep
-from ops.lanes.printed import drill_document, drill_text
-from ops.lanes.question import manner_of
-from ops.lanes.told_answers import drilled_line
+from ops.lane_checks.answer_lines import drilled_line
+from ops.lane_checks.answers import LaneAnswer
+from ops.lane_checks.asking import manner_of
+from ops.lane_checks.fallback import AT_MOST_S, Drilled, drill
+from ops.lane_checks.formatting import drill_document, drill_text
+from ops.lane_checks.results import keep
 from personas.errors import PersonaInvalid
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client

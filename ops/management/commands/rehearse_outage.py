@@ -19,14 +19,13 @@ from django.db import OperationalError
 
 from companion.access import card_of, person_named, welcome
 from companion.models import Participant, Site
-from ops.desk import audit
-from ops.desk.stories import stories_of
+from ops import audit, names
+from ops.changes import Refused
 from ops.outage.errors import CannotPlay, StoryBroke
 from ops.outage.play import Play, Promise
 from ops.outage.provider import RehearsalProvider, addresses
 from ops.outage.visitor import Visitor
-from ops.people import names
-from ops.people.done import Refused
+from ops.transcripts.queries import stories_of
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
-from ops.desk import audit
+from ops import audit
 from ops.drill import arguments
 from ops.drill import report as reports
 from ops.drill.address import SECRETS, Address

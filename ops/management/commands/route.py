@@ -12,13 +12,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from ops import selecting
-from ops.lanes import told
-from ops.lanes.board import board
-from ops.people import names
+from ops import names
 from ops.people.command import read
-from ops.selecting import AsksTwice, Choice, SelectionRefused, Selector
+from ops.selections import board_text, selecting
+from ops.selections.board import board
+from ops.selections.selecting import AsksTwice, Choice, SelectionRefused, Selector
 from ops.stack.switch import typed_by
+from ops.text import parse_length
 from routing.errors import RoutingFileInvalid
 from routing.lanes import Routing, rehearsal_routing
 from routing.selection import Selection, to_document
@@ -100,7 +100,7 @@ class Command(BaseCommand):
 
     def _show(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         seen = board(routing)
-        self._say(told.document(seen, routing) if options["json"] else told.text(seen, routing))
+        self._say(board_text.document(seen, routing) if options["json"] else board_text.text(seen, routing))
 
     def _select(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
         choice = Choice(
@@ -136,24 +136,26 @@ class Command(BaseCommand):
         if options["json"]:
             self._say({"selections": [to_document(row) for row in rows]})
             return
-        self._say("\n".join(told.line_of(row) for row in reversed(rows)) or "Nothing has been selected yet.")
+        self._say(
+            "\n".join(board_text.line_of(row) for row in reversed(rows)) or "Nothing has been selected yet."
+        )
 
     def _measure(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
-        from ops.lanes import measure
+        from ops.measure import run
 
         choice = Choice(
             preset=options["preset"],
             by=options["by"],
             reason=options["reason"],
-            lasts=measure.LASTS,
+            lasts=run.LASTS,
             said_yes_twice=options["yes"],
             is_typed=True,
             account=typed_by(),
         )
         try:
-            measured = measure.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
-        except (OperationalError, measure.Interrupted) as gone:
-            who = "The service" if isinstance(gone, measure.Interrupted) else "The database"
+            measured = run.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
+        except (OperationalError, run.Interrupted) as gone:
+            who = "The service" if isinstance(gone, run.Interrupted) else "The database"
             raise CommandError(
                 f"{who} stopped answering meanwhile. Look with `manage.py route show`; "
                 "what was selected to be measured ends by itself within five minutes."
@@ -163,7 +165,7 @@ class Command(BaseCommand):
             raise CommandError("It took longer than ten seconds, or never came.")
 
     def _applied(self, routing: Routing, selector: Selector, options: dict[str, Any]) -> None:
-        from ops.lanes.applied import applied
+        from ops.selections.applied import applied
 
         found = applied(routing, options["version"])
         self._say(found.document() if options["json"] else found.text())
@@ -174,7 +176,7 @@ class Command(BaseCommand):
         if options["json"]:
             self._say(to_document(chosen))
             return
-        self._say(told.line_of(chosen).strip())
+        self._say(board_text.line_of(chosen).strip())
         self._say(
             "Turns that start from now on follow it. `manage.py route show` says whether every process does."
         )
@@ -204,6 +206,6 @@ def _routing(build: Callable[[], Routing], do: str) -> Routing:
 
 def _length(text: str) -> timedelta:
     try:
-        return told.length(text)
+        return parse_length(text)
     except ValueError as wrong:
         raise ArgumentTypeError(str(wrong)) from None

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ops.people import names, sites
+from ops import names
+from ops.changes import Done
+from ops.people import sites
 from ops.people.command import PeopleCommand, needs_by
-from ops.people.done import Done
 
 
 class Command(PeopleCommand):

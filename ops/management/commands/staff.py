@@ -4,9 +4,10 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
-from ops.people import names, staff
+from ops import names
+from ops.changes import Done
+from ops.people import staff
 from ops.people.command import PeopleCommand, needs_by
-from ops.people.done import Done
 
 PARTS = {
     "add": "somebody new; their password is the last line, once",

@@ -10,11 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from companion.models import Participant
-from ops.desk import audit, telling
-from ops.desk.shapes import Story
-from ops.desk.stories import people_named, stories_of
-from ops.people import names
+from ops import audit, names
 from ops.people.command import read
+from ops.text import escape_controls
+from ops.transcripts import formatting
+from ops.transcripts.queries import people_named, stories_of
+from ops.transcripts.shapes import Story
 
 
 class Command(BaseCommand):
@@ -69,7 +70,7 @@ def _document(person: Participant, stories: list[Story]) -> str:
             "is_active": person.is_active,
         },
         "read_at": timezone.now().isoformat(),
-        "turns": [telling.document(story) for story in stories],
+        "turns": [formatting.document(story) for story in stories],
     }
     # Escaped, so that no separator or override in what somebody wrote breaks a line or a terminal.
     return json.dumps(facts, indent=1)
@@ -77,5 +78,5 @@ def _document(person: Participant, stories: list[Story]) -> str:
 
 def _text(person: Participant, stories: list[Story]) -> str:
     count = f"{len(stories)} turn{'' if len(stories) == 1 else 's'}"
-    heading = f"{telling.still(person.name)}, {person.site.name} ({person.site.slug}): {count}"
-    return "\n\n".join([heading, *(telling.text(story) for story in stories)])
+    heading = f"{escape_controls(person.name)}, {person.site.name} ({person.site.slug}): {count}"
+    return "\n\n".join([heading, *(formatting.text(story) for story in stories)])

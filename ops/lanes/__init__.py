@@ -1,1 +1,0 @@
-"""Whether the lanes work before anybody needs them: the fallback drill and the contract check."""

@@ -1,0 +1,97 @@
+"""The socket of a page for staff: says when the page is no longer right, or may no longer be seen; shows figures."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+from channels.consumer import AsyncConsumer
+from channels.exceptions import StopConsumer
+
+from companion.consumers import COME_BACK, SESSION_ENDED
+from companion.cookies import cookie_of
+from ops.status.live import Live
+
+log = logging.getLogger(__name__)
+
+LARGEST_ID = 2**63 - 1
+
+
+class NowConsumer(AsyncConsumer):
+    """One open page of a member of staff."""
+
+    def __init__(self, live: Callable[[], Live], cookie_name: str, wants_figures: bool) -> None:
+        self._live = live()
+        self._cookie_name = cookie_name
+        self._wants_figures = wants_figures
+        self._is_closed = False
+        self.session_key = ""
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler directly. The stock dispatch hops through the one database thread for every event."""
+        match message["type"]:
+            case "websocket.connect":
+                await self._connect()
+            case "websocket.receive":
+                if not self._is_closed:
+                    await self._take(_frame_of(message.get("text")))
+            case "websocket.disconnect":
+                self._leave()
+                raise StopConsumer
+
+    async def show(self, told: dict[str, Any]) -> None:
+        """Send a frame."""
+        if not self._is_closed:
+            text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+            await self.send({"type": "websocket.send", "text": text})
+
+    async def turn_away(self) -> None:
+        """This session may see no more."""
+        await self.close(SESSION_ENDED)
+
+    async def close(self, code: int) -> None:
+        """Send nothing more and close. Codes: 1000, 3000 to 4999."""
+        if not self._is_closed:
+            self._leave()
+            await self.send({"type": "websocket.close", "code": code})
+
+    async def _connect(self) -> None:
+        # A close before the accept would be a plain 403, and the page could not tell why.
+        await self.send({"type": "websocket.accept"})
+        try:
+            key = cookie_of(self.scope["headers"], self._cookie_name)
+            staff = await self._live.admit(key)
+        except psycopg.Error as failure:
+            log.warning("now.no_database cause=%s", type(failure).__name__)
+            await self.close(COME_BACK)
+            return
+        if staff is None or key is None:
+            await self.close(SESSION_ENDED)
+            return
+        self.session_key = key
+        await self.show({"type": "hello", "v": 1})
+        self._live.watch(self, staff, wants_figures=self._wants_figures)
+
+    async def _take(self, frame: dict[str, Any]) -> None:
+        if frame.get("type") == "ping":
+            await self.show({"type": "pong"})
+        elif frame.get("type") == "follow" and isinstance(turns := frame.get("turns"), list):
+            self._live.follow(self, [turn for turn in turns if _is_id(turn)])
+
+    def _leave(self) -> None:
+        self._is_closed = True
+        self._live.leave(self)
+
+
+def _frame_of(text: str | None) -> dict[str, Any]:
+    """The frame, empty if it is none."""
+    try:
+        frame = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return frame if isinstance(frame, dict) else {}
+
+
+def _is_id(turn: object) -> bool:
+    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= LARGEST_ID

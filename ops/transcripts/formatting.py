@@ -1,0 +1,188 @@
+"""PURE. Tells a turn's whole story: as a document for programs, as lines for a terminal, as a next step in words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from companion.states import Settled, State
+from ops.text import escape_controls, format_duration, format_time
+from ops.transcripts.meanings import meaning_of
+from ops.transcripts.shapes import Story, Tried
+
+TIMES = ("created_at", "wait_until", "admitted_at", "first_word_at", "closed_at")
+
+
+def document(story: Story) -> dict[str, Any]:
+    """A turn with every field, as JSON can hold it. Times are ISO 8601 in UTC; durations are in seconds."""
+    return {
+        "id": story.id,
+        "key": str(story.key),
+        "state": story.state,
+        "reason": story.reason,
+        "question": story.question,
+        "reply": story.reply,
+        "lines": list(lines_shown(story)),
+        "openings": [dict(opening) for opening in story.openings],
+        "line": story.line,
+        "seq": story.seq,
+        "shortened": story.shortened,
+        "marked": story.marked,
+        "skipped": [dict(lane) for lane in story.skipped],
+        "lane": story.lane,
+        "model": story.model,
+        "preset": story.preset,
+        "routing_version": story.routing_version,
+        "persona_version": story.persona_version,
+        "attempts": [asdict(attempt) for attempt in story.attempts],
+        "held_until": _iso(story.held_until),
+        "is_held": story.is_held,
+        "is_expired": story.is_expired,
+        "settled": story.settled,
+        "answered_by": story.answered_by,
+        "answers": list(story.answers),
+        "owner": str(story.owner),
+        "owner_heard_at": _iso(story.owner_heard_at),
+        **{name: _iso(getattr(story, name)) for name in TIMES},
+    }
+
+
+def lines_shown(story: Story) -> Iterator[str]:
+    """The drafted lines the participant was shown with this turn, in order."""
+    yield from (opening["line"] for opening in story.openings)
+    if story.line:
+        yield story.line
+
+
+def text(story: Story) -> str:
+    """A turn for a person at a terminal. What people wrote cannot steer the terminal."""
+    return "\n".join(_lines(story))
+
+
+SETTLED: Mapping[str, str] = MappingProxyType(
+    {
+        Settled.ASKED_AGAIN: "Nothing. Its hold was over, and the participant asked it again as a new turn.",
+        Settled.LET_GO: "Nothing. Its hold was over, and the participant let it go.",
+        Settled.UNANSWERABLE: (
+            "Nothing. Asked along with later messages it failed again, so it is not asked any more, and the "
+            "participant was told. A person may want to talk about it."
+        ),
+    }
+)
+"""What became of a question that was settled without an answer."""
+
+
+def next_step(story: Story) -> str:
+    """What happens next with this turn's question, in plain words."""
+    match story.state:
+        case State.WAITING:
+            return "It waits for a place, in order of arrival."
+        case State.SPEAKING:
+            return "The reply is being said now."
+        case State.COMPLETE:
+            return "Nothing. The reply is whole."
+        case State.STOPPED:
+            return "Nothing. What was said stays, and the question is not held."
+        case State.REFUSED:
+            return "Nothing. The participant was told to try again; no provider was asked."
+        case State.HANDED_OVER:
+            return "A member of staff has taken over."
+    if story.answered_by is not None:
+        return f"Nothing. Turn {story.answered_by} answered this question."
+    if story.settled:
+        return SETTLED.get(story.settled, f"Nothing. The question was settled: {story.settled}.")
+    if story.is_expired:
+        return (
+            f"The question was held until {format_time(story.held_until)} and is no longer answered by itself. "
+            "For a while (COMPANION_KEEP_S) the page offers it back, to ask again or to let go; then it is here alone. "
+            "A person may want to ask after it."
+        )
+    if story.held_until is not None:
+        return (
+            f"The question is held until {format_time(story.held_until)}. The next message opens with the "
+            "“I am back” line, and this question is answered first."
+        )
+    return "Nothing. The question is not held, because asking again would be refused again."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One step of a turn: when it was, and how many seconds after the question; or what to say if it never was."""
+
+    name: str
+    at: datetime | None
+    after_s: float
+    otherwise: str
+
+
+def steps(story: Story) -> list[Step]:
+    """A turn's steps in order, from the question to its end."""
+    return [
+        Step(
+            name=name,
+            at=at,
+            after_s=(at - story.created_at).total_seconds() if at else 0.0,
+            otherwise=otherwise,
+        )
+        for name, at, otherwise in (
+            ("Asked", story.created_at, ""),
+            ("Got a place", story.admitted_at, "never"),
+            ("First word", story.first_word_at, "none"),
+            ("Ended", story.closed_at, "not yet"),
+        )
+    ]
+
+
+def barred(lane: Mapping[str, Any]) -> str:
+    """A lane that its breaker barred, why and until when, and whether it was tried nevertheless."""
+    tried = "; tried nevertheless, as every lane was barred" if lane["tried"] else ""
+    return f"{lane['lane']}: {lane['why']}, until {format_time(datetime.fromisoformat(lane['until']))}{tried}"
+
+
+def _lines(story: Story) -> Iterator[str]:
+    ended = f", {format_time(story.closed_at)}" if story.closed_at else ""
+    yield f"Turn {story.id}: {story.state}{ended}"
+    if story.reason:
+        yield f"  why          {story.reason}: {meaning_of(story.reason)}"
+    yield f"  asked        {format_time(story.created_at)}"
+    yield from _quoted("question", story.question)
+    for opening in story.openings:
+        yield from _quoted("opening line", f"{opening['line']} ({opening['kind']})")
+    yield from _quoted("said", story.reply or "(nothing)")
+    if story.reply and story.state == State.PAUSED:
+        yield "               (a half answer: no longer in the conversation, and never sent to a provider)"
+    if story.line:
+        yield from _quoted("closing line", story.line)
+    if story.preset:
+        model = f" ({story.model})" if story.model else ""
+        yield f"  lane         {story.lane or 'none'}{model}, preset {story.preset}, version {story.routing_version}"
+    for lane in story.skipped:
+        yield f"  {'barred':<12} {barred(lane)}"
+    yield f"  first word   {format_time(story.first_word_at)}"
+    yield f"  character    version {story.persona_version}"
+    for attempt in story.attempts:
+        yield f"  attempt {attempt.number:<4} {_attempt(attempt)}"
+    if story.answers:
+        yield f"  also answers {', '.join(f'turn {turn}' for turn in story.answers)}"
+    yield f"  next         {next_step(story)}"
+
+
+def _attempt(attempt: Tried) -> str:
+    told = f"{attempt.failure}: {meaning_of(attempt.failure)}" if attempt.failure else "whole"
+    named = [str(part) for part in (attempt.status, attempt.code) if part]
+    return (
+        f"{attempt.lane} ({attempt.model}), {told} [{' '.join(named) or 'no answer'}; waited "
+        f"{format_duration(attempt.waited_s)}, took {format_duration(attempt.took_s)}, {attempt.bytes_received} bytes, "
+        f"{attempt.words} words]"
+    )
+
+
+def _quoted(name: str, words: str) -> Iterator[str]:
+    first, *others = escape_controls(words).split("\n")
+    yield f"  {name:<12} | {first}"
+    yield from (f"  {'':<12} | {line}" for line in others)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat()
