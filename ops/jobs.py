@@ -18,7 +18,7 @@ from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
 from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
-from ops.drill import records
+from ops.backups.reporting import records
 from ops.minutes import FORGET as FORGET_MINUTES
 from ops.minutes import last_hour
 from ops.models import LaneProbe

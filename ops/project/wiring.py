@@ -25,7 +25,7 @@ from ops.access import OPERATORS
 from ops.alerts.book import AlertBook
 from ops.alerts.conditions import Conditions, WatchedFile, of_persona
 from ops.alerts.watch import Watch
-from ops.drill import records
+from ops.backups.reporting import records
 from ops.project.addresses import VANISHED_SERVER
 from ops.selections.board import board, concerns_of, for_status
 from ops.selections.last_known_good import LastKnownGood

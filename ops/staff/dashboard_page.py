@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from ops.access import is_operator, sites_of, staff_only
 from ops.alerts.rows import open_alerts
-from ops.drill import records
+from ops.backups.reporting import records
 from ops.minutes import last_hour
 from ops.status import frame, held, hour
 from ops.status.figures import Settings, status

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from ops import audit
 from ops.alerts import backups
-from ops.drill import arguments
-from ops.drill.address import Address
-from ops.drill.backup import BackupOrder, back_up
-from ops.drill.bar import Bar
-from ops.drill.ending import ending
-from ops.drill.watch import Silent, Watch
+from ops.backups.backup import BackupOrder, back_up
+from ops.backups.commands import arguments
+from ops.backups.commands.ending import ending
+from ops.backups.commands.progress_bar import Bar
+from ops.backups.connecting.address import Address
+from ops.backups.run.watch import Silent, Watch
 from ops.management.commands.restore_drill import in_use
 
 SETTING = "DIRECT_DATABASE_URL"

@@ -9,13 +9,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
-from ops.drill import arguments
-from ops.drill.address import Address
-from ops.drill.bar import Bar
-from ops.drill.ending import ending
-from ops.drill.restored import hold_against, statements
-from ops.drill.verdict import Verdict
-from ops.drill.watch import Watch
+from ops.backups.check_restored import hold_against, statements
+from ops.backups.commands import arguments
+from ops.backups.commands.ending import ending
+from ops.backups.commands.progress_bar import Bar
+from ops.backups.connecting.address import Address
+from ops.backups.reporting.verdict import Verdict
+from ops.backups.run.watch import Watch
 from ops.management.commands.restore_drill import in_use
 
 SETTING = "DIRECT_DATABASE_URL"

@@ -10,19 +10,19 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 
 from ops import audit
-from ops.drill import arguments
-from ops.drill import report as reports
-from ops.drill.address import SECRETS, Address
-from ops.drill.bar import Bar
-from ops.drill.drill import Drill
-from ops.drill.ending import ending
-from ops.drill.errors import CouldNotRun
-from ops.drill.foreign import reason_of
-from ops.drill.measure import measure
-from ops.drill.order import Order
-from ops.drill.report import Report
-from ops.drill.verdict import Verdict
-from ops.drill.watch import Silent, Watch
+from ops.backups.commands import arguments
+from ops.backups.commands.ending import ending
+from ops.backups.commands.progress_bar import Bar
+from ops.backups.connecting.address import SECRETS, Address
+from ops.backups.drill import Drill
+from ops.backups.measure import measure
+from ops.backups.reporting import report as reports
+from ops.backups.reporting.report import Report
+from ops.backups.reporting.verdict import Verdict
+from ops.backups.restoring.order import Order
+from ops.backups.run.error_mapping import reason_of
+from ops.backups.run.errors import CouldNotRun
+from ops.backups.run.watch import Silent, Watch
 
 SETTING = "DIRECT_DATABASE_URL"
 

@@ -7,12 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from ops.drill import arguments
-from ops.drill.address import Address
-from ops.drill.ending import ending
-from ops.drill.seed import seed
-from ops.drill.session import open_scratch
-from ops.drill.watch import Watch
+from ops.backups.commands import arguments
+from ops.backups.commands.ending import ending
+from ops.backups.connecting.address import Address
+from ops.backups.connecting.session import open_scratch
+from ops.backups.run.watch import Watch
+from ops.backups.seed import seed
 
 SETTING = "DIRECT_DATABASE_URL"
 

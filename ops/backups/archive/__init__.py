@@ -1,0 +1,1 @@
+"""A dump, its manifest and signature, and the folder that keeps backups."""

@@ -1,0 +1,68 @@
+"""A dump and its manifest, laid together in one folder: what makes a backup out of a dump."""
+
+import errno
+import os
+import shutil
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from ops.backups.archive import manifest, signature
+from ops.backups.programs.dump import Archive, Tick
+from ops.backups.run.facts import Identity, Picture
+from ops.stack.state import write_private
+
+
+def seal(
+    archive: Archive,
+    folder: Path,
+    *,
+    picture: Picture,
+    identity: Identity,
+    made_at: datetime,
+    pg_dump: str,
+    key: str,
+    tick: Tick,
+) -> Archive:
+    """Move a dump into a new private folder, and write its manifest and the signature of `key` beside it.
+
+    Returns the archive there.
+
+    The folder is whole and on the disk, or it is not there.
+    """
+    folder.mkdir(mode=0o700)
+    moved = replace(archive, path=folder / manifest.DUMP)
+    try:
+        _move(archive.path, moved.path, tick)
+        made = manifest.make(picture, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
+        text = made.model_dump_json()
+        write_private(folder / manifest.FILE, text)
+        write_private(folder / signature.FILE, signature.sign(text.encode(), key))
+        _sync(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return moved
+
+
+def _move(dump: Path, to: Path, tick: Tick) -> None:
+    try:
+        dump.rename(to)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # Another disk: file by file, so that a signal is heard and nobody else can read one meanwhile.
+        to.mkdir(mode=0o700)
+        for file in sorted(dump.iterdir()):
+            tick()
+            shutil.copyfile(file, to / file.name)
+            os.chmod(to / file.name, 0o600)
+
+
+def _sync(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

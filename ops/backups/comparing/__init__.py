@@ -1,0 +1,1 @@
+"""Whether two databases contain the same."""

@@ -1,0 +1,1 @@
+"""Direct sessions on the source and on the server that takes the copy."""

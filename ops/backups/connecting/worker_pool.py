@@ -1,0 +1,67 @@
+"""Several sessions that share one list of work."""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+from ops.backups.connecting.session import Session
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+TICK_S = 0.2
+
+
+class Crew(Generic[Job, Result]):
+    """Threads with a session each. Leaving the block ends their statements and closes their sessions."""
+
+    def __init__(self, sessions: Sequence[Session], do: Callable[[Session, Job], Result]) -> None:
+        self._sessions = sessions
+        self._do = do
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
+        self._leaving = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> "Crew[Job, Result]":
+        return self
+
+    def __exit__(self, *_unused: object) -> None:
+        self._leaving.set()
+        if any(thread.is_alive() for thread in self._threads):
+            for session in self._sessions:
+                with contextlib.suppress(Exception):
+                    session.cancel_safe(timeout=2)
+        for thread in self._threads:
+            thread.join(10)
+        for session in self._sessions:
+            session.close()
+
+    def work(self, jobs: Sequence[Job], *, tick: Callable[[], None]) -> Iterator[Result]:
+        """Every result, in the order they come. `tick` is called at least every 0.2 s and may raise."""
+        for job in jobs:
+            self._jobs.put(job)
+        self._threads = [
+            threading.Thread(target=self._labour, args=[session], daemon=True) for session in self._sessions
+        ]
+        for thread in self._threads:
+            thread.start()
+        left = len(jobs)
+        while left:
+            tick()
+            with contextlib.suppress(queue.Empty):
+                result = self._results.get(timeout=TICK_S)
+                if isinstance(result, BaseException):
+                    raise result
+                left -= 1
+                yield result
+
+    def _labour(self, session: Session) -> None:
+        try:
+            while not self._leaving.is_set():
+                self._results.put(self._do(session, self._jobs.get_nowait()))
+        except queue.Empty:
+            return
+        except BaseException as error:
+            self._results.put(error)

@@ -1,0 +1,1 @@
+"""PostgreSQL's own programs, and a private server made with them."""

@@ -1,0 +1,1 @@
+"""What a database contains, read at one snapshot: row sums, catalogue, sequences, migrations."""

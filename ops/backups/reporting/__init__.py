@@ -1,0 +1,1 @@
+"""Verdict, report, and the drills on record."""

@@ -1,0 +1,68 @@
+"""PURE: the statements that give a database what no dump of it holds: rights, a limit and settings."""
+
+import re
+from collections.abc import Iterator
+
+from psycopg import sql
+
+from ops.backups.run.facts import Catalogue, Entry
+
+BY_DEFAULT = {"PUBLIC": "CONNECT,TEMPORARY"}
+RIGHTS = {"CONNECT", "CREATE", "TEMPORARY"}
+LISTS = {
+    "search_path",
+    "temp_tablespaces",
+    "local_preload_libraries",
+    "session_preload_libraries",
+    "shared_preload_libraries",
+    "unix_socket_directories",
+}
+"""Parameters whose value is a list of names, stored with their quotes."""
+
+
+def own_to_the_database(catalogue: Catalogue, name: sql.Identifier) -> Iterator[sql.Composable]:
+    """What makes a new database as the catalogue says the other was. Nothing where that is as new ones are."""
+    itself = catalogue.get("database owner", {}).get("itself", {})
+    limit = itself.get("limit of connections", "-1")
+    if limit != "-1":
+        yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {};").format(name, sql.Literal(int(limit)))
+    # A backup of a database without any right of others says so by an empty entry.
+    yield from _rights(catalogue.get("database grant", {}).get("itself", {}), name, known=bool(itself))
+    for entry in catalogue.get("database setting", {}).values():
+        yield _setting(entry, name)
+
+
+def _rights(held: Entry, name: sql.Identifier, *, known: bool) -> Iterator[sql.Composable]:
+    if not known:
+        return
+    if held.get("PUBLIC") != BY_DEFAULT["PUBLIC"]:
+        yield sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC;").format(name)
+    for role, rights in held.items():
+        if BY_DEFAULT.get(role) == rights:
+            continue
+        grantee = sql.SQL("PUBLIC") if role == "PUBLIC" else sql.Identifier(role)
+        for right in rights.split(","):
+            if right.rstrip("*") in RIGHTS:
+                yield sql.SQL("GRANT {} ON DATABASE {} TO {}{};").format(
+                    sql.SQL(right.rstrip("*")),
+                    name,
+                    grantee,
+                    sql.SQL(" WITH GRANT OPTION" if right.endswith("*") else ""),
+                )
+
+
+def _setting(entry: Entry, name: sql.Identifier) -> sql.Composable:
+    parameter = sql.SQL(".").join(map(sql.Identifier, entry["parameter"].split(".")))
+    values = _names(entry["value"]) if entry["parameter"] in LISTS else [entry["value"]]
+    value = sql.SQL(", ").join(map(sql.Literal, values or [""]))
+    if "role" in entry:
+        return sql.SQL("ALTER ROLE {} IN DATABASE {} SET {} TO {};").format(
+            sql.Identifier(entry["role"]), name, parameter, value
+        )
+    return sql.SQL("ALTER DATABASE {} SET {} TO {};").format(name, parameter, value)
+
+
+def _names(text: str) -> list[str]:
+    """The names of a list, without their quotes."""
+    found = re.findall(r'"((?:[^"]|"")*)"|([^,\s"]+)', text)
+    return [quoted.replace('""', '"') or plain for quoted, plain in found]

@@ -1,0 +1,157 @@
+"""What must be right before anything is created. Each refusal gives the statement that mends it."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import psycopg
+
+from ops.backups.connecting.session import Session
+from ops.backups.reading import migration_ledger
+from ops.backups.reading.inventory import tables
+from ops.backups.run.error_mapping import reason_of
+from ops.backups.run.errors import CouldNotRun
+from ops.backups.run.facts import Catalogue
+from ops.backups.run.run_folder import make_private
+from ops.stack.state import write_private
+
+Free = Callable[[Path], int]
+"""Bytes free on the disk of a folder."""
+DUMP_SHARE = 0.6
+"""The most a dump at compression 1 took of its database in our measurements, with room to spare."""
+COPY_SHARE = 1.3
+"""A fresh copy is no larger than its source; WAL and temporary files of the load come on top."""
+WAL_SHARE = 0.9
+"""WAL that a restore into a server with its usual settings wrote, as a share of the database."""
+ALWAYS = 150_000_000
+OWNED = """
+SELECT DISTINCT r FROM unnest(%s::text[]) r
+WHERE EXISTS (SELECT FROM pg_roles o WHERE o.rolname = r) AND NOT pg_has_role(r, 'MEMBER')
+"""
+ROW_SECURITY = """
+SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relrowsecurity AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1
+"""
+
+
+def check_source(session: Session) -> None:
+    """It is a primary, it is the service's database, and this role may read all of it."""
+    if _one(session, "SELECT pg_is_in_recovery()"):
+        raise CouldNotRun(
+            "The source is a replica: unlogged tables look empty there, and it may cancel a long snapshot.",
+            mend="Name the primary in DIRECT_DATABASE_URL.",
+        )
+    if not migration_ledger.is_there(session):
+        raise CouldNotRun(
+            "There is no migration ledger in that database: it is not the service's own.",
+            mend="Correct the database's name in DIRECT_DATABASE_URL.",
+        )
+    unreadable = [table.name for table in tables(session) if not table.readable]
+    hidden = [row[0] for row in session.execute(ROW_SECURITY)]
+    role = session.info.user
+    lacking = [
+        *([f"GRANT pg_read_all_data TO {role};"] if unreadable else []),
+        *([f"ALTER ROLE {role} BYPASSRLS;"] if hidden else []),
+    ]
+    if unreadable:
+        what = f"The role may not read {len(unreadable)} tables, {unreadable[0]} among them."
+    else:
+        what = f"Row security hides rows of {len(hidden)} tables from the role, {', '.join(hidden[:1])} among them."
+    if lacking:
+        raise CouldNotRun(what, mend=" ".join(lacking))
+
+
+def check_scratch_server(server: Session, *, major: int, catalogue: Catalogue) -> None:
+    """The server that takes the scratch copy is a primary of the source's major and has every extension."""
+    if _one(server, "SELECT pg_is_in_recovery()"):
+        raise CouldNotRun("The scratch server is a replica: nothing can be created there.")
+    there = int(_one(server, "SELECT current_setting('server_version_num')::int / 10000"))
+    if there != major:
+        raise CouldNotRun(
+            f"The scratch server is PostgreSQL {there}, the data are of {major}: definitions would not compare.",
+            mend=f"Name a server of PostgreSQL {major} with --target.",
+        )
+    known = {row[0] for row in server.execute("SELECT quote_ident(name) FROM pg_available_extensions")}
+    missing = sorted(catalogue.get("extension", {}).keys() - known)
+    if missing:
+        raise CouldNotRun(
+            f"The scratch server lacks the extension {', '.join(missing)}.", mend="Install its package there."
+        )
+
+
+def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> None:
+    """The role may create databases, and may give the copy's objects to the roles that own them."""
+    role = server.info.user
+    is_super, may_create = server.execute(
+        "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
+    ).fetchone() or (False, False)
+    if not (is_super or may_create):
+        raise CouldNotRun("The role may not create a database.", mend=f"ALTER ROLE {role} CREATEDB;")
+    if no_owner:
+        return
+    there = {row[0] for row in server.execute("SELECT rolname::text FROM pg_roles")}
+    if missing := sorted(set(roles) - there):
+        raise CouldNotRun(
+            f"The scratch server lacks {len(missing)} roles that own things or are granted them.",
+            mend=" ".join(f'CREATE ROLE "{name}" NOLOGIN;' for name in missing)
+            + " Or drill with --no-owner.",
+        )
+    strangers = [] if is_super else [row[0] for row in server.execute(OWNED, [list(roles)])]
+    if strangers:
+        raise CouldNotRun(
+            f"The role {role} may not act for {', '.join(strangers)}.",
+            mend=" ".join(f'GRANT "{name}" TO {role};' for name in strangers) + " Or drill with --no-owner.",
+        )
+
+
+def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free, option: str) -> None:
+    """The disk that takes the dump, and the private copy where there is one, has room for them."""
+    needed = ALWAYS + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
+    check_disk(work, needed, free=free, option=option)
+
+
+def check_reports(folder: Path) -> None:
+    """The report can be kept. Better known now than after hours: a proof that is not on record does not count."""
+    try:
+        make_private(folder)
+        probe = folder / f".probe-{os.getpid()}"
+        write_private(probe, "a few words\n")
+        probe.unlink()
+    except OSError as error:
+        raise CouldNotRun(
+            f"No report can be kept in {folder}: {reason_of(error)}.",
+            mend="Mend that first: a proof that is not on record does not count.",
+        ) from None
+
+
+def check_servers_room(server: Session, size: int, *, free: Free) -> None:
+    """A scratch server whose files lie on this machine has room for the copy and for the WAL of loading it."""
+    try:
+        folder = Path(_one(server, "SELECT current_setting('data_directory')"))
+    except psycopg.errors.InsufficientPrivilege:
+        return
+    try:
+        is_here = (folder / "PG_VERSION").is_file()
+    except PermissionError:
+        is_here = True
+    if is_here:
+        check_disk(folder, ALWAYS + int(size * (COPY_SHARE + WAL_SHARE)), free=free, option="--target")
+
+
+def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:
+    """Raise CouldNotRun when the disk of a folder has not so many bytes left. `option` names another, if any does."""
+    there = free(_existing(folder))
+    if there < needed:
+        raise CouldNotRun(
+            f"The disk of {folder} has {there // 1_000_000} MB left; {needed // 1_000_000} MB are needed.",
+            mend=f"Make room, or name a folder on a larger disk with {option}." if option else "Make room.",
+        )
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def _one(session: Session, query: str) -> str:
+    row = session.execute(query.encode()).fetchone()
+    return row[0] if row else ""

@@ -1,0 +1,86 @@
+"""Rows that look like conversations, in any number: for measuring, never for a database that people use."""
+
+import random
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from ops.backups.connecting.session import Session
+from ops.backups.run.errors import CouldNotRun
+
+SITE = "seeded-rows"
+AT_ONCE = 100_000
+PEOPLE = 500
+ANYBODY = """
+SELECT EXISTS (SELECT FROM companion_participant p JOIN companion_site s ON s.id = p.site_id WHERE s.slug <> %s)
+"""
+PREPARE = """
+INSERT INTO companion_site (slug, name, is_open) VALUES ({site}, 'Seeded rows', false)
+    ON CONFLICT (slug) DO UPDATE SET name = excluded.name;
+INSERT INTO companion_participant (site_id, name, is_active, card_handle, card_issue)
+    SELECT s.id, 'Seeded ' || g, false, 's' || to_char(g, 'FM0000000'), 1
+    FROM companion_site s, generate_series(1, {people}) g WHERE s.slug = {site} ON CONFLICT DO NOTHING;
+INSERT INTO companion_conversation (participant_id)
+    SELECT p.id FROM companion_participant p JOIN companion_site s ON s.id = p.site_id
+    WHERE s.slug = {site} ON CONFLICT DO NOTHING;
+"""
+TURNS = """
+INSERT INTO companion_turn (conversation_id, key, question, state, owner, reply, persona_version, lane, model,
+                            created_at, wait_until, admitted_at, first_word_at, closed_at, seq)
+SELECT c.ids[1 + g %% cardinality(c.ids)], gen_random_uuid(), repeat(md5(g::text || %(salt)s), 1 + (g %% 3)::int),
+       'complete', %(owner)s, repeat(md5(g::text), 2 + (g %% 5)::int), '0123456789abcdef', 'primary', 'a model',
+       t.at, t.at, t.at, t.at + interval '1 second', t.at + interval '9 seconds', 12
+FROM generate_series(1, %(many)s) g,
+     LATERAL (SELECT clock_timestamp() - g * interval '1 second' AS at) t,
+     (SELECT array_agg(v.id) AS ids FROM companion_conversation v
+      JOIN companion_participant p ON p.id = v.participant_id JOIN companion_site s ON s.id = p.site_id
+      WHERE s.slug = %(site)s) c
+"""
+ATTEMPTS = """
+INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s, took_s,
+                               bytes_received, words)
+SELECT t.id, 1, 'primary', 'a model', '', 200, '', 0, random(), 8 * random(), 4000 + (t.id %% 900), 60
+FROM companion_turn t WHERE t.owner = %(owner)s ORDER BY t.id LIMIT %(many)s
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seeded:
+    """How far it is."""
+
+    rows: int
+
+
+class InUse(CouldNotRun):
+    """The database holds people of its own, or is none of this service's."""
+
+
+def seed(session: Session, rows: int, chance: random.Random) -> Iterator[Seeded]:
+    """Add `rows` rows, half turns and half attempts, and say how far it is. Raises InUse."""
+    try:
+        in_use = (session.execute(ANYBODY, [SITE]).fetchone() or (True,))[0]
+    except psycopg.errors.UndefinedTable:
+        raise InUse(
+            "This database has none of the service's tables.", mend="Run manage.py migrate first."
+        ) from None
+    if in_use:
+        raise InUse(
+            "People live in this database, and rows are made up for an empty one only.",
+            mend="Set DIRECT_DATABASE_URL to a migrated database of its own. Nothing was written.",
+        )
+    prepare = sql.SQL(PREPARE).format(site=sql.Literal(SITE), people=sql.Literal(PEOPLE))
+    session.execute(prepare)
+    done = 0
+    while done < rows:
+        turns = min(AT_ONCE, (rows - done + 1) // 2)
+        attempts = min(turns, rows - done - turns)
+        owner = uuid.UUID(int=chance.getrandbits(128), version=4)
+        named = {"many": turns, "owner": owner, "salt": str(owner), "site": SITE}
+        session.execute(TURNS, named)
+        session.execute(ATTEMPTS, {"owner": owner, "many": attempts})
+        done += turns + attempts
+        yield Seeded(rows=done)
+    session.execute("ANALYZE")

@@ -1,0 +1,30 @@
+"""A live server, and a state folder beside it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.stack.postgres import EmbeddedPostgres
+from tests.conftest import STATE
+from tests.database.backups.conftest import SAMPLE
+from tests.database.backups.copies import Server, passable
+
+
+@pytest.fixture(scope="package")
+def live() -> Iterator[Server]:
+    """A live server."""
+    postgres = EmbeddedPostgres(STATE / "commanded", settings={"fsync": "off"})
+    server = Server(postgres.start())
+    # Tests of several files may start this server in turn.
+    server.drop("live")
+    server.create("live")
+    server.load("live", SAMPLE.read_text())
+    yield server
+    postgres.stop()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state folder, in a place that every account may pass through."""
+    return passable(tmp_path)

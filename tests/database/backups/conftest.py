@@ -1,0 +1,101 @@
+"""A server of the drill's own tests, a database with one of everything, and copies of it."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.backups.connecting.address import Address
+from ops.backups.drill import Drill
+from ops.backups.reporting.report import Report
+from ops.backups.restoring.order import Order, World
+from ops.backups.run.watch import Show, Watch
+from ops.stack.postgres import EmbeddedPostgres
+from tests.conftest import STATE
+from tests.database.backups.copies import KEY, Server, passable
+from tests.database.backups.servers import follow
+
+Run = Callable[..., Report]
+SAMPLE = Path(__file__).with_name("sample.sql")
+
+
+@pytest.fixture(scope="session")
+def _postgres() -> Iterator[EmbeddedPostgres]:
+    postgres = EmbeddedPostgres(STATE / "drill", settings={"fsync": "off"})
+    postgres.start()
+    yield postgres
+    postgres.stop()
+
+
+@pytest.fixture(scope="session")
+def server(_postgres: EmbeddedPostgres) -> Server:
+    """A server with the database `sample`, and nothing else of ours."""
+    server = Server(_postgres.url)
+    server.create("sample")
+    server.load("sample", SAMPLE.read_text())
+    return server
+
+
+@pytest.fixture
+def other_server(tmp_path: Path) -> Iterator[Server]:
+    """Another cluster."""
+    postgres = EmbeddedPostgres(STATE / "drill-other", settings={"fsync": "off"})
+    yield Server(postgres.start())
+    postgres.stop("immediate")
+
+
+@pytest.fixture
+def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[EmbeddedPostgres]:
+    """A streaming replica of the server."""
+    folder = STATE / "drill-replica"
+    # What is left of an earlier one may have been promoted, and follows no more.
+    shutil.rmtree(folder, ignore_errors=True)
+    postgres = follow(_postgres, folder)
+    postgres.start()
+    yield postgres
+    postgres.stop("immediate")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state folder, in a place that every account may pass through."""
+    return passable(tmp_path)
+
+
+@pytest.fixture
+def other_disk() -> Iterator[Path]:
+    """A folder that every account may pass through, on another disk than temporary ones."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def drill(server: Server, state: Path) -> Run:
+    """Run one drill of `sample`, or of what `order` says instead."""
+
+    def run(
+        *,
+        world: World | None = None,
+        announce: Callable[[str], None] = lambda _phase: None,
+        show: Show | None = None,
+        watch: Watch | None = None,
+        **order: object,
+    ) -> Report:
+        asked = {
+            "source": server.address("sample"),
+            "state": state,
+            "where": "same server",
+            "key": KEY,
+        } | order
+        watch = watch or Watch(show, announce=announce)
+        return Drill(Order(**asked), watch, world).run()  # type: ignore[arg-type]
+
+    return run
+
+
+def address_of(url: str) -> Address:
+    """An address as the command reads it."""
+    return Address.of(url, setting="DIRECT_DATABASE_URL")

@@ -1,0 +1,98 @@
+"""Databases of one test server: made, copied, loaded, looked at."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+
+from ops.backups.comparing.compare import compare
+from ops.backups.comparing.deparse import Settler
+from ops.backups.connecting.address import Address
+from ops.backups.connecting.session import open_scratch, open_source
+from ops.backups.reading import fingerprint, snapshot
+from ops.backups.reading.fingerprint import assemble, look, row_sums
+from ops.backups.reading.inventory import tables
+from ops.backups.reading.sequences import read, with_reach
+from ops.backups.run.facts import Difference, Picture
+from ops.backups.run.watch import Watch
+
+SETTING = "DIRECT_DATABASE_URL"
+KEY = "a key for the backups of tests"
+
+
+def passable(folder: Path) -> Path:
+    """The same folder, which other accounts may pass through now: no server runs as root."""
+    for place in (folder, *folder.parents):
+        if place == folder or place.name.startswith("pytest-"):
+            place.chmod(0o755)
+    return folder
+
+
+class Server:
+    """One server, by the address of its first database."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def url_of(self, database: str, *, user: str | None = None, password: str = "") -> str:
+        """Another database, as another role."""
+        parts = urlsplit(self.url)
+        who = (user or parts.username or "") + (f":{password}" if password else "")
+        return f"postgresql://{who}@:{parts.port}/{database}?{parts.query}"
+
+    def address(self, database: str, *, user: str | None = None, password: str = "") -> Address:
+        """The same, as a drill reads it."""
+        return Address.of(self.url_of(database, user=user, password=password), setting=SETTING)
+
+    @contextmanager
+    def connected(self, database: str, *, user: str | None = None) -> Iterator[psycopg.Connection[Any]]:
+        """A plain connection in autocommit."""
+        with psycopg.connect(self.url_of(database, user=user), autocommit=True) as connection:
+            yield connection
+
+    def load(self, database: str, statements: str) -> None:
+        """Run SQL."""
+        with self.connected(database) as connection:
+            connection.execute(statements.encode())
+
+    def create(self, database: str, *, like: str | None = None) -> None:
+        """A new database, empty or a copy."""
+        template = f"TEMPLATE {like}" if like else ""
+        self.load("postgres", f"CREATE DATABASE {database} {template}")
+
+    def drop(self, database: str) -> None:
+        """Without it."""
+        self.load("postgres", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+
+    def databases(self) -> set[str]:
+        """What is there."""
+        with self.connected("postgres") as connection:
+            return {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
+
+    def one(self, database: str, query: str) -> Any:
+        """One value."""
+        with self.connected(database) as connection:
+            row = connection.execute(query.encode()).fetchone()
+            return row[0] if row else None
+
+    def picture_of_source(self, database: str) -> Picture:
+        """As a drill sees a source: at one snapshot."""
+        address = self.address(database)
+        with open_source(address, setting=SETTING) as session:
+            held = snapshot.hold(session)
+            standing = with_reach(session, read(session))
+            with snapshot.sharers(address, held, size=2, setting=SETTING) as sessions:
+                sums = row_sums(sessions, held.tables, Watch())
+            return assemble(look(session), held.tables, sums, standing)
+
+    def differences(self, source: Picture, database: str) -> tuple[list[Difference], int]:
+        """A copy against a picture, and how many texts its server settled."""
+        address = self.address(database)
+        with open_scratch(address, setting=SETTING) as session:
+            sessions = [open_scratch(address, setting=SETTING) for _ in range(2)]
+            copy = fingerprint.of_copy(session, sessions, tables(session), Watch())
+            settle = Settler(session)
+            return compare(source, copy, settle=settle), settle.settled

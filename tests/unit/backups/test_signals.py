@@ -1,0 +1,123 @@
+"""How a run hears signals: at once while it works, afterwards while it starts or clears something."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.backups.commands.ending import ending
+from ops.backups.restoring.leftovers import clean_folders
+from ops.backups.run.errors import ArchiveDamaged, Unsettled
+from ops.backups.run.run_folder import Marker, RunFolder
+from ops.backups.run.watch import SIGNALS, Stopped, Watch, uninterrupted
+from tests.database.backups.copies import passable
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_something_is_started_waits_until_it_is_known(number: signal.Signals) -> None:
+    done = []
+    with Watch().listening(), pytest.raises(Stopped):
+        with uninterrupted():
+            signal.raise_signal(number)
+            done.append("started")
+        done.append("went on")
+
+    assert done == ["started"]
+
+
+def test_nothing_is_held_back_in_a_thread_that_hears_no_signals() -> None:
+    done: list[str] = []
+
+    def start() -> None:
+        with uninterrupted():
+            done.append("started")
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join(5)
+
+    assert done == ["started"]
+
+
+def test_clearing_away_is_finished_whatever_signals_come_meanwhile() -> None:
+    watch, cleared = Watch(), []
+
+    def clear() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        cleared.append("all")
+
+    with watch.listening():
+        with watch.orderly() as stack:
+            stack.callback(clear)
+        with pytest.raises(Stopped):
+            watch.tick()
+
+    assert cleared == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "code"),
+    [
+        (Stopped(), "COULD NOT RUN: A signal ended the run. Run it again.", 2),
+        (Unsettled("A migration ran.", mend="Wait."), "INCONCLUSIVE: A migration ran. Wait.", 3),
+        (ArchiveDamaged("Cut."), "COULD NOT RUN: Cut.", 2),
+        (PermissionError(13, "Permission denied", "/srv"), "Permission denied (/srv)", 2),
+        (KeyError("Rosa"), "a fault of its own: KeyError in", 2),
+    ],
+)
+def test_a_command_ends_in_a_sentence_and_never_in_the_exit_code_of_a_difference(
+    error: BaseException, says: str, code: int
+) -> None:
+    said: list[str] = []
+
+    with pytest.raises(SystemExit) as ended, ending(said.append, Watch()):
+        raise error
+
+    assert ended.value.code == code
+    assert says in said[0] and "Rosa" not in said[0]
+
+
+def test_an_exit_of_the_commands_own_passes() -> None:
+    with pytest.raises(SystemExit) as ended, ending(print, Watch()):
+        raise SystemExit(4)
+
+    assert ended.value.code == 4
+
+
+@pytest.fixture
+def ordinary_user() -> Iterator[None]:
+    """Root may remove anything, so for root this is nobody."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(was)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder in which any account may work."""
+    passable(tmp_path).chmod(0o777)
+    return tmp_path / "work"
+
+
+def test_a_folder_that_could_not_be_emptied_is_still_known_as_ours_by_the_next_run(
+    work: Path, ordinary_user: None
+) -> None:
+    run = RunFolder.make(work, Marker(run="a", source="s", scratch="d"))
+    stuck = run.path / "stuck"
+    stuck.mkdir()
+    (stuck / "file").touch()
+    stuck.chmod(0o500)
+
+    run.remove()
+    again = clean_folders(work)
+    stuck.chmod(0o700)
+    at_last = clean_folders(work)
+
+    assert again.still_there == (f"folder {run.path}: something in it cannot be removed",)
+    assert (at_last.dropped, at_last.left) == (("folder restore_drill_a",), ())
+    assert list(work.iterdir()) == []
