@@ -19,11 +19,11 @@ from companion import frames
 from companion.access import Doorkeeper, VisitFacts
 from companion.cookies import cookie_of
 from companion.history import History
-from companion.house import House
 from companion.neighbourhood import neighbourhood
-from companion.opening import Asked, AskedAgain, NotOpened, Opened
 from companion.outbox import KeptQuestions, Outbox
 from companion.runner import Runner
+from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
+from companion.turn_policy import TurnPolicy
 from companion.watchers import Watchers
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Sockets:
         """The visits with a socket open here."""
         return {visit.visit for visit, _ in self._open.values()}
 
-    def has_room(self, visit: VisitFacts, address: str, house: House) -> bool:
+    def has_room(self, visit: VisitFacts, address: str, house: TurnPolicy) -> bool:
         """Whether the participant of this visit and this address may have one more."""
         return (
             self._of_participant[visit.participant] < house.most_pages_a_person
@@ -84,7 +84,7 @@ class Sockets:
 class Service(Protocol):
     """What the sockets of one process share."""
 
-    house: House
+    house: TurnPolicy
     runner: Runner
     history: History
     watchers: Watchers
@@ -216,26 +216,26 @@ class ChatConsumer(AsyncConsumer):
             # Nothing is admitted here any more: the page sends it again under the same key, to a process that stays.
             await self.close(COME_BACK)
             return
-        asked = Asked(visit=visit.visit, key=frame.key, question=frame.text)
+        asked = SayRequest(visit=visit.visit, key=frame.key, question=frame.text)
         opened = await self._service.runner.say(asked)
-        if opened is NotOpened.SIGNED_OUT:
+        if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
-        elif opened is NotOpened.TOO_MANY:
+        elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("too_many", self._service.house.lines.one_at_a_time))
-        elif isinstance(opened, Opened) and not opened.is_new:
+        elif isinstance(opened, OpenedTurn) and not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
     async def _ask_again(self, frame: frames.AskAgain, visit: VisitFacts, outbox: Outbox) -> None:
         if self._service.is_draining:
             await self.close(COME_BACK)
             return
-        again = AskedAgain(visit=visit.visit, key=frame.key, turn=frame.turn)
+        again = AskAgainRequest(visit=visit.visit, key=frame.key, turn=frame.turn)
         opened = await self._service.runner.ask_again(again)
-        if opened is NotOpened.SIGNED_OUT:
+        if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
-        elif opened is NotOpened.TOO_MANY:
+        elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("not_now", self._service.house.lines.ask_again_later))
-        elif opened is NotOpened.SETTLED:
+        elif opened is OpenRefusal.SETTLED:
             await self._tell_kept(visit, outbox)
         elif not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from companion.folding import EndedTurn, Row
+from companion.turn_close import ClosedTurn, Row
 from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ async def ring(
     *,
     by: UUID,
     result: GateResult,
-    ended: Sequence[EndedTurn] = (),
+    ended: Sequence[ClosedTurn] = (),
     opened: Sequence[tuple[int, int]] = (),
 ) -> None:
     """Tell every process, with this transaction's commit, which turns it changed."""

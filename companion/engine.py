@@ -9,7 +9,7 @@ When a call fails, every turn takes the same steps in this order:
     5. Record the whole story          every attempt is reported, and `ledger.close` stores it with the turn
     6. Come back to the question       the next turn asks the held questions first, and opens with "I am back"
 
-Which lane is called is decided by the turn's `Way`, which passes over those whose breaker is open.
+Which lane is called is decided by the turn's `LaneCursor`, which passes over those whose breaker is open.
 """
 
 import math
@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from companion.doubt import MAY_SPEAK_OF_IT, NOTHING, SPEAKS_OF_WHAT_IS_ASKED, GivenUp, class_along, give_up
-from companion.prompt import Draft, held_that_fit, write_prompt
+from companion.prompt import PromptDraft, held_that_fit, write_prompt
 from routing import retry
-from routing.chain import PassedOver, Way
+from routing.chain import LaneCursor, PassedOver
 from routing.contracts import Ask, AttemptReport, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 
@@ -30,7 +30,7 @@ REASONING_MAY_TAKE = 3.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Say:
+class ReplyText:
     """Visible words. `opens` is true for the first of a turn."""
 
     text: str
@@ -47,7 +47,7 @@ class Answered:
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
     held: tuple[int, ...] = ()
-    """Places in `Draft.held` of the questions that were asked along in the last call."""
+    """Places in `PromptDraft.held` of the questions that were asked along in the last call."""
     failed_along: Mapping[int, FailureClass] = field(default_factory=dict)
     """Places of those that were asked along in a call that failed before a word, with its class; see `doubt`."""
     given_up: GivenUp = NOTHING
@@ -63,12 +63,12 @@ class Broken:
     attempts: tuple[AttemptReport, ...]
     passed_over: tuple[PassedOver, ...] = ()
     held: tuple[int, ...] = ()
-    """Places in `Draft.held` of the questions that were asked along in the last call."""
+    """Places in `PromptDraft.held` of the questions that were asked along in the last call."""
     failed_along: Mapping[int, FailureClass] = field(default_factory=dict)
     """Places of those that were asked along in a call that failed before a word, with its class; see `doubt`."""
 
 
-class Caller(Protocol):
+class LaneCaller(Protocol):
     """One call to one lane."""
 
     def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]: ...
@@ -100,18 +100,18 @@ class _Call:
 
 
 @dataclass(slots=True)
-class Course:
+class TurnProgress:
     """How far a turn has come: its way along the chain, its time, and what has been tried.
 
     Whoever drives the turn holds it, so that the story is whole even if the turn is ended from outside.
     """
 
-    way: Way
+    way: LaneCursor
     limits: Limits
     began: float = field(init=False)
     waited: float = 0.0
     held: tuple[int, ...] = ()
-    """Places in `Draft.held` of the questions in the prompt of the last call."""
+    """Places in `PromptDraft.held` of the questions in the prompt of the last call."""
     failed_along: dict[int, FailureClass] = field(default_factory=dict)
     given_up: GivenUp = NOTHING
     """What is given up if the call under way is answered."""
@@ -231,8 +231,8 @@ class Course:
 
 
 async def run_turn(
-    draft: Draft, course: Course, caller: Caller, *, reference: str
-) -> AsyncIterator[Say | Answered | Broken]:
+    draft: PromptDraft, course: TurnProgress, caller: LaneCaller, *, reference: str
+) -> AsyncIterator[ReplyText | Answered | Broken]:
     """Ask along the way until a reply is whole or nothing more may be tried. Ends with Answered or Broken."""
     try:
         while True:
@@ -255,7 +255,7 @@ async def run_turn(
                         if text:
                             opens = not call.words
                             call.words += len(text.split())
-                            yield Say(text=text, opens=opens)
+                            yield ReplyText(text=text, opens=opens)
                 failure = CallFailed(FailureClass.INCOMPLETE)
             except CallFailed as failed:
                 failure = failed
@@ -289,8 +289,8 @@ async def run_turn(
 
 
 def _leave_out(
-    draft: Draft, course: Course, failure: CallFailed, classes: Collection[FailureClass]
-) -> Draft | None:
+    draft: PromptDraft, course: TurnProgress, failure: CallFailed, classes: Collection[FailureClass]
+) -> PromptDraft | None:
     """The draft without the doubted questions; where it failed without them, with the new message alone."""
     if failure.failure not in classes or not course.held or course.left <= retry.SHORTEST_CALL_S:
         return None
@@ -305,13 +305,13 @@ def _leave_out(
     return replace(draft, left_out=left_out)
 
 
-def _is_worth_shortening(draft: Draft, course: Course, failure: CallFailed) -> bool:
+def _is_worth_shortening(draft: PromptDraft, course: TurnProgress, failure: CallFailed) -> bool:
     """Whether it was too long for the largest window, and could be asked without what was said before."""
     too_long = failure.failure is FailureClass.TOO_LONG and not course.way.leads_to_a_larger_window
     return too_long and bool(draft.dialogue) and course.left > retry.SHORTEST_CALL_S
 
 
-async def _may_ask_again(course: Course, failure: CallFailed) -> bool:
+async def _may_ask_again(course: TurnProgress, failure: CallFailed) -> bool:
     """Step 2: wait with jitter where the class and the budget allow it, here or on the next lane."""
     decision = retry.decide(
         failure=failure.failure,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from companion.house import House
 from companion.tries import Tries
+from companion.turn_policy import TurnPolicy
 from personas.schema import Persona
 
 
@@ -12,5 +12,5 @@ class Front:
     """The character as people meet him, the rules the history is read by, and who has tried the door too often."""
 
     persona: Persona
-    house: House
+    house: TurnPolicy
     tries: Tries

@@ -17,7 +17,7 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from companion.house import House
+from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Heartbeat:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: House,
+        house: TurnPolicy,
         *,
         process: UUID,
         sockets: Callable[[], int],

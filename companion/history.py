@@ -15,10 +15,10 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.house import House
 from companion.kept import KEPT_TURNS, MOST_OFFERED, KeptQuestion
 from companion.live_turns import EARLIER_IS_LIVE
-from companion.material import Material, ask_materials, materials
+from companion.prompt_inputs import PromptInputs, ask_materials, materials
+from companion.turn_policy import TurnPolicy
 
 Row = tuple[Any, ...]
 PAGE = 50
@@ -154,10 +154,10 @@ class Page:
 class History:
     """Reads for sockets and turns, on the process's own pool."""
 
-    def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Any], house: TurnPolicy) -> None:
         self._pool = pool
         self._house = house
-        self._materials: Batch[int, Material] = Batch(self._material_of)
+        self._materials: Batch[int, PromptInputs] = Batch(self._material_of)
         # A page of fifty turns may be long, so not all at once.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._kept_of)
         self._latest: Batch[int, Page] = Batch(self._latest_of, at_most=32)
@@ -208,7 +208,7 @@ class History:
         """(turn, seq, text) of turns still speaking, after the piece each names."""
         return await self._rows(PIECES, turns=list(after), after=list(after.values()))
 
-    async def material(self, turn: int) -> Material:
+    async def material(self, turn: int) -> PromptInputs:
         """Everything a prompt for `turn` may be made of."""
         return await self._materials.submit(turn)
 
@@ -217,7 +217,7 @@ class History:
         [[said]] = await self._rows(SAID_REDUCED, turn=turn, version=version)
         return bool(said)
 
-    async def _material_of(self, turns: Sequence[int]) -> list[Material]:
+    async def _material_of(self, turns: Sequence[int]) -> list[PromptInputs]:
         """Turns that start together are read together."""
         async with self._pool.connection() as connection:
             found = await materials(await ask_materials(connection, turns))
@@ -228,7 +228,7 @@ class History:
             return await _all(cursor, query, facts | reading(self._house))
 
 
-def reading(house: House) -> dict[str, Any]:
+def reading(house: TurnPolicy) -> dict[str, Any]:
     """The house's figures and lines that the visibility query names."""
     return {
         "pause": house.lines.pause,
@@ -240,13 +240,13 @@ def reading(house: House) -> dict[str, Any]:
     }
 
 
-def earlier(house: House, conversation: int, before: int) -> Page:
+def earlier(house: TurnPolicy, conversation: int, before: int) -> Page:
     """One page of turns before a turn. For pages: uses Django's connection."""
     rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE + 1, **reading(house))
     return _page([_view(row) for row in reversed(rows)])
 
 
-def since(house: House, conversation: int, after: int) -> list[dict[str, Any]]:
+def since(house: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
     """Snapshots of the turns after a turn, oldest first. For pages: uses Django's connection."""
     rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(house))
     return [_view(row).snapshot() for row in rows]

@@ -15,7 +15,7 @@ import psycopg
 import regex
 from psycopg_pool import AsyncConnectionPool
 
-from companion.house import House
+from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ _LAST_GRAPHEMES = regex.compile(r"\X")
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class TurnBuffer:
     """One turn's way into the journal. Held by the task that drives the turn."""
 
     turn: int
@@ -72,7 +72,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class StoredChunk:
     """Words that are stored and may be shown. `openings` is given with a turn's first piece."""
 
     turn: int
@@ -88,10 +88,10 @@ class Journal:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: House,
+        house: TurnPolicy,
         *,
         process: UUID,
-        shown: Callable[[Said], None],
+        shown: Callable[[StoredChunk], None],
         lost: Callable[[int], None],
     ) -> None:
         self._pool = pool
@@ -99,22 +99,22 @@ class Journal:
         self._process = process
         self._shown = shown
         self._lost = lost
-        self._fresh: dict[int, Line] = {}
+        self._fresh: dict[int, TurnBuffer] = {}
         self._wake = asyncio.Event()
         self._hurry = False
 
-    def say(self, line: Line, text: str) -> None:
+    def say(self, line: TurnBuffer, text: str) -> None:
         """Gather words; they are shown once stored."""
         if not line.lost:
             line.gathered.append(text)
             self._queue(line, hurry=line.pieces == 0)
 
-    def drop(self, line: Line) -> None:
+    def drop(self, line: TurnBuffer) -> None:
         """The turn has been taken away: show nothing more of it."""
         line.lost = True
         line.gathered.clear()
 
-    async def settle(self, line: Line) -> bool:
+    async def settle(self, line: TurnBuffer) -> bool:
         """Store everything gathered, the last grapheme too. False: the turn was lost or could not be stored."""
         line.ended = True
         if line.gathered and not line.lost:
@@ -125,7 +125,7 @@ class Journal:
         await line.settled.wait()
         return not line.lost
 
-    def _queue(self, line: Line, *, hurry: bool) -> None:
+    def _queue(self, line: TurnBuffer, *, hurry: bool) -> None:
         self._fresh[line.turn] = line
         if hurry:
             self._hurry = True
@@ -152,7 +152,7 @@ class Journal:
             if batch:
                 await self._flush(batch)
 
-    def _cut(self, line: Line) -> bool:
+    def _cut(self, line: TurnBuffer) -> bool:
         if line.lost:
             line.settled.set()
             return False
@@ -167,7 +167,7 @@ class Journal:
             line.pieces += 1
         return bool(line.in_flight)
 
-    async def _flush(self, batch: list[Line]) -> None:
+    async def _flush(self, batch: list[TurnBuffer]) -> None:
         try:
             async with asyncio.timeout(self._house.store_within_s):
                 live = await self._store_with_patience(batch)
@@ -182,7 +182,7 @@ class Journal:
                 line.seq = line.pieces
                 openings = tuple(line.openings) if first else ()
                 self._shown(
-                    Said(
+                    StoredChunk(
                         turn=line.turn,
                         conversation=line.conversation,
                         seq=line.seq,
@@ -196,7 +196,7 @@ class Journal:
             if line.ended and not line.gathered:
                 line.settled.set()
 
-    async def _store_with_patience(self, batch: list[Line]) -> set[int]:
+    async def _store_with_patience(self, batch: list[TurnBuffer]) -> set[int]:
         # Storing the same pieces again is harmless, so an unknown outcome is settled by asking again.
         wait_s = 0.05
         while True:
@@ -207,7 +207,7 @@ class Journal:
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, 0.5)
 
-    async def _store(self, batch: list[Line]) -> set[int]:
+    async def _store(self, batch: list[TurnBuffer]) -> set[int]:
         facts = {
             "ids": [line.turn for line in batch],
             "fences": [line.fence for line in batch],

@@ -1,6 +1,7 @@
 """Kept questions: their hold is over and nothing has answered them, so the page offers them back.
 
-The participant asks one again, or lets it go. After `House.keep_s` it is offered no more, and staff see it as expired.
+The participant asks one again, or lets it go. After `TurnPolicy.keep_s` it is offered no more, and staff see it as
+expired.
 """
 
 from dataclasses import dataclass
@@ -9,15 +10,15 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.folding import Row
-from companion.states import Settled
+from companion.states import Settlement
+from companion.turn_close import Row
 
 MOST_OFFERED = 5
 """Kept questions of one conversation that a page is told of at once, the oldest."""
 
 # Stable times, so that an index can bound the scan.
 _KEPT_SINCE = "statement_timestamp() - make_interval(secs => %(keep_s)s)"
-_IS_UNSETTLED = f"""t.answered_by_id IS NULL AND t.settled = '{Settled.NOT}'
+_IS_UNSETTLED = f"""t.answered_by_id IS NULL AND t.settled = '{Settlement.NOT}'
     AND t.closed_at > {_KEPT_SINCE}"""
 IS_KEPT = f"""t.state = 'paused' AND {_IS_UNSETTLED}
     AND t.held_until <= statement_timestamp() AND t.held_until > {_KEPT_SINCE}"""
@@ -53,7 +54,7 @@ WHERE id = %(turn)s AND settled = ''
 """
 
 LET_GO = f"""
-UPDATE companion_turn t SET settled = '{Settled.LET_GO}', settled_at = clock_timestamp()
+UPDATE companion_turn t SET settled = '{Settlement.LET_GO}', settled_at = clock_timestamp()
 WHERE t.id = %(turn)s AND t.conversation_id = %(conversation)s AND {IS_KEPT}
 RETURNING t.id
 """
@@ -80,7 +81,7 @@ async def lock_kept(cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s:
     return None if row is None else row[0]
 
 
-async def settle(cursor: AsyncCursor[Row], turn: int, settled: Settled) -> None:
+async def settle(cursor: AsyncCursor[Row], turn: int, settled: Settlement) -> None:
     """Settle a question whose row this transaction has locked."""
     await cursor.execute(SETTLE, {"turn": turn, "settled": settled.value})
 

@@ -1,6 +1,6 @@
 """The only writer of turns. Every change names the state and owner it expects and looks at what came back.
 
-Opening and ending turns run the gate in the same transaction, so a freed slot is taken by the very commit
+OpenBatch and ending turns run the gate in the same transaction, so a freed slot is taken by the very commit
 that frees it. Both gather: all openings of a moment are one transaction, and so are all endings.
 """
 
@@ -16,18 +16,18 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.doorbell import ring, ring_kept
-from companion.folding import EndedTurn, Row, end_turns
-from companion.heads import REROUTE, where
-from companion.house import House
 from companion.kept import let_go, lock_kept, settle
-from companion.opening import Asked, AskedAgain, NotOpened, Opened, Opening, find_opened
-from companion.record import Story, record
-from companion.states import Settled, State
+from companion.lane_order import REROUTE, where
+from companion.states import Settlement, TurnState
 from companion.sweep import pause_away, pause_orphans
+from companion.turn_close import ClosedTurn, Row, end_turns
+from companion.turn_open import AskAgainRequest, OpenBatch, OpenedTurn, OpenRefusal, SayRequest, find_opened
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story, record
 from companion.waiting_room import (
     ENTER_LANE,
     LOCK_MOVING,
-    Admitted,
+    Admission,
     GateResult,
     admitted_from,
     entering,
@@ -55,10 +55,10 @@ class Ledger:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: House,
+        house: TurnPolicy,
         *,
         process: UUID,
-        told: Callable[[GateResult, list[EndedTurn]], None],
+        told: Callable[[GateResult, list[ClosedTurn]], None],
         route: Callable[[], Route],
     ) -> None:
         self._pool = pool
@@ -66,15 +66,15 @@ class Ledger:
         self._process = process
         self._told = told
         self._route = route
-        self._openings: Batch[Asked, Opened | NotOpened] = Batch(self._open_all)
-        self._endings: Batch[Story, EndedTurn | None] = Batch(self._close_all)
-        self._moves: Batch[tuple[Admitted, Lane], bool] = Batch(self._enter_all)
+        self._openings: Batch[SayRequest, OpenedTurn | OpenRefusal] = Batch(self._open_all)
+        self._endings: Batch[Story, ClosedTurn | None] = Batch(self._close_all)
+        self._moves: Batch[tuple[Admission, Lane], bool] = Batch(self._enter_all)
 
-    async def open(self, asked: Asked) -> Opened | NotOpened:
+    async def open(self, asked: SayRequest) -> OpenedTurn | OpenRefusal:
         """Store the question, waiting or admitted."""
         return await self._openings.submit(asked)
 
-    async def ask_again(self, again: AskedAgain) -> Opened | NotOpened:
+    async def ask_again(self, again: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Open a turn with a kept question and settle the old one, in one transaction."""
         async with self._transaction() as cursor:
             keep_s = self._house.keep_s
@@ -82,13 +82,13 @@ class Ledger:
             if question is None:
                 return await find_opened(cursor, again)
             await lock_gate(cursor)
-            asked = Asked(visit=again.visit, key=again.key, question=question)
-            opening = Opening(cursor.connection, [asked])
+            asked = SayRequest(visit=again.visit, key=again.key, question=question)
+            opening = OpenBatch(cursor.connection, [asked])
             await opening.ask(self._terms())
             result = await run_gate(cursor, self._house)
             opened = await opening.read(result.admitted)
             for _, conversation in opened:
-                await settle(cursor, again.turn, Settled.ASKED_AGAIN)
+                await settle(cursor, again.turn, Settlement.ASKED_AGAIN)
                 await ring_kept(cursor, by=self._process, conversation=conversation)
             await ring(cursor, by=self._process, result=result, opened=opened)
         [answer] = await opening.answers()
@@ -103,7 +103,7 @@ class Ledger:
                 await ring_kept(cursor, by=self._process, conversation=conversation)
         return settled
 
-    async def close(self, story: Story) -> EndedTurn | None:
+    async def close(self, story: Story) -> ClosedTurn | None:
         """End a turn, free its slot and keep its story. None: it had ended already, and its story has been added."""
         return await self._endings.submit(story)
 
@@ -116,7 +116,7 @@ class Ledger:
         self._told(result, [])
         return result
 
-    async def enter_lane(self, admitted: Admitted, lane: Lane) -> bool:
+    async def enter_lane(self, admitted: Admission, lane: Lane) -> bool:
         """Move a turn on to a lane further down its chain. False: that lane takes no more, or the turn is lost."""
         return await self._moves.submit((admitted, lane))
 
@@ -143,12 +143,12 @@ class Ledger:
             await ring(cursor, by=self._process, result=result)
         self._told(result, [])
 
-    async def standing(self, turns: list[int]) -> tuple[list[Admitted], list[int]]:
+    async def standing(self, turns: list[int]) -> tuple[list[Admission], list[int]]:
         """Which of this process's turns may speak, and which are its own no more, in case a bell was lost."""
         async with self._transaction() as cursor:
             await cursor.execute(MINE, {"owner": self._process, "ids": turns})
             live = await cursor.fetchall()
-        speaking = [admitted_from(facts) for state, *facts in live if state == State.SPEAKING]
+        speaking = [admitted_from(facts) for state, *facts in live if state == TurnState.SPEAKING]
         return speaking, sorted(set(turns) - {turn for _, turn, *_ in live})
 
     @asynccontextmanager
@@ -180,10 +180,10 @@ class Ledger:
             "most_a_minute": self._house.most_a_minute,
         }
 
-    async def _open_all(self, asked: Sequence[Asked]) -> list[Opened | NotOpened]:
+    async def _open_all(self, asked: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
-            opening = Opening(cursor.connection, asked)
+            opening = OpenBatch(cursor.connection, asked)
             await opening.ask(self._terms())
             # The gate is the first to wait for an answer: until then everything travels together.
             result = await run_gate(cursor, self._house)
@@ -193,7 +193,7 @@ class Ledger:
         self._told(result, [])
         return answers
 
-    async def _enter_all(self, moves: Sequence[tuple[Admitted, Lane]]) -> list[bool]:
+    async def _enter_all(self, moves: Sequence[tuple[Admission, Lane]]) -> list[bool]:
         async with self._transaction() as cursor:
             await cursor.execute(LOCK_MOVING, {"ids": [admitted.turn for admitted, _ in moves]})
             await lock_gate(cursor)
@@ -204,7 +204,7 @@ class Ledger:
             ]
             return [await one.fetchone() is not None for one in entered]
 
-    async def _close_all(self, stories: Sequence[Story]) -> list[EndedTurn | None]:
+    async def _close_all(self, stories: Sequence[Story]) -> list[ClosedTurn | None]:
         async with self._transaction() as cursor:
             ended = await end_turns(cursor, [story.ending for story in stories])
             by_turn = {one.turn: one for one in ended}

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
-from companion.states import LIVE, Settled, State
+from companion.states import LIVE, Settlement, TurnState
 
 
 class Site(models.Model):
@@ -171,7 +171,7 @@ class Turn(models.Model):
     key = models.UUIDField()
     """Chosen by the page when the message was first sent: the same key is the same turn."""
     question = models.TextField()
-    state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in State])
+    state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in TurnState])
     reason = models.CharField(max_length=32, blank=True, db_default="")
     """Why the turn ended as it did: a `Reason`, or the `FailureClass` of the call that failed."""
 
@@ -193,7 +193,7 @@ class Turn(models.Model):
     held_until = models.DateTimeField(null=True)
     answered_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="answered")
     settled = models.CharField(
-        max_length=16, blank=True, db_default="", choices=[(one.value, one.value) for one in Settled]
+        max_length=16, blank=True, db_default="", choices=[(one.value, one.value) for one in Settlement]
     )
     settled_at = models.DateTimeField(null=True)
     tried_along = models.SmallIntegerField(db_default=0)
@@ -231,9 +231,9 @@ class Turn(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["conversation", "key"], name="turn_once_per_key"),
             models.UniqueConstraint(
-                fields=["conversation"], condition=Q(state=State.SPEAKING), name="turn_one_speaking"
+                fields=["conversation"], condition=Q(state=TurnState.SPEAKING), name="turn_one_speaking"
             ),
-            models.CheckConstraint(condition=Q(state__in=list(State)), name="turn_known_state"),
+            models.CheckConstraint(condition=Q(state__in=list(TurnState)), name="turn_known_state"),
             models.CheckConstraint(
                 condition=Q(closed_at__isnull=True, state__in=sorted(LIVE))
                 | Q(closed_at__isnull=False) & ~Q(state__in=sorted(LIVE)),
@@ -255,7 +255,7 @@ class Turn(models.Model):
                 Coalesce("preset_ceiling", -1),
                 Coalesce("house_ceiling", -1),
                 F("id") + 0,
-                condition=Q(state=State.WAITING),
+                condition=Q(state=TurnState.WAITING),
                 name="turn_waiting",
             ),
             models.Index(
@@ -270,11 +270,13 @@ class Turn(models.Model):
             models.Index(fields=["closed_at"], name="turn_by_end"),
             models.Index(
                 fields=["held_until"],
-                condition=Q(state=State.PAUSED, answered_by__isnull=True, settled=""),
+                condition=Q(state=TurnState.PAUSED, answered_by__isnull=True, settled=""),
                 name="turn_held_until",
             ),
             models.Index(
-                fields=["lane", "closed_at"], condition=Q(state=State.COMPLETE), name="turn_answered_on_lane"
+                fields=["lane", "closed_at"],
+                condition=Q(state=TurnState.COMPLETE),
+                name="turn_answered_on_lane",
             ),
         ]
 

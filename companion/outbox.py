@@ -17,7 +17,7 @@ import psycopg
 
 from companion import frames
 from companion.history import History, View
-from companion.journal import Said
+from companion.journal import StoredChunk
 from companion.kept import KeptQuestion
 from companion.states import ENDED
 
@@ -69,7 +69,7 @@ class Outbox:
         self._history = history
         self.conversation = conversation
         self._cursors: dict[int, Cursor] = {}
-        self._events: deque[Accepted | Said | View | KeptQuestions] = deque()
+        self._events: deque[Accepted | StoredChunk | View | KeptQuestions] = deque()
         self._behind: set[int] = set()
         self.kept: tuple[int, ...] = ()
         """The turns of the kept questions that this page was told of."""
@@ -94,9 +94,9 @@ class Outbox:
         self._ready = True
         self._run()
 
-    def offer(self, event: Accepted | Said | View | KeptQuestions) -> None:
+    def offer(self, event: Accepted | StoredChunk | View | KeptQuestions) -> None:
         """Something happened in this socket's conversation."""
-        if isinstance(event, Said) and (self._is_full() or event.turn in self._behind):
+        if isinstance(event, StoredChunk) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
             return
         self._events.append(event)
@@ -173,7 +173,7 @@ class Outbox:
                 match event:
                     case Accepted():
                         await self._accept(event.turn, event.key)
-                    case Said():
+                    case StoredChunk():
                         await self._say(event)
                     case View():
                         await self._change(event)
@@ -190,7 +190,7 @@ class Outbox:
             self._cursors[turn] = Cursor()
             await self._send(frames.accepted(key, turn))
 
-    async def _say(self, said: Said) -> None:
+    async def _say(self, said: StoredChunk) -> None:
         cursor = self._cursors.setdefault(said.turn, Cursor())
         if cursor.ended or said.seq <= cursor.seq:
             return

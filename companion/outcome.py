@@ -7,11 +7,11 @@ from uuid import UUID
 
 from companion.doubt import NOTHING
 from companion.engine import Answered, Broken
-from companion.folding import Ending
-from companion.house import House
-from companion.material import Material
-from companion.record import Story
-from companion.states import Reason, State
+from companion.prompt_inputs import PromptInputs
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story
 from routing.chain import Route
 from routing.errors import FailureClass
 
@@ -34,10 +34,10 @@ class Outcome:
     shown: int | None
     """The last piece that anyone was shown; None if there was no word."""
     route: Route | None
-    material: Material | None
+    material: PromptInputs | None
 
 
-def story_of(outcome: Outcome, house: House) -> Story:
+def story_of(outcome: Outcome, house: TurnPolicy) -> Story:
     """What is to be recorded."""
     result, route = outcome.result, outcome.route
     failed = result.failed_along if result else {}
@@ -74,12 +74,12 @@ def log_story(story: Story, *, ended_here: bool) -> None:
     )
 
 
-def _ending(outcome: Outcome, house: House) -> Ending:
+def _ending(outcome: Outcome, house: TurnPolicy) -> Ending:
     result, owner, fence = outcome.result, outcome.owner, outcome.fence
     if isinstance(result, Answered) and outcome.stored:
         return Ending(
             turn=outcome.turn,
-            state=State.COMPLETE,
+            state=TurnState.COMPLETE,
             reason=Reason.LENGTH if result.truncated else Reason.WHOLE,
             line=house.lines.shortened if result.truncated else "",
             shortened=result.truncated,
@@ -90,7 +90,7 @@ def _ending(outcome: Outcome, house: House) -> Ending:
         # Asking again would be refused again, so this question is not held; what was said stands.
         return Ending(
             turn=outcome.turn,
-            state=State.PAUSED,
+            state=TurnState.PAUSED,
             reason=result.failure,
             line=house.lines.declined,
             owner=owner,
@@ -101,7 +101,7 @@ def _ending(outcome: Outcome, house: House) -> Ending:
         reason = result.failure
     return Ending(
         turn=outcome.turn,
-        state=State.PAUSED,
+        state=TurnState.PAUSED,
         reason=reason if outcome.stored else Reason.UNSTORED,
         line=house.lines.pause,
         hold_s=house.hold_s,

@@ -13,16 +13,16 @@ from companion.access import Doorkeeper
 from companion.breakers import SharedBreakers
 from companion.consumers import COME_BACK, Sockets
 from companion.doorbell import Doorbell
-from companion.engine import Caller
-from companion.folding import EndedTurn
-from companion.following import LaneFollower, heading
+from companion.engine import LaneCaller
 from companion.heartbeat import Heartbeat, Served
 from companion.history import History
-from companion.house import House
 from companion.journal import Journal
+from companion.lane_follower import LaneFollower, heading
 from companion.ledger import Ledger
-from companion.record import Story
 from companion.runner import Runner
+from companion.turn_close import ClosedTurn
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story
 from companion.waiting_room import GateResult, admitted_from
 from companion.watchers import Watchers
 from routing.breaker import TUNING, Tuning
@@ -68,9 +68,9 @@ class Process:
         *,
         pool: AsyncConnectionPool[Any],
         bell_url: str,
-        house: House,
+        house: TurnPolicy,
         process: UUID,
-        caller: Caller,
+        caller: LaneCaller,
         route: Callable[[], Route],
         tuning: Tuning = TUNING,
         overhears: Callable[[dict[str, Any]], None] = _not_ours,
@@ -219,7 +219,7 @@ class Process:
                 log.error("process.loop_broke loop=%s cause=%s", loop.__qualname__, type(failure).__name__)
                 await asyncio.sleep(0.5)
 
-    def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
+    def _told(self, result: GateResult, ended: list[ClosedTurn]) -> None:
         for admitted in result.admitted:
             if admitted.owner == self.id:
                 self.runner.admitted(admitted)

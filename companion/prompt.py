@@ -37,7 +37,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class PromptDraft:
     """What a prompt is made of, whatever lane it goes to. `dialogue` and `held` are oldest first."""
 
     system: str
@@ -51,7 +51,7 @@ class Draft:
     """Places in `held` of questions that are not asked along."""
 
 
-def write_prompt(draft: Draft, *, window_tokens: int) -> tuple[Message, ...]:
+def write_prompt(draft: PromptDraft, *, window_tokens: int) -> tuple[Message, ...]:
     """The messages for one lane: the held questions that fit, then the latest exchanges that do.
 
     `window_tokens` is the lane's context window without what is kept free for the reply.
@@ -80,7 +80,7 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "replace")) // 3 + 4
 
 
-def held_that_fit(draft: Draft, *, window_tokens: int) -> tuple[int, ...]:
+def held_that_fit(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     """The places in `draft.held` of the questions that are asked along: the oldest, as many as fit.
 
     The others stay held, for the next turn. So does one that does not fit by itself: it must not keep those after it
@@ -103,7 +103,7 @@ def held_that_fit(draft: Draft, *, window_tokens: int) -> tuple[int, ...]:
     return tuple(fitting)
 
 
-def _ask(draft: Draft, held: Sequence[str]) -> str:
+def _ask(draft: PromptDraft, held: Sequence[str]) -> str:
     if not held:
         return draft.question
     # Held questions and the new message are one user message, because roles must alternate.

@@ -16,23 +16,23 @@ from uuid import UUID
 
 import psycopg
 
-from companion.engine import Answered, Broken, Caller, Course, Limits, Say, run_turn
-from companion.folding import EndedTurn, Ending
+from companion.engine import Answered, Broken, LaneCaller, Limits, ReplyText, TurnProgress, run_turn
 from companion.history import History
-from companion.house import House
-from companion.journal import Journal, Line
+from companion.journal import Journal, TurnBuffer
 from companion.ledger import Ledger
-from companion.material import Material
-from companion.opening import Asked, AskedAgain, NotOpened, Opened
 from companion.outbox import Accepted
 from companion.outcome import Outcome, log_story, story_of
-from companion.prompt import Draft
-from companion.record import Story
+from companion.prompt import PromptDraft
+from companion.prompt_inputs import PromptInputs
 from companion.slots import SlottedCaller
-from companion.states import Reason, State
-from companion.waiting_room import Admitted
+from companion.states import Reason, TurnState
+from companion.turn_close import ClosedTurn, Ending
+from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story
+from companion.waiting_room import Admission
 from companion.watchers import Watchers
-from routing.chain import Breakers, Route, Way
+from routing.chain import Breakers, LaneCursor, Route
 from routing.errors import FailureClass
 
 log = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class _Drive:
     turn: int
     conversation: int
     visit: UUID
-    admission: asyncio.Future[Admitted]
-    line: Line | None = None
+    admission: asyncio.Future[Admission]
+    line: TurnBuffer | None = None
     closing: bool = False
     """Its end is being stored, by its own task: nobody needs to tell it."""
     nudge: asyncio.TimerHandle | None = None
@@ -67,8 +67,8 @@ class _Drive:
     """Why it was told to end; None while it runs freely."""
     task: asyncio.Task[None] | None = None
     result: Answered | Broken | None = None
-    course: Course | None = None
-    material: Material | None = None
+    course: TurnProgress | None = None
+    material: PromptInputs | None = None
     route: Route | None = None
 
 
@@ -85,9 +85,9 @@ class Runner:
         journal: Journal,
         history: History,
         watchers: Watchers,
-        caller: Caller,
+        caller: LaneCaller,
         breakers: Breakers,
-        house: House,
+        house: TurnPolicy,
         process: UUID,
         route: Callable[[], Route],
         recorded: Callable[[Story], None],
@@ -103,9 +103,9 @@ class Runner:
         self._route = route
         self._recorded = recorded
         self._drives: dict[int, _Drive] = {}
-        self._early: dict[int, Admitted] = {}
-        self._opening: set[asyncio.Task[Opened | NotOpened]] = set()
-        self._stopping: set[asyncio.Task[EndedTurn | None]] = set()
+        self._early: dict[int, Admission] = {}
+        self._opening: set[asyncio.Task[OpenedTurn | OpenRefusal]] = set()
+        self._stopping: set[asyncio.Task[ClosedTurn | None]] = set()
 
     @property
     def driven(self) -> list[int]:
@@ -117,11 +117,11 @@ class Runner:
         """The ids of those that have not been admitted yet."""
         return [drive.turn for drive in self._drives.values() if not drive.admission.done()]
 
-    async def say(self, asked: Asked) -> Opened | NotOpened:
+    async def say(self, asked: SayRequest) -> OpenedTurn | OpenRefusal:
         """Store a message and drive its turn. The socket may go away meanwhile."""
         return await self._opened(self._open(asked, self._ledger.open(asked)))
 
-    async def ask_again(self, again: AskedAgain) -> Opened | NotOpened:
+    async def ask_again(self, again: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Store a kept question as a new turn and drive it. The socket may go away meanwhile."""
         return await self._opened(self._open(again, self._ledger.ask_again(again)))
 
@@ -130,13 +130,15 @@ class Runner:
         if await self._ledger.let_go(conversation=conversation, turn=turn):
             self._watchers.kept_changed([conversation])
 
-    async def _opened(self, opening: Coroutine[Any, Any, Opened | NotOpened]) -> Opened | NotOpened:
+    async def _opened(
+        self, opening: Coroutine[Any, Any, OpenedTurn | OpenRefusal]
+    ) -> OpenedTurn | OpenRefusal:
         task = self._spawn(opening)
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
         return await asyncio.shield(task)
 
-    async def stop(self, turn: int) -> EndedTurn | None:
+    async def stop(self, turn: int) -> ClosedTurn | None:
         """End a turn because its participant said so, whichever process drives it. None: it had ended."""
         return await self._ledger.close(self._stopped(turn, Reason.STOPPED))
 
@@ -144,14 +146,14 @@ class Runner:
         lines = self._house.lines
         ending = Ending(
             turn=turn,
-            state=State.STOPPED,
+            state=TurnState.STOPPED,
             reason=reason,
             line=lines.stopped,
             line_unread=lines.taken_back,
         )
         return Story(ending=ending)
 
-    def admitted(self, admitted: Admitted) -> None:
+    def admitted(self, admitted: Admission) -> None:
         """A turn of this process may speak."""
         drive = self._drives.get(admitted.turn)
         if drive is None:
@@ -202,20 +204,20 @@ class Runner:
             drive.task.cancel()
 
     async def _open(
-        self, asked: Asked | AskedAgain, opening: Awaitable[Opened | NotOpened]
-    ) -> Opened | NotOpened:
+        self, asked: SayRequest | AskAgainRequest, opening: Awaitable[OpenedTurn | OpenRefusal]
+    ) -> OpenedTurn | OpenRefusal:
         opened = await opening
-        if isinstance(opened, Opened) and opened.is_new:
+        if isinstance(opened, OpenedTurn) and opened.is_new:
             self._watchers.accepted(
                 Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
             )
-            if isinstance(asked, AskedAgain):
+            if isinstance(asked, AskAgainRequest):
                 self._watchers.kept_changed([opened.conversation])
             self._start(opened, asked.visit)
         return opened
 
-    def _start(self, opened: Opened, visit: UUID) -> None:
-        admission: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
+    def _start(self, opened: OpenedTurn, visit: UUID) -> None:
+        admission: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
         drive = _Drive(
             turn=opened.turn,
             conversation=opened.conversation,
@@ -277,7 +279,7 @@ class Runner:
             except TimeoutError:
                 refusal = Ending(
                     turn=drive.turn,
-                    state=State.REFUSED,
+                    state=TurnState.REFUSED,
                     reason=Reason.WAIT_CEILING,
                     line=self._house.lines.try_again,
                     owner=self._process,
@@ -303,8 +305,8 @@ class Runner:
             drive.told = Reason.REGION
             log.error("runner.no_lane_in_region turn=%d preset=%s", drive.turn, route.preset)
             return
-        line = drive.line = Line(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
-        draft = Draft(
+        line = drive.line = TurnBuffer(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
+        draft = PromptDraft(
             system=self._house.system_prompt,
             instruction_held=self._house.lines.instruction_held,
             dialogue=material.dialogue,
@@ -323,11 +325,11 @@ class Runner:
         )
         caller = SlottedCaller(self._caller, self._ledger, admitted, takes=self._breakers.takes)
         may_say_reduced = await self._may_say_reduced(drive.turn, route)
-        course = drive.course = Course(Way(route.lanes, self._breakers), limits)
+        course = drive.course = TurnProgress(LaneCursor(route.lanes, self._breakers), limits)
         events = run_turn(draft, course, caller, reference=f"turn-{drive.turn}")
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
-                if isinstance(event, Say):
+                if isinstance(event, ReplyText):
                     if event.opens:
                         self._cancel_nudge(drive)
                         reduced = may_say_reduced and route.marks(course.way.lane)
@@ -346,7 +348,7 @@ class Runner:
         """The drafted line before the first word of a reply that may not be as good."""
         return [{"kind": "reduced", "line": self._house.lines.reduced}]
 
-    def _back(self, course: Course) -> list[dict[str, str]]:
+    def _back(self, course: TurnProgress) -> list[dict[str, str]]:
         """The drafted lines before the first word that hang on the held questions: which were given up, which asked."""
         lines = self._house.lines
         shown = [
@@ -372,7 +374,7 @@ class Runner:
         )
         return story_of(outcome, self._house)
 
-    async def _close(self, story: Story) -> EndedTurn | None:
+    async def _close(self, story: Story) -> ClosedTurn | None:
         """End a turn in the ledger, trying again for a good while: only its own task knows what was shown of it.
 
         None: somebody else ended it, and only its story has been added; or it is left to the sweep.

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from companion.engine import Caller
+from companion.engine import LaneCaller
 from companion.ledger import Ledger
-from companion.waiting_room import Admitted
+from companion.waiting_room import Admission
 from routing.contracts import Ask, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 
@@ -19,7 +19,7 @@ class SlottedCaller:
     """
 
     def __init__(
-        self, inner: Caller, ledger: Ledger, admitted: Admitted, *, takes: Callable[[Lane], int]
+        self, inner: LaneCaller, ledger: Ledger, admitted: Admission, *, takes: Callable[[Lane], int]
     ) -> None:
         self._takes = takes
         self._inner = inner
@@ -28,7 +28,7 @@ class SlottedCaller:
         self._holds = admitted.lane
 
     async def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
-        """As `Caller.call`; a lane that takes no more is our own limit."""
+        """As `LaneCaller.call`; a lane that takes no more is our own limit."""
         if lane.name != self._holds:
             if not await self._enter(lane):
                 raise CallFailed(FailureClass.LOCAL_LIMIT)

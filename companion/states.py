@@ -4,7 +4,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 
-class State(StrEnum):
+class TurnState(StrEnum):
     """Where a turn stands. The row is the truth; everything else is a view of it."""
 
     WAITING = "waiting"
@@ -33,7 +33,7 @@ class Reason(StrEnum):
     """Something in this program that nobody foresaw."""
 
 
-class Settled(StrEnum):
+class Settlement(StrEnum):
     """How a question that no reply answered was settled; while it is not, it is held, kept or expired."""
 
     NOT = ""
@@ -47,12 +47,20 @@ class Settled(StrEnum):
 
 STEPS = MappingProxyType(
     {
-        State.WAITING: frozenset(
-            {State.SPEAKING, State.REFUSED, State.STOPPED, State.PAUSED, State.HANDED_OVER}
+        TurnState.WAITING: frozenset(
+            {
+                TurnState.SPEAKING,
+                TurnState.REFUSED,
+                TurnState.STOPPED,
+                TurnState.PAUSED,
+                TurnState.HANDED_OVER,
+            }
         ),
-        State.SPEAKING: frozenset({State.COMPLETE, State.PAUSED, State.STOPPED, State.HANDED_OVER}),
+        TurnState.SPEAKING: frozenset(
+            {TurnState.COMPLETE, TurnState.PAUSED, TurnState.STOPPED, TurnState.HANDED_OVER}
+        ),
     }
 )
 
 LIVE = frozenset(STEPS)
-ENDED = frozenset(State) - LIVE
+ENDED = frozenset(TurnState) - LIVE

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.folding import EndedTurn, Ending, Row, fold
-from companion.house import House
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import ClosedTurn, Ending, Row, fold
+from companion.turn_policy import TurnPolicy
 
 # Steps along the index `turn_by_owner` from one owner of live turns to the next, and reads the turns of dead owners
 # only: the gate runs this, however many turns wait.
@@ -56,30 +56,30 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
 
-async def pause_lost(cursor: AsyncCursor[Row], house: House, locked: Sequence[Row]) -> list[EndedTurn]:
+async def pause_lost(cursor: AsyncCursor[Row], house: TurnPolicy, locked: Sequence[Row]) -> list[ClosedTurn]:
     """Pause the live turns that `LOCK_LOST` found: their owner's heartbeat is older than the lease."""
     return await _pause(cursor, house, locked, Reason.LOST)
 
 
-async def pause_away(cursor: AsyncCursor[Row], house: House) -> list[EndedTurn]:
+async def pause_away(cursor: AsyncCursor[Row], house: TurnPolicy) -> list[ClosedTurn]:
     """Pause every waiting turn whose person has had no page open for too long."""
     await cursor.execute(LOCK_AWAY, {"away_s": house.away_s})
     return await _pause(cursor, house, await cursor.fetchall(), Reason.AWAY)
 
 
 async def pause_orphans(
-    cursor: AsyncCursor[Row], house: House, *, process: UUID, driven: list[int]
-) -> list[EndedTurn]:
+    cursor: AsyncCursor[Row], house: TurnPolicy, *, process: UUID, driven: list[int]
+) -> list[ClosedTurn]:
     """Pause turns that name this living process as owner though none of its tasks drives them."""
     await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
     return await _pause(cursor, house, await cursor.fetchall(), Reason.LOST)
 
 
 async def _pause(
-    cursor: AsyncCursor[Row], house: House, locked: Sequence[Row], reason: Reason
-) -> list[EndedTurn]:
+    cursor: AsyncCursor[Row], house: TurnPolicy, locked: Sequence[Row], reason: Reason
+) -> list[ClosedTurn]:
     endings = [
-        Ending(turn=turn, state=State.PAUSED, reason=reason, line=house.lines.pause, hold_s=house.hold_s)
+        Ending(turn=turn, state=TurnState.PAUSED, reason=reason, line=house.lines.pause, hold_s=house.hold_s)
         for (turn,) in locked
     ]
     return await fold(cursor, endings)

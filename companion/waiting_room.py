@@ -11,10 +11,10 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.folding import EndedTurn, Row
-from companion.house import House
 from companion.live_turns import EARLIER_IS_LIVE
 from companion.sweep import LOCK_LOST, pause_lost
+from companion.turn_close import ClosedTurn, Row
+from companion.turn_policy import TurnPolicy
 from routing.contracts import Lane
 
 GATE_KEY = 7_205_759_403
@@ -123,7 +123,7 @@ RETURNING t.id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Admitted:
+class Admission:
     """A turn that may speak now. Every later write of it names this fence."""
 
     turn: int
@@ -138,8 +138,8 @@ class Admitted:
 class GateResult:
     """What one run of the gate changed."""
 
-    admitted: list[Admitted]
-    lost: list[EndedTurn]
+    admitted: list[Admission]
+    lost: list[ClosedTurn]
 
 
 async def lock_gate(cursor: AsyncCursor[Row]) -> None:
@@ -147,7 +147,7 @@ async def lock_gate(cursor: AsyncCursor[Row]) -> None:
     await cursor.execute(LOCK_GATE)
 
 
-async def run_gate(cursor: AsyncCursor[Row], house: House) -> GateResult:
+async def run_gate(cursor: AsyncCursor[Row], house: TurnPolicy) -> GateResult:
     """Admit in order of arrival, into the slots of dead processes too. The gate must be locked.
 
     The ceiling is the least of the operators' (the last row, or the setting), the preset's, and what the first
@@ -167,7 +167,7 @@ async def run_gate(cursor: AsyncCursor[Row], house: House) -> GateResult:
     )
 
 
-def entering(admitted: Admitted, lane: Lane) -> dict[str, Any]:
+def entering(admitted: Admission, lane: Lane) -> dict[str, Any]:
     """What `ENTER_LANE` is told of a turn and the lane it goes on to."""
     return {
         "turn": admitted.turn,
@@ -178,7 +178,7 @@ def entering(admitted: Admitted, lane: Lane) -> dict[str, Any]:
     }
 
 
-def admitted_from(row: Sequence[Any]) -> Admitted:
-    """An Admitted from (turn, conversation, owner, fence, lane)."""
+def admitted_from(row: Sequence[Any]) -> Admission:
+    """An Admission from (turn, conversation, owner, fence, lane)."""
     turn, conversation, owner, fence, lane = row
-    return Admitted(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)
+    return Admission(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)

@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg
 
 from companion.history import History, View
-from companion.journal import Said
+from companion.journal import StoredChunk
 from companion.outbox import Accepted, KeptQuestions, Outbox
 from companion.states import LIVE
 
@@ -55,7 +55,7 @@ class Watchers:
             if not outboxes:
                 del self._outboxes[outbox.conversation]
 
-    def said(self, said: Said) -> None:
+    def said(self, said: StoredChunk) -> None:
         """Words of a turn of this process are stored."""
         self._offer(said.conversation, said)
 
@@ -63,7 +63,7 @@ class Watchers:
         """A message is stored as a turn of this process."""
         self._offer(accepted.conversation, accepted)
 
-    def _offer(self, conversation: int, event: Accepted | Said | View | KeptQuestions) -> None:
+    def _offer(self, conversation: int, event: Accepted | StoredChunk | View | KeptQuestions) -> None:
         for outbox in tuple(self._outboxes.get(conversation, ())):
             outbox.offer(event)
 
@@ -177,7 +177,7 @@ class Watchers:
         for turn, seq, text in await self._history.pieces(floors):
             view = by_turn[turn]
             self.said(
-                Said(
+                StoredChunk(
                     turn=turn,
                     conversation=view.conversation,
                     seq=seq,

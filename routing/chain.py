@@ -103,7 +103,7 @@ class PassedOver:
     tried: bool
 
 
-class Way:
+class LaneCursor:
     """One turn's way along its chain: which lane is called now, and which were passed over. Never goes back."""
 
     def __init__(self, lanes: tuple[Lane, ...], breakers: Breakers) -> None:

@@ -11,14 +11,14 @@ from django.db import connection
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
-from companion.folding import EndedTurn, Ending
-from companion.house import House
 from companion.ledger import Ledger
 from companion.models import Turn, Visit
-from companion.opening import Asked, NotOpened, Opened
-from companion.record import Story
-from companion.states import Reason, State
-from companion.waiting_room import Admitted, GateResult
+from companion.states import Reason, TurnState
+from companion.turn_close import ClosedTurn, Ending
+from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story
+from companion.waiting_room import Admission, GateResult
 from ops.project.wiring import build_house, build_routing
 from routing.chain import route
 from tests.people import Person, in_database
@@ -29,16 +29,16 @@ ROUTE = route(build_routing(), "normal", 0)
 class Desk:
     """One process's ledger, and everything it was told."""
 
-    def __init__(self, pool: AsyncConnectionPool[Any], house: House) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Any], house: TurnPolicy) -> None:
         self.id = uuid.uuid4()
         self.house = house
         self.pool = pool
-        self.admitted: list[Admitted] = []
-        self.ended: list[EndedTurn] = []
+        self.admitted: list[Admission] = []
+        self.ended: list[ClosedTurn] = []
         self.route = ROUTE
         self.ledger = Ledger(pool, house, process=self.id, told=self._told, route=lambda: self.route)
 
-    def _told(self, result: GateResult, ended: list[EndedTurn]) -> None:
+    def _told(self, result: GateResult, ended: list[ClosedTurn]) -> None:
         self.admitted += result.admitted
         self.ended += [*ended, *result.lost]
 
@@ -51,26 +51,26 @@ class Desk:
                 (self.id, age_s),
             )
 
-    async def ask(self, person: Person, key: uuid.UUID | None = None) -> Opened:
+    async def ask(self, person: Person, key: uuid.UUID | None = None) -> OpenedTurn:
         visit = in_database(
             lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
         )
-        opened = await self.ledger.open(Asked(visit=visit.pk, key=key or uuid.uuid4(), question="?"))
-        assert isinstance(opened, Opened)
+        opened = await self.ledger.open(SayRequest(visit=visit.pk, key=key or uuid.uuid4(), question="?"))
+        assert isinstance(opened, OpenedTurn)
         return opened
 
-    async def ask_in_one_moment(self, person: Person, *, times: int) -> list[Opened | NotOpened]:
+    async def ask_in_one_moment(self, person: Person, *, times: int) -> list[OpenedTurn | OpenRefusal]:
         """As a page that sends all it has at once; also the visit is new."""
         visit = in_database(
             lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
         )
-        asked = [Asked(visit=visit.pk, key=uuid.uuid4(), question="?") for _ in range(times)]
+        asked = [SayRequest(visit=visit.pk, key=uuid.uuid4(), question="?") for _ in range(times)]
         return await asyncio.gather(*(self.ledger.open(one) for one in asked))
 
-    async def end(self, admitted: Admitted) -> EndedTurn | None:
+    async def end(self, admitted: Admission) -> ClosedTurn | None:
         ending = Ending(
             turn=admitted.turn,
-            state=State.COMPLETE,
+            state=TurnState.COMPLETE,
             reason=Reason.WHOLE,
             owner=admitted.owner,
             fence=admitted.fence,
@@ -107,5 +107,5 @@ async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
         await pool.close()
 
 
-def with_ceiling(ceiling: int) -> House:
+def with_ceiling(ceiling: int) -> TurnPolicy:
     return replace(build_house(), ceiling=ceiling)

@@ -9,160 +9,301 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Participant',
+            name="Participant",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('is_active', models.BooleanField(default=True)),
-                ('card_handle', models.CharField(max_length=8, unique=True)),
-                ('card_issue', models.PositiveIntegerField(default=1)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("is_active", models.BooleanField(default=True)),
+                ("card_handle", models.CharField(max_length=8, unique=True)),
+                ("card_issue", models.PositiveIntegerField(default=1)),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
         ),
         migrations.CreateModel(
-            name='Process',
+            name="Process",
             fields=[
-                ('id', models.UUIDField(primary_key=True, serialize=False)),
-                ('host', models.CharField(max_length=100)),
-                ('pid', models.IntegerField()),
-                ('started_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('beat_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('draining', models.BooleanField(default=False)),
-                ('sockets', models.IntegerField(default=0)),
+                ("id", models.UUIDField(primary_key=True, serialize=False)),
+                ("host", models.CharField(max_length=100)),
+                ("pid", models.IntegerField()),
+                ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("beat_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("draining", models.BooleanField(default=False)),
+                ("sockets", models.IntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='Site',
+            name="Site",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(unique=True)),
-                ('name', models.CharField(max_length=100)),
-                ('is_open', models.BooleanField(default=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(unique=True)),
+                ("name", models.CharField(max_length=100)),
+                ("is_open", models.BooleanField(default=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Spoken',
+            name="Spoken",
             fields=[
-                ('pk', models.CompositePrimaryKey('turn_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('turn_id', models.BigIntegerField()),
-                ('seq', models.IntegerField()),
-                ('text', models.TextField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "turn_id", "seq", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("turn_id", models.BigIntegerField()),
+                ("seq", models.IntegerField()),
+                ("text", models.TextField()),
             ],
         ),
         migrations.CreateModel(
-            name='Conversation',
+            name="Conversation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('started_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('participant', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='conversation', to='companion.participant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "participant",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conversation",
+                        to="companion.participant",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='participant',
-            name='site',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participants', to='companion.site'),
+            model_name="participant",
+            name="site",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="participants", to="companion.site"
+            ),
         ),
         migrations.CreateModel(
-            name='Turn',
+            name="Turn",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('key', models.UUIDField()),
-                ('question', models.TextField()),
-                ('state', models.CharField(choices=[('waiting', 'waiting'), ('speaking', 'speaking'), ('complete', 'complete'), ('paused', 'paused'), ('stopped', 'stopped'), ('refused', 'refused'), ('handed_over', 'handed_over')], max_length=12)),
-                ('reason', models.CharField(blank=True, db_default='', max_length=32)),
-                ('owner', models.UUIDField()),
-                ('fence', models.IntegerField(db_default=0)),
-                ('openings', models.JSONField(db_default=models.Value([], models.JSONField()))),
-                ('reply', models.TextField(blank=True, db_default='')),
-                ('seq', models.IntegerField(db_default=0)),
-                ('cuts', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), db_default=models.Value('{}'), size=None)),
-                ('line', models.TextField(blank=True, db_default='')),
-                ('held_until', models.DateTimeField(null=True)),
-                ('persona_version', models.CharField(max_length=16)),
-                ('preset', models.CharField(blank=True, db_default='', max_length=64)),
-                ('routing_version', models.IntegerField(db_default=0)),
-                ('lane', models.CharField(blank=True, db_default='', max_length=64)),
-                ('model', models.CharField(blank=True, db_default='', max_length=200)),
-                ('shortened', models.BooleanField(db_default=False)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('wait_until', models.DateTimeField()),
-                ('admitted_at', models.DateTimeField(null=True)),
-                ('first_word_at', models.DateTimeField(null=True)),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('answered_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='answered', to='companion.turn')),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='companion.conversation')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("key", models.UUIDField()),
+                ("question", models.TextField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "waiting"),
+                            ("speaking", "speaking"),
+                            ("complete", "complete"),
+                            ("paused", "paused"),
+                            ("stopped", "stopped"),
+                            ("refused", "refused"),
+                            ("handed_over", "handed_over"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("reason", models.CharField(blank=True, db_default="", max_length=32)),
+                ("owner", models.UUIDField()),
+                ("fence", models.IntegerField(db_default=0)),
+                ("openings", models.JSONField(db_default=models.Value([], models.JSONField()))),
+                ("reply", models.TextField(blank=True, db_default="")),
+                ("seq", models.IntegerField(db_default=0)),
+                (
+                    "cuts",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(), db_default=models.Value("{}"), size=None
+                    ),
+                ),
+                ("line", models.TextField(blank=True, db_default="")),
+                ("held_until", models.DateTimeField(null=True)),
+                ("persona_version", models.CharField(max_length=16)),
+                ("preset", models.CharField(blank=True, db_default="", max_length=64)),
+                ("routing_version", models.IntegerField(db_default=0)),
+                ("lane", models.CharField(blank=True, db_default="", max_length=64)),
+                ("model", models.CharField(blank=True, db_default="", max_length=200)),
+                ("shortened", models.BooleanField(db_default=False)),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("wait_until", models.DateTimeField()),
+                ("admitted_at", models.DateTimeField(null=True)),
+                ("first_word_at", models.DateTimeField(null=True)),
+                ("closed_at", models.DateTimeField(null=True)),
+                (
+                    "answered_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="answered",
+                        to="companion.turn",
+                    ),
+                ),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="turns",
+                        to="companion.conversation",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Attempt',
+            name="Attempt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.SmallIntegerField()),
-                ('lane', models.CharField(max_length=64)),
-                ('model', models.CharField(max_length=200)),
-                ('failure', models.CharField(blank=True, max_length=32)),
-                ('status', models.SmallIntegerField(null=True)),
-                ('code', models.CharField(blank=True, max_length=64)),
-                ('waited_s', models.FloatField()),
-                ('started_s', models.FloatField()),
-                ('took_s', models.FloatField()),
-                ('bytes_received', models.BigIntegerField()),
-                ('words', models.IntegerField()),
-                ('turn', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='companion.turn')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.SmallIntegerField()),
+                ("lane", models.CharField(max_length=64)),
+                ("model", models.CharField(max_length=200)),
+                ("failure", models.CharField(blank=True, max_length=32)),
+                ("status", models.SmallIntegerField(null=True)),
+                ("code", models.CharField(blank=True, max_length=64)),
+                ("waited_s", models.FloatField()),
+                ("started_s", models.FloatField()),
+                ("took_s", models.FloatField()),
+                ("bytes_received", models.BigIntegerField()),
+                ("words", models.IntegerField()),
+                (
+                    "turn",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="attempts",
+                        to="companion.turn",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Visit',
+            name="Visit",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('opened_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('expires_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='visits', to='companion.participant')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("opened_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("expires_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="visits",
+                        to="companion.participant",
+                    ),
+                ),
             ],
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(fields=['conversation', 'id'], name='turn_by_conversation'),
+            model_name="turn",
+            index=models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(condition=models.Q(('state__in', [companion.states.State['SPEAKING'], companion.states.State['WAITING']])), fields=['id'], name='turn_live'),
+            model_name="turn",
+            index=models.Index(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [companion.states.TurnState["SPEAKING"], companion.states.TurnState["WAITING"]],
+                    )
+                ),
+                fields=["id"],
+                name="turn_live",
+            ),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(condition=models.Q(('held_until__isnull', False)), fields=['conversation', 'id'], name='turn_held'),
+            model_name="turn",
+            index=models.Index(
+                condition=models.Q(("held_until__isnull", False)),
+                fields=["conversation", "id"],
+                name="turn_held",
+            ),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(fields=['closed_at'], name='turn_by_end'),
+            model_name="turn",
+            index=models.Index(fields=["closed_at"], name="turn_by_end"),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(fields=('conversation', 'key'), name='turn_once_per_key'),
+            model_name="turn",
+            constraint=models.UniqueConstraint(fields=("conversation", "key"), name="turn_once_per_key"),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', companion.states.State['SPEAKING'])), fields=('conversation',), name='turn_one_speaking'),
+            model_name="turn",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", companion.states.TurnState["SPEAKING"])),
+                fields=("conversation",),
+                name="turn_one_speaking",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', [companion.states.State['WAITING'], companion.states.State['SPEAKING'], companion.states.State['COMPLETE'], companion.states.State['PAUSED'], companion.states.State['STOPPED'], companion.states.State['REFUSED'], companion.states.State['HANDED_OVER']])), name='turn_known_state'),
+            model_name="turn",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [
+                            companion.states.TurnState["WAITING"],
+                            companion.states.TurnState["SPEAKING"],
+                            companion.states.TurnState["COMPLETE"],
+                            companion.states.TurnState["PAUSED"],
+                            companion.states.TurnState["STOPPED"],
+                            companion.states.TurnState["REFUSED"],
+                            companion.states.TurnState["HANDED_OVER"],
+                        ],
+                    )
+                ),
+                name="turn_known_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('state__in', [companion.states.State['SPEAKING'], companion.states.State['WAITING']])), models.Q(('closed_at__isnull', False), models.Q(('state__in', [companion.states.State['SPEAKING'], companion.states.State['WAITING']]), _negated=True)), _connector='OR'), name='turn_closed_when_ended'),
+            model_name="turn",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("closed_at__isnull", True),
+                        (
+                            "state__in",
+                            [companion.states.TurnState["SPEAKING"], companion.states.TurnState["WAITING"]],
+                        ),
+                    ),
+                    models.Q(
+                        ("closed_at__isnull", False),
+                        models.Q(
+                            (
+                                "state__in",
+                                [
+                                    companion.states.TurnState["SPEAKING"],
+                                    companion.states.TurnState["WAITING"],
+                                ],
+                            ),
+                            _negated=True,
+                        ),
+                    ),
+                    _connector="OR",
+                ),
+                name="turn_closed_when_ended",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.UniqueConstraint(fields=('turn', 'number'), name='attempt_numbered'),
+            model_name="attempt",
+            constraint=models.UniqueConstraint(fields=("turn", "number"), name="attempt_numbered"),
         ),
     ]

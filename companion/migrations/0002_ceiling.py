@@ -5,35 +5,39 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0001_first'),
+        ("companion", "0001_first"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Ceiling',
+            name="Ceiling",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('value', models.PositiveIntegerField()),
-                ('by', models.CharField(max_length=100)),
-                ('reason', models.CharField(max_length=200)),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("value", models.PositiveIntegerField()),
+                ("by", models.CharField(max_length=100)),
+                ("reason", models.CharField(max_length=200)),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='watched_at',
+            model_name="conversation",
+            name="watched_at",
             field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='lane_takes',
+            model_name="turn",
+            name="lane_takes",
             field=models.IntegerField(db_default=0),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='preset_ceiling',
+            model_name="turn",
+            name="preset_ceiling",
             field=models.IntegerField(null=True),
         ),
     ]

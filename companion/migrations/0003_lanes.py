@@ -6,44 +6,59 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0002_ceiling'),
+        ("companion", "0002_ceiling"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='site',
-            name='regions',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), blank=True, db_default=models.Value('{}'), default=list, size=None),
+            model_name="site",
+            name="regions",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=200),
+                blank=True,
+                db_default=models.Value("{}"),
+                default=list,
+                size=None,
+            ),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='marked',
+            model_name="turn",
+            name="marked",
             field=models.BooleanField(db_default=False),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='skipped',
+            model_name="turn",
+            name="skipped",
             field=models.JSONField(db_default=models.Value([], models.JSONField())),
         ),
         migrations.CreateModel(
-            name='Breaker',
+            name="Breaker",
             fields=[
-                ('lane', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('state', models.CharField(db_default='closed', max_length=12)),
-                ('generation', models.BigIntegerField(db_default=0)),
-                ('strikes', django.contrib.postgres.fields.ArrayField(base_field=models.DateTimeField(), db_default=models.Value('{}'), size=None)),
-                ('openings', models.IntegerField(db_default=0)),
-                ('opened_until', models.DateTimeField(null=True)),
-                ('probe_owner', models.UUIDField(null=True)),
-                ('probe_until', models.DateTimeField(null=True)),
-                ('rest_until', models.DateTimeField(null=True)),
-                ('last_failure', models.CharField(blank=True, db_default='', max_length=32)),
-                ('changed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("lane", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("state", models.CharField(db_default="closed", max_length=12)),
+                ("generation", models.BigIntegerField(db_default=0)),
+                (
+                    "strikes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.DateTimeField(), db_default=models.Value("{}"), size=None
+                    ),
+                ),
+                ("openings", models.IntegerField(db_default=0)),
+                ("opened_until", models.DateTimeField(null=True)),
+                ("probe_owner", models.UUIDField(null=True)),
+                ("probe_until", models.DateTimeField(null=True)),
+                ("rest_until", models.DateTimeField(null=True)),
+                ("last_failure", models.CharField(blank=True, db_default="", max_length=32)),
+                ("changed_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['closed', 'open', 'half_open'])), name='breaker_known_state')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["closed", "open", "half_open"])),
+                        name="breaker_known_state",
+                    )
+                ],
             },
         ),
     ]

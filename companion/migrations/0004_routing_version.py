@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0003_lanes'),
+        ("companion", "0003_lanes"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='process',
-            name='routing_version',
+            model_name="process",
+            name="routing_version",
             field=models.IntegerField(db_default=0),
         ),
     ]

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0004_routing_version'),
+        ("companion", "0004_routing_version"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='turn',
-            name='house_ceiling',
+            model_name="turn",
+            name="house_ceiling",
             field=models.IntegerField(null=True),
         ),
     ]

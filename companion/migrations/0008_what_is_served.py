@@ -4,35 +4,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0007_back_to_the_setting'),
+        ("companion", "0007_back_to_the_setting"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='process',
-            name='documents_refused',
+            model_name="process",
+            name="documents_refused",
             field=models.IntegerField(db_default=0),
         ),
         migrations.AddField(
-            model_name='process',
-            name='persona_version',
-            field=models.CharField(blank=True, db_default='', max_length=16),
+            model_name="process",
+            name="persona_version",
+            field=models.CharField(blank=True, db_default="", max_length=16),
         ),
         migrations.AddField(
-            model_name='process',
-            name='preset',
-            field=models.CharField(blank=True, db_default='', max_length=64),
+            model_name="process",
+            name="preset",
+            field=models.CharField(blank=True, db_default="", max_length=64),
         ),
         migrations.AddField(
-            model_name='process',
-            name='routing_hash',
-            field=models.CharField(blank=True, db_default='', max_length=16),
+            model_name="process",
+            name="routing_hash",
+            field=models.CharField(blank=True, db_default="", max_length=16),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='routing_hash',
-            field=models.CharField(blank=True, db_default='', max_length=16),
+            model_name="turn",
+            name="routing_hash",
+            field=models.CharField(blank=True, db_default="", max_length=16),
         ),
     ]

@@ -23,7 +23,9 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(model_name="turn", name="settled_at", field=models.DateTimeField(null=True)),
-        migrations.AddField(model_name="turn", name="tried_along", field=models.SmallIntegerField(db_default=0)),
+        migrations.AddField(
+            model_name="turn", name="tried_along", field=models.SmallIntegerField(db_default=0)
+        ),
         migrations.AddField(
             model_name="turn",
             name="tried_along_failure",

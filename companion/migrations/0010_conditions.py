@@ -5,15 +5,16 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0009_settled_questions'),
+        ("companion", "0009_settled_questions"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='process',
-            name='conditions',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=140), db_default=models.Value('{}'), size=None),
+            model_name="process",
+            name="conditions",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=140), db_default=models.Value("{}"), size=None
+            ),
         ),
     ]

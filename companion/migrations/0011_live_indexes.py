@@ -7,22 +7,50 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0010_conditions'),
+        ("companion", "0010_conditions"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(django.db.models.expressions.CombinedExpression(models.F('conversation'), '+', models.Value(0)), django.db.models.expressions.CombinedExpression(models.F('id'), '+', models.Value(0)), condition=models.Q(('state__in', [companion.states.State['SPEAKING'], companion.states.State['WAITING']])), name='turn_beside'),
+            model_name="turn",
+            index=models.Index(
+                django.db.models.expressions.CombinedExpression(
+                    models.F("conversation"), "+", models.Value(0)
+                ),
+                django.db.models.expressions.CombinedExpression(models.F("id"), "+", models.Value(0)),
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [companion.states.TurnState["SPEAKING"], companion.states.TurnState["WAITING"]],
+                    )
+                ),
+                name="turn_beside",
+            ),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(condition=models.Q(('state__in', [companion.states.State['SPEAKING'], companion.states.State['WAITING']])), fields=['owner', 'id'], name='turn_by_owner'),
+            model_name="turn",
+            index=models.Index(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [companion.states.TurnState["SPEAKING"], companion.states.TurnState["WAITING"]],
+                    )
+                ),
+                fields=["owner", "id"],
+                name="turn_by_owner",
+            ),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(models.F('lane'), models.F('lane_takes'), django.db.models.functions.comparison.Coalesce('preset_ceiling', -1), django.db.models.functions.comparison.Coalesce('house_ceiling', -1), django.db.models.expressions.CombinedExpression(models.F('id'), '+', models.Value(0)), condition=models.Q(('state', companion.states.State['WAITING'])), name='turn_waiting'),
+            model_name="turn",
+            index=models.Index(
+                models.F("lane"),
+                models.F("lane_takes"),
+                django.db.models.functions.comparison.Coalesce("preset_ceiling", -1),
+                django.db.models.functions.comparison.Coalesce("house_ceiling", -1),
+                django.db.models.expressions.CombinedExpression(models.F("id"), "+", models.Value(0)),
+                condition=models.Q(("state", companion.states.TurnState["WAITING"])),
+                name="turn_waiting",
+            ),
         ),
     ]

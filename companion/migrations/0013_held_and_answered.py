@@ -5,18 +5,29 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0012_visits_by_end'),
+        ("companion", "0012_visits_by_end"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(condition=models.Q(('answered_by__isnull', True), ('settled', ''), ('state', companion.states.State['PAUSED'])), fields=['held_until'], name='turn_held_until'),
+            model_name="turn",
+            index=models.Index(
+                condition=models.Q(
+                    ("answered_by__isnull", True),
+                    ("settled", ""),
+                    ("state", companion.states.TurnState["PAUSED"]),
+                ),
+                fields=["held_until"],
+                name="turn_held_until",
+            ),
         ),
         migrations.AddIndex(
-            model_name='turn',
-            index=models.Index(condition=models.Q(('state', companion.states.State['COMPLETE'])), fields=['lane', 'closed_at'], name='turn_answered_on_lane'),
+            model_name="turn",
+            index=models.Index(
+                condition=models.Q(("state", companion.states.TurnState["COMPLETE"])),
+                fields=["lane", "closed_at"],
+                name="turn_answered_on_lane",
+            ),
         ),
     ]

@@ -6,22 +6,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0013_held_and_answered'),
+        ("companion", "0013_held_and_answered"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Draft',
+            name="Draft",
             fields=[
-                ('conversation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='draft', serialize=False, to='companion.conversation')),
-                ('visit', models.UUIDField()),
-                ('text', models.TextField()),
-                ('saved_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "conversation",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="draft",
+                        serialize=False,
+                        to="companion.conversation",
+                    ),
+                ),
+                ("visit", models.UUIDField()),
+                ("text", models.TextField()),
+                ("saved_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
-                'indexes': [models.Index(fields=['saved_at'], name='draft_by_age')],
+                "indexes": [models.Index(fields=["saved_at"], name="draft_by_age")],
             },
         ),
     ]

@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0014_drafts'),
+        ("companion", "0014_drafts"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='attempt',
-            name='input_tokens',
+            model_name="attempt",
+            name="input_tokens",
             field=models.IntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='attempt',
-            name='output_tokens',
+            model_name="attempt",
+            name="output_tokens",
             field=models.IntegerField(null=True),
         ),
     ]

@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('companion', '0015_tokens_of_attempts'),
+        ("companion", "0015_tokens_of_attempts"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='participant',
-            name='link_missed_at',
+            model_name="participant",
+            name="link_missed_at",
             field=models.DateTimeField(null=True),
         ),
         migrations.AddField(
-            model_name='participant',
-            name='link_misses',
+            model_name="participant",
+            name="link_misses",
             field=models.PositiveSmallIntegerField(db_default=0, default=0),
         ),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from companion.record import Story
+from companion.turn_record import Story
 from ops.alerts.kinds import Kind, alerts_of, is_content_refusal
 from ops.alerts.statements import RAISE, RAISE_OF_TURN, facts, facts_of_turn
 

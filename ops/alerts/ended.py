@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
 from ops.alerts.kinds import EVERYBODY, Kind, again_after, quiet_after
 from ops.alerts.statements import AFTER_QUIET, COMES_AGAIN_AS_OF
 from routing.errors import FailureClass
@@ -36,7 +36,7 @@ class EndedBadly:
 
 
 ENDED_BADLY = (
-    EndedBadly(kind=Kind.PEOPLE_REFUSED, part="states", names=(State.REFUSED,)),
+    EndedBadly(kind=Kind.PEOPLE_REFUSED, part="states", names=(TurnState.REFUSED,)),
     EndedBadly(kind=Kind.TURNS_LOST, part="reasons", names=(Reason.LOST,)),
     EndedBadly(kind=Kind.TURNS_UNSTORED, part="reasons", names=(Reason.UNSTORED,)),
     EndedBadly(kind=Kind.TURNS_FAULTED, part="reasons", names=(Reason.FAULT,)),

@@ -6,8 +6,8 @@ from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from companion.record import Story
 from companion.states import Reason
+from companion.turn_record import Story
 from routing.errors import UNOPENED_THOUGHTS, FailureClass, unknown_finish
 
 

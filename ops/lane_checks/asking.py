@@ -8,11 +8,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 
-from companion.engine import Answered, Broken, Caller, Course, Limits, Say, run_turn
-from companion.house import House
-from companion.prompt import Draft
+from companion.engine import Answered, Broken, LaneCaller, Limits, ReplyText, TurnProgress, run_turn
+from companion.prompt import PromptDraft
+from companion.turn_policy import TurnPolicy
 from ops.lane_checks.answers import LaneAnswer
-from routing.chain import Unguarded, Way
+from routing.chain import LaneCursor, Unguarded
 from routing.contracts import AttemptReport, Lane
 from routing.errors import FailureClass
 
@@ -30,7 +30,7 @@ class Manner:
     """For the words as well."""
 
 
-def manner_of(house: House, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
+def manner_of(house: TurnPolicy, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
     """As this house asks, in no more than `at_most_s` seconds."""
     return Manner(
         system_prompt=house.system_prompt,
@@ -85,10 +85,10 @@ class Heard:
         )
 
 
-async def ask(question: str, lanes: tuple[Lane, ...], caller: Caller, *, manner: Manner) -> Heard:
+async def ask(question: str, lanes: tuple[Lane, ...], caller: LaneCaller, *, manner: Manner) -> Heard:
     """One question along these lanes, in their order. Breakers are not asked: a drill has to see every failure."""
     clock = asyncio.get_running_loop().time
-    draft = Draft(
+    draft = PromptDraft(
         system=manner.system_prompt,
         instruction_held=manner.instruction_held,
         dialogue=(),
@@ -106,10 +106,10 @@ async def ask(question: str, lanes: tuple[Lane, ...], caller: Caller, *, manner:
     began, at, said = clock(), manner.now(), list[str]()
     first_word: float | None = None
     end: Answered | Broken | None = None
-    events = run_turn(draft, Course(Way(lanes, Unguarded()), limits), caller, reference="drill")
+    events = run_turn(draft, TurnProgress(LaneCursor(lanes, Unguarded()), limits), caller, reference="drill")
     async with aclosing(events):  # type: ignore[type-var]
         async for event in events:
-            if isinstance(event, Say):
+            if isinstance(event, ReplyText):
                 first_word = clock() if first_word is None else first_word
                 said.append(event.text)
             else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-from companion.engine import Caller
+from companion.engine import LaneCaller
 from companion.prompt import least_window
 from ops.lane_checks.answer_lines import checked_line, left_line, named_failure
 from ops.lane_checks.answers import LaneAnswer
@@ -92,7 +92,7 @@ class Compared:
 
 async def check(
     lanes: Sequence[Lane],
-    caller: Caller,
+    caller: LaneCaller,
     *,
     manner: Manner,
     questions: Sequence[Question] = QUESTIONS,
@@ -118,7 +118,7 @@ async def check(
 
 async def _all(
     lane: Lane,
-    caller: Caller,
+    caller: LaneCaller,
     manner: Manner,
     questions: Sequence[Question],
     *,

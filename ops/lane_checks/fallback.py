@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from companion.engine import Caller
+from companion.engine import LaneCaller
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.asking import Heard, Manner, ask
 from ops.lane_checks.unplugged import HeadUnplugged, Unplugged
@@ -47,9 +47,9 @@ class Drilled:
 
 async def drill(
     routing: Routing,
-    caller: Caller,
+    caller: LaneCaller,
     *,
-    over: Callable[[httpx.AsyncClient], Caller],
+    over: Callable[[httpx.AsyncClient], LaneCaller],
     manner: Manner,
     preset: str = NORMAL,
     tell: Callable[[LaneAnswer], None] = lambda answer: None,
@@ -73,7 +73,7 @@ async def drill(
 
 
 async def _alone(
-    lane: Lane, caller: Caller, manner: Manner, tell: Callable[[LaneAnswer], None]
+    lane: Lane, caller: LaneCaller, manner: Manner, tell: Callable[[LaneAnswer], None]
 ) -> LaneAnswer:
     heard = await ask(QUESTION, (lane,), caller, manner=_patient(manner))
     answer = heard.answer("drill")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from companion.engine import Caller
+from companion.engine import LaneCaller
 from routing.contracts import Ask, Clocks, Finished, Lane, Words
 
 
@@ -22,7 +22,7 @@ class Unplugged(httpx.AsyncBaseTransport):
 class HeadUnplugged:
     """Calls one lane over the client that is unplugged, and every other over the real one."""
 
-    def __init__(self, *, head: str, unplugged: Caller, real: Caller) -> None:
+    def __init__(self, *, head: str, unplugged: LaneCaller, real: LaneCaller) -> None:
         self._head = head
         self._unplugged = unplugged
         self._real = real

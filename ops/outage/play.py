@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from companion.house import Lines
-from companion.states import State
+from companion.states import TurnState
+from companion.turn_policy import DraftedLines
 from ops.outage.errors import StoryBroke
 from ops.outage.provider import RehearsalProvider
 from ops.outage.visitor import Seen, Tab, Visitor
@@ -55,7 +55,7 @@ class Play:
     visitor: Visitor
     providers: Sequence[RehearsalProvider]
     stories: Callable[[], Awaitable[list[Story]]]
-    lines: Lines
+    lines: DraftedLines
     person: str
     character: str
     desk: str
@@ -131,7 +131,7 @@ class Play:
         failures = [attempt.failure for attempt in story.attempts]
         self._promise(
             "The turn is stored as paused, with its reason and every attempt.",
-            story.state == State.PAUSED and bool(story.reason) and failures == [story.reason],
+            story.state == TurnState.PAUSED and bool(story.reason) and failures == [story.reason],
         )
         self._promise("The question is held.", story.is_held and story.question == question)
         return story
@@ -159,7 +159,7 @@ class Play:
         answer = await self._stored(seen)
         self._promise(
             "The reply is whole, and stored as it was seen.",
-            answer.state == State.COMPLETE and answer.reply == seen.words,
+            answer.state == TurnState.COMPLETE and answer.reply == seen.words,
         )
         self._promise("The held question counts as answered by this turn.", broken.id in answer.answers)
         self._note(f"What operators see now: {self.desk}{answer.id}/")

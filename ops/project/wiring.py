@@ -16,11 +16,11 @@ from django.utils.timezone import localdate
 from psycopg_pool import AsyncConnectionPool
 
 from companion.front import Front
-from companion.house import House
 from companion.process import Process
 from companion.prompt import least_window
-from companion.record import Story
 from companion.tries import Tries
+from companion.turn_policy import TurnPolicy
+from companion.turn_record import Story
 from ops.access import OPERATORS
 from ops.alerts.book import AlertBook
 from ops.alerts.conditions import Conditions, WatchedFile, of_persona
@@ -74,10 +74,10 @@ def build_tries() -> Tries:
     return Tries(redis.Redis(connection_pool=pool), most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
 
 
-def build_house() -> House:
+def build_house() -> TurnPolicy:
     """The rules of the house. Raises PersonaInvalid."""
     persona = build_persona()
-    return House(
+    return TurnPolicy(
         lines=persona.lines,
         character=persona.name,
         system_prompt=system_prompt(persona),
@@ -172,7 +172,7 @@ def build_live() -> Live:
     return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts_lately(), place=place)
 
 
-def build_process(house: House, routing: lanes.Routing) -> Process:
+def build_process(house: TurnPolicy, routing: lanes.Routing) -> Process:
     """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
@@ -226,7 +226,7 @@ def build_process(house: House, routing: lanes.Routing) -> Process:
     return process
 
 
-def _watched_files(house: House, routing: lanes.Routing) -> Iterator[WatchedFile]:
+def _watched_files(house: TurnPolicy, routing: lanes.Routing) -> Iterator[WatchedFile]:
     yield WatchedFile(
         name="character's file",
         path=settings.COMPANION_PERSONA,

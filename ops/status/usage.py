@@ -13,8 +13,8 @@ import psycopg
 from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
-from companion.record import Story
-from companion.states import State
+from companion.states import TurnState
+from companion.turn_record import Story
 from routing.contracts import Lane
 from routing.lanes import NORMAL, Routing
 from routing.retry import RULES
@@ -95,7 +95,7 @@ class UsageBook:
                     kept.cost += prices.cost(
                         input_tokens=attempt.usage.input_tokens, output_tokens=attempt.usage.output_tokens
                     )
-            if attempt.failure is None and story.ending.state is State.COMPLETE:
+            if attempt.failure is None and story.ending.state is TurnState.COMPLETE:
                 kept.replies += 1
                 kept.replies_unmarked += not story.marked
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from companion.states import Settled, State
+from companion.states import Settlement, TurnState
 from ops.text import escape_controls, format_duration, format_time
 from ops.transcripts.meanings import meaning_of
 from ops.transcripts.shapes import Story, Tried
@@ -62,9 +62,9 @@ def text(story: Story) -> str:
 
 SETTLED: Mapping[str, str] = MappingProxyType(
     {
-        Settled.ASKED_AGAIN: "Nothing. Its hold was over, and the participant asked it again as a new turn.",
-        Settled.LET_GO: "Nothing. Its hold was over, and the participant let it go.",
-        Settled.UNANSWERABLE: (
+        Settlement.ASKED_AGAIN: "Nothing. Its hold was over, and the participant asked it again as a new turn.",
+        Settlement.LET_GO: "Nothing. Its hold was over, and the participant let it go.",
+        Settlement.UNANSWERABLE: (
             "Nothing. Asked along with later messages it failed again, so it is not asked any more, and the "
             "participant was told. A person may want to talk about it."
         ),
@@ -76,17 +76,17 @@ SETTLED: Mapping[str, str] = MappingProxyType(
 def next_step(story: Story) -> str:
     """What happens next with this turn's question, in plain words."""
     match story.state:
-        case State.WAITING:
+        case TurnState.WAITING:
             return "It waits for a place, in order of arrival."
-        case State.SPEAKING:
+        case TurnState.SPEAKING:
             return "The reply is being said now."
-        case State.COMPLETE:
+        case TurnState.COMPLETE:
             return "Nothing. The reply is whole."
-        case State.STOPPED:
+        case TurnState.STOPPED:
             return "Nothing. What was said stays, and the question is not held."
-        case State.REFUSED:
+        case TurnState.REFUSED:
             return "Nothing. The participant was told to try again; no provider was asked."
-        case State.HANDED_OVER:
+        case TurnState.HANDED_OVER:
             return "A member of staff has taken over."
     if story.answered_by is not None:
         return f"Nothing. Turn {story.answered_by} answered this question."
@@ -150,7 +150,7 @@ def _lines(story: Story) -> Iterator[str]:
     for opening in story.openings:
         yield from _quoted("opening line", f"{opening['line']} ({opening['kind']})")
     yield from _quoted("said", story.reply or "(nothing)")
-    if story.reply and story.state == State.PAUSED:
+    if story.reply and story.state == TurnState.PAUSED:
         yield "               (a half answer: no longer in the conversation, and never sent to a provider)"
     if story.line:
         yield from _quoted("closing line", story.line)

@@ -12,7 +12,7 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce, Now
 
 from companion.models import Attempt, Participant, Process, Spoken, Turn
-from companion.states import LIVE, Settled, State
+from companion.states import LIVE, Settlement, TurnState
 from ops.transcripts.shapes import Entry, Page, Shelf, Story, Tried
 
 PER_PAGE = 30
@@ -58,15 +58,15 @@ def people_named(name: str, *, site: str | None = None, number: int | None = Non
     return list(people.order_by("id"))
 
 
-_RUN_OUT = Q(state=State.PAUSED, answered_by=None, settled=Settled.NOT, held_until__lte=Now())
+_RUN_OUT = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT, held_until__lte=Now())
 _ON = {
     Shelf.NOW: Q(state__in=sorted(LIVE)),
-    Shelf.ANSWERED: Q(state=State.COMPLETE),
-    Shelf.PAUSED: Q(state=State.PAUSED),
-    Shelf.HELD: Q(state=State.PAUSED, answered_by=None, settled=Settled.NOT, held_until__gt=Now()),
+    Shelf.ANSWERED: Q(state=TurnState.COMPLETE),
+    Shelf.PAUSED: Q(state=TurnState.PAUSED),
+    Shelf.HELD: Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT, held_until__gt=Now()),
     Shelf.EXPIRED: _RUN_OUT,
-    Shelf.REFUSED: Q(state=State.REFUSED),
-    Shelf.STOPPED: Q(state=State.STOPPED),
+    Shelf.REFUSED: Q(state=TurnState.REFUSED),
+    Shelf.STOPPED: Q(state=TurnState.STOPPED),
 }
 
 

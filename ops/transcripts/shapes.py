@@ -75,7 +75,7 @@ class Story:
     is_expired: bool
     """The hold has run out, and the question is neither answered nor settled."""
     settled: str
-    """How the question was settled without an answer: a `Settled`, empty while it is not."""
+    """How the question was settled without an answer: a `Settlement`, empty while it is not."""
     answered_by: int | None
     answers: tuple[int, ...]
     """The turns whose held questions this reply answered."""

@@ -12,7 +12,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from companion.breakers import SharedBreakers
-from companion.following import heading
+from companion.lane_follower import heading
 from companion.models import Breaker as BreakerRow
 from ops.stack.postgres import EmbeddedPostgres
 from routing.breaker import Permit, Skip, Tuning

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
-from companion.journal import Journal, Line, Said
+from companion.journal import Journal, StoredChunk, TurnBuffer
 from companion.models import Process, Spoken, Turn
 from ops.project.wiring import build_house
 from ops.stack.postgres import EmbeddedPostgres
@@ -28,11 +28,11 @@ class Reader:
 
     def __init__(self, outside: psycopg.Connection[Any]) -> None:
         self._outside = outside
-        self.shown: list[Said] = []
+        self.shown: list[StoredChunk] = []
         self.stored: list[str] = []
         self.lost: list[int] = []
 
-    def show(self, said: Said) -> None:
+    def show(self, said: StoredChunk) -> None:
         self.shown.append(said)
         found = self._outside.execute(
             "SELECT string_agg(text, '' ORDER BY seq) FROM companion_spoken WHERE turn_id = %s", [said.turn]
@@ -75,12 +75,12 @@ def turn(people: People) -> Iterator[Turn]:
 
 
 @asynccontextmanager
-async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tuple[Journal, Line]]:
+async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tuple[Journal, TurnBuffer]]:
     """The journal of the turn's process, and the turn's line in it."""
     journal = Journal(pool, QUICK, process=turn.owner, shown=reader.show, lost=reader.lost.append)
     flusher = asyncio.create_task(journal.run())
     try:
-        yield journal, Line(turn=turn.pk, conversation=turn.conversation_id, fence=turn.fence)
+        yield journal, TurnBuffer(turn=turn.pk, conversation=turn.conversation_id, fence=turn.fence)
     finally:
         flusher.cancel()
         with suppress(asyncio.CancelledError):

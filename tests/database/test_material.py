@@ -8,9 +8,9 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.history import History
-from companion.material import DIALOGUE_TURNS, LOOKS_BACK_TURNS, Material
 from companion.models import Turn
 from companion.prompt import Exchange
+from companion.prompt_inputs import DIALOGUE_TURNS, LOOKS_BACK_TURNS, PromptInputs
 from ops.project.wiring import build_house
 from tests.people import People, Person, in_database
 
@@ -36,7 +36,7 @@ def paused(person: Person, question: str, *, hold: timedelta = HELD, **facts: An
     return a_turn(person, question, "paused", reply="Half an", held_until=timezone.now() + hold, **facts)
 
 
-async def material_of(pool: AsyncConnectionPool[Any], turn: Turn) -> Material:
+async def material_of(pool: AsyncConnectionPool[Any], turn: Turn) -> PromptInputs:
     return await History(pool, build_house()).material(turn.pk)
 
 

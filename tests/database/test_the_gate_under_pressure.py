@@ -8,12 +8,12 @@ import psycopg
 from django.utils import timezone
 
 from companion.access import VISIT_KEY, Doorkeeper
-from companion.folding import Ending
 from companion.models import Attempt, Turn, Visit
-from companion.opening import Opened
-from companion.record import Story
 from companion.sessions import SessionStore
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_open import OpenedTurn
+from companion.turn_record import Story
 from companion.waiting_room import GATE_KEY
 from ops.stack.postgres import EmbeddedPostgres
 from routing.contracts import AttemptReport, Lane
@@ -65,7 +65,7 @@ async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.beat(), elsewhere.beat())
     opened = await here.ask(people.participant("Ada"))
-    stop = Story(ending=Ending(turn=opened.turn, state=State.STOPPED, reason=Reason.STOPPED))
+    stop = Story(ending=Ending(turn=opened.turn, state=TurnState.STOPPED, reason=Reason.STOPPED))
     async with await psycopg.AsyncConnection.connect(database.url, autocommit=True) as holder:
         await holder.execute(f"SELECT pg_advisory_lock({GATE_KEY})")
         moving = asyncio.create_task(here.ledger.enter_lane(here.admitted[0], lane("second", takes=5)))
@@ -109,7 +109,7 @@ async def test_the_story_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
     )
     stories = [
         Story(
-            ending=Ending(turn=one.turn, state=State.COMPLETE, reason=Reason.WHOLE),
+            ending=Ending(turn=one.turn, state=TurnState.COMPLETE, reason=Reason.WHOLE),
             preset="normal",
             attempts=(report,),
         )
@@ -127,7 +127,7 @@ async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
     desk = desks(10)
     await desk.beat()
     answers = await desk.ask_in_one_moment(people.participant("Ada"), times=30)
-    assert sum(isinstance(answer, Opened) for answer in answers) == desk.house.most_waiting
+    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.house.most_waiting
 
 
 async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
@@ -142,10 +142,10 @@ async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
         await desk.ask(ada)
         await desk.end(desk.admitted[-1])
     [refused] = await desk.ask_in_one_moment(ada, times=1)
-    assert not isinstance(refused, Opened)
+    assert not isinstance(refused, OpenedTurn)
     earlier = timezone.now() - timedelta(minutes=2)
     in_database(lambda: Turn.objects.filter(conversation=ada.conversation).update(created_at=earlier))
-    assert sum(isinstance(one, Opened) for one in await desk.ask_in_one_moment(ada, times=3)) == 2
+    assert sum(isinstance(one, OpenedTurn) for one in await desk.ask_in_one_moment(ada, times=3)) == 2
 
 
 async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: Desks, people: People) -> None:
@@ -156,7 +156,7 @@ async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: De
     second = await desk.ask(ada)
     refusal = Ending(
         turn=second.turn,
-        state=State.REFUSED,
+        state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
         owner=desk.id,
         only_in_line=True,
@@ -199,7 +199,7 @@ async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(desks: Desks,
     in_database(lambda: Turn.objects.filter(pk=speaks.turn).update(created_at=long_ago, wait_until=long_ago))
     refusal = Ending(
         turn=speaks.turn,
-        state=State.REFUSED,
+        state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
         owner=desk.id,
         only_in_line=True,
@@ -212,7 +212,7 @@ async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: Desks, pe
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.beat(), elsewhere.beat())
     goes_on, ended = [await here.ask(people.participant(name)) for name in ("Ada", "Wim")]
-    stop = Story(ending=Ending(turn=ended.turn, state=State.STOPPED, reason=Reason.STOPPED))
+    stop = Story(ending=Ending(turn=ended.turn, state=TurnState.STOPPED, reason=Reason.STOPPED))
     await elsewhere.ledger.close(stop)
     speaking, gone = await here.ledger.standing([goes_on.turn, ended.turn])
     assert [one.turn for one in speaking] == [goes_on.turn]

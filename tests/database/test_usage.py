@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from psycopg_pool import AsyncConnectionPool
 
-from companion.folding import Ending
-from companion.record import Story
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_record import Story
 from ops.alerts.kinds import Kind
 from ops.alerts.lasting import LASTING
 from ops.models import Alert, LaneDay
@@ -58,7 +58,7 @@ def attempt(lane: str, usage: Usage | None = None, failure: FailureClass | None 
 
 
 def story(*attempts: AttemptReport, marked: bool = False) -> Story:
-    ending = Ending(turn=1, state=State.COMPLETE, reason=Reason.WHOLE)
+    ending = Ending(turn=1, state=TurnState.COMPLETE, reason=Reason.WHOLE)
     return Story(ending=ending, preset="normal", attempts=attempts, marked=marked)
 
 

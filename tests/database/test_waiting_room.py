@@ -3,11 +3,11 @@
 import asyncio
 import uuid
 
-from companion.folding import Ending
 from companion.history import History
 from companion.models import Conversation, Process, Turn
-from companion.record import Story
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_record import Story
 from tests.desks import Desks
 from tests.people import People, in_database
 
@@ -123,7 +123,7 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
     history = History(desk.pool, desk.house)
     await desk.ask(ada)
     ending = Ending(
-        turn=desk.admitted[0].turn, state=State.PAUSED, reason=Reason.LOST, hold_s=desk.house.hold_s
+        turn=desk.admitted[0].turn, state=TurnState.PAUSED, reason=Reason.LOST, hold_s=desk.house.hold_s
     )
     await desk.ledger.close(Story(ending=ending))
     again = await desk.ask(ada)
@@ -145,7 +145,7 @@ async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, pe
 async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> None:
     desk = desks(2)
     await desk.beat()
-    for state in (State.COMPLETE, State.PAUSED, State.STOPPED, State.HANDED_OVER) * 3:
+    for state in (TurnState.COMPLETE, TurnState.PAUSED, TurnState.STOPPED, TurnState.HANDED_OVER) * 3:
         await desk.ask(people.participant("Ada"))
         admitted = desk.admitted[-1]
         ending = Ending(turn=admitted.turn, state=state, reason=Reason.WHOLE)

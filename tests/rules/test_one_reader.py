@@ -20,8 +20,8 @@ WHAT_WAS_SAID = re.compile(
 
 READERS = {
     "companion/history.py": "the reader of every page and socket: it shows no half answer",
-    "companion/material.py": "the reader of every prompt: of a paused turn it reads the question alone",
-    "companion/folding.py": "the writer: folds the pieces into the row when a turn ends",
+    "companion/prompt_inputs.py": "the reader of every prompt: of a paused turn it reads the question alone",
+    "companion/turn_close.py": "the writer: folds the pieces into the row when a turn ends",
     "companion/models.py": "says what the tables are",
     "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
     "ops/status/marks.py": "counts the pieces of turns that staff have open, and reads no word",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from companion.folding import Ending
-from companion.record import Story
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_record import Story
 from ops.alerts.kinds import MEANINGS, Kind, alerts_of, is_content_refusal
 from ops.alerts.rows import told
 from ops.models import Alert
@@ -40,7 +40,7 @@ def story(
     reason: Reason | FailureClass = Reason.WHOLE,
     passed_over: tuple[PassedOver, ...] = (),
 ) -> Story:
-    ending = Ending(turn=1, state=State.PAUSED, reason=reason)
+    ending = Ending(turn=1, state=TurnState.PAUSED, reason=reason)
     return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
 
 

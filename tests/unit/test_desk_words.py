@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from companion.record import _skipped
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_record import _skipped
 from ops.text import escape_controls, format_length
 from ops.transcripts.formatting import barred, next_step, steps
 from ops.transcripts.meanings import ENDINGS, FAILURES, meaning_of
@@ -82,8 +82,8 @@ def test_a_reason_on_no_list_is_given_as_it_is() -> None:
     assert "“brand_new”" in meaning_of("brand_new")
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_every_state_has_a_next_step(state: State) -> None:
+@pytest.mark.parametrize("state", list(TurnState))
+def test_every_state_has_a_next_step(state: TurnState) -> None:
     assert next_step(replace(PAUSED, state=state)).endswith(".")
 
 

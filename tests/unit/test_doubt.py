@@ -4,13 +4,13 @@ import pytest
 
 from companion.doubt import GivenUp, class_along, give_up, is_doubted
 from companion.engine import Answered, Broken
-from companion.prompt import Draft
+from companion.prompt import PromptDraft
 from routing.adapters.scripted import finished
 from routing.errors import CallFailed, FailureClass
 from tests.unit.test_engine import play
 
 F = FailureClass
-DRAFT = Draft(
+DRAFT = PromptDraft(
     system="s",
     instruction_held="i",
     dialogue=[],
@@ -98,7 +98,7 @@ async def test_after_a_word_nothing_is_asked_again_whatever_is_doubted() -> None
 
 
 async def test_where_nothing_is_doubted_a_malformed_request_pauses_at_once() -> None:
-    undoubted = Draft(system="s", instruction_held="i", dialogue=[], held=["First?"], question="Now?")
+    undoubted = PromptDraft(system="s", instruction_held="i", dialogue=[], held=["First?"], question="Now?")
     stage = await play([CallFailed(F.BAD_REQUEST)], draft=undoubted)
     assert isinstance(stage.end, Broken)
     assert (len(stage.adapter.calls), stage.end.failed_along) == (1, {0: F.BAD_REQUEST})

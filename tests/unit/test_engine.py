@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
-from companion.engine import Answered, Broken, Course, Limits, Say, run_turn
-from companion.prompt import Draft, Exchange
+from companion.engine import Answered, Broken, Limits, ReplyText, TurnProgress, run_turn
+from companion.prompt import Exchange, PromptDraft
 from routing.adapters.scripted import ScriptedAdapter, Step, finished
-from routing.chain import Caller, Unguarded, Way
+from routing.chain import Caller, LaneCursor, Unguarded
 from routing.contracts import Lane
 from routing.errors import CallFailed, FailureClass
 from tests.chains import lane
 
-DRAFT = Draft(system="You are Robin.", instruction_held="First:", dialogue=[], held=[], question="Hello?")
+DRAFT = PromptDraft(
+    system="You are Robin.", instruction_held="First:", dialogue=[], held=[], question="Hello?"
+)
 BEFORE = Exchange(questions=("Before?",), reply="Yes.")
 F = FailureClass
 
@@ -40,17 +42,17 @@ class Stage:
 
     adapter: ScriptedAdapter
     clock: Clock
-    course: Course
-    events: list[Say | Answered | Broken]
+    course: TurnProgress
+    events: list[ReplyText | Answered | Broken]
 
     @property
     def said(self) -> str:
-        return "".join(event.text for event in self.events if isinstance(event, Say))
+        return "".join(event.text for event in self.events if isinstance(event, ReplyText))
 
     @property
     def end(self) -> Answered | Broken:
         last = self.events[-1]
-        assert not isinstance(last, Say)
+        assert not isinstance(last, ReplyText)
         return last
 
     @property
@@ -59,13 +61,13 @@ class Stage:
 
 
 async def play(
-    *scripts: Sequence[Step], lanes: list[Lane] | None = None, draft: Draft = DRAFT, **limits: Any
+    *scripts: Sequence[Step], lanes: list[Lane] | None = None, draft: PromptDraft = DRAFT, **limits: Any
 ) -> Stage:
     adapter, clock = ScriptedAdapter(*scripts), Clock()
     chain = tuple(lanes or [lane("one"), lane("two")])
     facts: dict[str, Any] = {"seconds": 60.0, "attempts": 4, "random": lambda: 1.0} | limits
-    course = Course(Way(chain, Unguarded()), Limits(now=clock.now, sleep=clock.sleep, **facts))
-    events: AsyncIterator[Say | Answered | Broken] = run_turn(
+    course = TurnProgress(LaneCursor(chain, Unguarded()), Limits(now=clock.now, sleep=clock.sleep, **facts))
+    events: AsyncIterator[ReplyText | Answered | Broken] = run_turn(
         draft,
         course,
         Caller({"openai": adapter}),
@@ -159,7 +161,7 @@ async def test_white_space_alone_is_not_a_word_and_leaves_the_next_lane_open() -
     stage = await play(["\n\n ", F.INCOMPLETE], ["\n Really.", finished()])
     assert stage.said == "Really."
     assert stage.lanes == ["one", "two"]
-    assert [event.opens for event in stage.events if isinstance(event, Say)] == [True]
+    assert [event.opens for event in stage.events if isinstance(event, ReplyText)] == [True]
 
 
 async def test_the_attempts_of_a_turn_are_one_budget_over_all_lanes() -> None:
@@ -196,7 +198,7 @@ async def test_too_long_goes_only_to_a_lane_with_a_larger_window() -> None:
 
 
 async def test_what_is_too_long_for_every_lane_is_asked_once_more_without_what_was_said_before() -> None:
-    draft = Draft(system="s", instruction_held="i", dialogue=[BEFORE], held=["Held?"], question="Now?")
+    draft = PromptDraft(system="s", instruction_held="i", dialogue=[BEFORE], held=["Held?"], question="Now?")
     stage = await play([F.TOO_LONG], ["It fits.", finished()], lanes=[lane("one")], draft=draft)
     assert stage.said == "It fits."
     before, after = (call.ask.messages for call in stage.adapter.calls)
@@ -209,7 +211,7 @@ async def test_what_is_too_long_for_every_lane_is_asked_once_more_without_what_w
 
 async def test_a_reply_says_which_held_questions_were_asked_along() -> None:
     held = ["word " * 800] * 8
-    draft = Draft(system="s", instruction_held="i", dialogue=[], held=held, question="Now?")
+    draft = PromptDraft(system="s", instruction_held="i", dialogue=[], held=held, question="Now?")
     stage = await play(["Here.", finished()], lanes=[lane("large", context_tokens=64_000)], draft=draft)
     assert stage.end.held == tuple(range(8))
     narrow = await play(["Here.", finished()], lanes=[lane("small", context_tokens=8_000)], draft=draft)
@@ -258,7 +260,7 @@ async def test_each_lane_is_asked_for_a_reply_of_its_own_length_and_keeps_room_f
 
 async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
     dialogue = [Exchange(questions=(f"question {number}",), reply="answer " * 300) for number in range(20)]
-    draft = Draft(system="s", instruction_held="i", dialogue=dialogue, held=[], question="Hello?")
+    draft = PromptDraft(system="s", instruction_held="i", dialogue=dialogue, held=[], question="Hello?")
     lanes = [lane("large", context_tokens=64_000), lane("small", context_tokens=4_000)]
     stage = await play([F.EMPTY], ["Yes.", finished()], lanes=lanes, draft=draft)
     large, small = (len(call.ask.messages) for call in stage.adapter.calls)
@@ -267,9 +269,9 @@ async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
 
 async def test_leaving_in_the_middle_closes_the_call_and_keeps_it_on_record() -> None:
     adapter, clock = ScriptedAdapter(["One ", "two ", "three", finished()]), Clock()
-    way = Way((lane("one"),), Unguarded())
+    way = LaneCursor((lane("one"),), Unguarded())
     limits = Limits(seconds=60, attempts=4, now=clock.now, sleep=clock.sleep, random=lambda: 1.0)
-    course = Course(way, limits)
+    course = TurnProgress(way, limits)
     events = run_turn(DRAFT, course, Caller({"openai": adapter}), reference="turn-1")
     async for _ in events:
         break

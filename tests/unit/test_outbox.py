@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from companion.history import View
-from companion.journal import Said
+from companion.journal import StoredChunk
 from companion.outbox import MOST_PIECES, MOST_REWINDS, Outbox
 
 TURN, CONVERSATION = 7, 3
@@ -71,7 +71,7 @@ class Socket:
         self.sent.append(frame)
 
     def says(self, seq: int, text: str) -> None:
-        self.outbox.offer(Said(turn=TURN, conversation=CONVERSATION, seq=seq, text=text))
+        self.outbox.offer(StoredChunk(turn=TURN, conversation=CONVERSATION, seq=seq, text=text))
 
     async def told(self) -> list[tuple[str, int]]:
         await self.outbox.settle()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.prompt import BROKEN_OFF, Draft, Exchange, held_that_fit, tokens, write_prompt
+from companion.prompt import BROKEN_OFF, Exchange, PromptDraft, held_that_fit, tokens, write_prompt
 
 EXCHANGES = st.lists(
     st.builds(
@@ -21,7 +21,7 @@ EXCHANGES = st.lists(
 )
 
 
-def draft(**changes: object) -> Draft:
+def draft(**changes: object) -> PromptDraft:
     facts: dict[str, object] = {
         "system": "You are Robin.",
         "instruction_held": "Answer these first, then the newest.",
@@ -29,7 +29,7 @@ def draft(**changes: object) -> Draft:
         "held": [],
         "question": "How are you?",
     }
-    return Draft(**(facts | changes))  # type: ignore[arg-type]
+    return PromptDraft(**(facts | changes))  # type: ignore[arg-type]
 
 
 def exchange(*questions: str, reply: str = "Yes.", stopped: bool = False) -> Exchange:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from routing.breaker import Permit, Skip
-from routing.chain import Route, Unguarded, Way
+from routing.chain import LaneCursor, Route, Unguarded
 from routing.contracts import Lane
 from routing.errors import CallFailed
 from routing.errors import FailureClass as F
@@ -40,14 +40,14 @@ class Barring:
 
 
 async def test_the_head_is_called_and_nothing_is_passed_over_while_it_is_closed() -> None:
-    way = Way((ONE, TWO), Barring())
+    way = LaneCursor((ONE, TWO), Barring())
     assert await way.enter() is ONE
     assert way.passed_over == ()
     assert not way.is_last
 
 
 async def test_a_lane_that_is_barred_is_passed_over_and_it_is_said_why() -> None:
-    way = Way((ONE, TWO), Barring({"one": 9}))
+    way = LaneCursor((ONE, TWO), Barring({"one": 9}))
     assert await way.enter() is TWO
     [passed] = way.passed_over
     assert (passed.lane, passed.why, passed.until, passed.tried) == (
@@ -61,7 +61,7 @@ async def test_a_lane_that_is_barred_is_passed_over_and_it_is_said_why() -> None
 
 async def test_with_every_lane_barred_the_one_that_recovers_soonest_is_called_and_marked() -> None:
     breakers = Barring({"one": 9, "two": 3, "three": 5})
-    way = Way((ONE, TWO, THREE), breakers)
+    way = LaneCursor((ONE, TWO, THREE), breakers)
     assert await way.enter() is TWO
     assert [(one.lane, one.tried) for one in way.passed_over] == [
         ("one", False),
@@ -74,7 +74,7 @@ async def test_with_every_lane_barred_the_one_that_recovers_soonest_is_called_an
 
 async def test_a_lane_whose_breaker_opens_between_two_attempts_is_left_for_the_next() -> None:
     breakers = Barring()
-    way = Way((ONE, TWO), breakers)
+    way = LaneCursor((ONE, TWO), breakers)
     await way.enter()
     way.report(CallFailed(F.RATE_LIMITED))
     breakers.barred["one"] = 15
@@ -84,7 +84,7 @@ async def test_a_lane_whose_breaker_opens_between_two_attempts_is_left_for_the_n
 
 async def test_a_failure_leads_on_to_a_lane_that_may_be_called_and_otherwise_stays() -> None:
     breakers = Barring()
-    way = Way((ONE, TWO), breakers)
+    way = LaneCursor((ONE, TWO), breakers)
     await way.enter()
     assert way.leads_on(F.SERVER_ERROR)
     breakers.barred["two"] = 15
@@ -94,7 +94,7 @@ async def test_a_failure_leads_on_to_a_lane_that_may_be_called_and_otherwise_sta
 
 
 async def test_after_too_long_only_larger_windows_are_left_however_the_lanes_stand() -> None:
-    way = Way((ONE, TWO, THREE), Barring({"three": 60}))
+    way = LaneCursor((ONE, TWO, THREE), Barring({"three": 60}))
     await way.enter()
     assert way.leads_to_a_larger_window
     way.move_on(F.TOO_LONG)
@@ -104,7 +104,7 @@ async def test_after_too_long_only_larger_windows_are_left_however_the_lanes_sta
 
 async def test_a_call_that_is_broken_off_is_reported_as_cancelled_and_only_once() -> None:
     breakers = Barring()
-    way = Way((ONE,), breakers)
+    way = LaneCursor((ONE,), breakers)
     await way.enter()
     way.leave()
     way.leave()
@@ -112,7 +112,7 @@ async def test_a_call_that_is_broken_off_is_reported_as_cancelled_and_only_once(
 
 
 async def test_without_breakers_every_lane_may_be_called() -> None:
-    way = Way((ONE, TWO), Unguarded())
+    way = LaneCursor((ONE, TWO), Unguarded())
     assert await way.enter() is ONE
     way.report(CallFailed(F.QUOTA))
     assert not way.is_last

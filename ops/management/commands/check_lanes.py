@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from companion.house import House
+from companion.turn_policy import TurnPolicy
 from ops.lane_checks.asking import manner_of
 from ops.lane_checks.contract import Compared, check
 from ops.lane_checks.formatting import check_document, check_text
@@ -76,7 +76,7 @@ def _lanes(routing: Routing, preset: str | None) -> tuple[Lane, ...]:
 
 
 async def _compared(
-    house: House, lanes: tuple[Lane, ...], tell: Callable[[str], None], *, at_most_s: float
+    house: TurnPolicy, lanes: tuple[Lane, ...], tell: Callable[[str], None], *, at_most_s: float
 ) -> Compared:
     async with build_client() as client:
         manner = manner_of(house, now=lambda: datetime.now(UTC))

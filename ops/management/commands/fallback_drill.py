@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from companion.house import House
+from companion.turn_policy import TurnPolicy
 from ops.lane_checks.answer_lines import drilled_line
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.asking import manner_of
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             raise CommandError("A lane did not answer as it must. Do not select a chain that it heads.")
 
 
-def built() -> tuple[House, Routing]:
+def built() -> tuple[TurnPolicy, Routing]:
     """The rules and lanes of this release. Raises CommandError with the mend."""
     from ops.project.wiring import build_house, build_routing
 
@@ -96,7 +96,7 @@ def _is_set(variable: str) -> bool:
 
 
 async def _held(
-    house: House, routing: Routing, preset: str, *, tell: Callable[[LaneAnswer], None]
+    house: TurnPolicy, routing: Routing, preset: str, *, tell: Callable[[LaneAnswer], None]
 ) -> Drilled:
     async with build_client() as client:
         return await drill(

@@ -13,9 +13,9 @@ from django.db import connection
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
-from companion.folding import Ending
-from companion.record import Story
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
+from companion.turn_close import Ending
+from companion.turn_record import Story
 from ops.alerts.book import AlertBook
 from ops.alerts.ended import ENDED_BADLY, TELL
 from ops.alerts.kinds import EVERYBODY, Kind
@@ -119,8 +119,8 @@ async def test_processes_that_look_at_once_count_each_turn_once(pool: Pool) -> N
 async def test_a_web_process_tells_of_a_turn_that_was_lost_without_any_worker(
     pool: Pool, people: People
 ) -> None:
-    ended(people.rosa, state=State.PAUSED, reason=Reason.LOST, ago_s=180)
-    ended(people.rosa, state=State.REFUSED, reason=Reason.WAIT_CEILING, ago_s=180)
+    ended(people.rosa, state=TurnState.PAUSED, reason=Reason.LOST, ago_s=180)
+    ended(people.rosa, state=TurnState.REFUSED, reason=Reason.WAIT_CEILING, ago_s=180)
     await Watch(pool, persona_version="").look()
     assert (counts(Kind.TURNS_LOST)[0] >= 1, counts(Kind.PEOPLE_REFUSED)[0] >= 1) == (True, True)
 
@@ -129,14 +129,14 @@ async def test_a_web_process_tells_of_a_turn_that_was_lost_without_any_worker(
 
 
 def refused(turn: int) -> Story:
-    return Story(ending=Ending(turn=turn, state=State.PAUSED, reason=FailureClass.REFUSED))
+    return Story(ending=Ending(turn=turn, state=TurnState.PAUSED, reason=FailureClass.REFUSED))
 
 
 async def test_a_content_refusal_is_one_alert_for_each_site_that_names_the_last_turn_and_no_word(
     pool: Pool, people: People
 ) -> None:
-    turns = [ended(people.rosa, state=State.PAUSED, reason=FailureClass.REFUSED) for _ in range(2)]
-    elsewhere = ended(people.otto, state=State.PAUSED, reason=FailureClass.REFUSED)
+    turns = [ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED) for _ in range(2)]
+    elsewhere = ended(people.otto, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
     book = AlertBook(pool)
     for turn in (*turns, elsewhere):
         book.heard(refused(turn))
@@ -156,7 +156,7 @@ async def test_a_content_refusal_is_one_alert_for_each_site_that_names_the_last_
 
 
 async def test_a_content_refusal_is_kept_while_the_database_is_away(pool: Pool, people: People) -> None:
-    turn = ended(people.rosa, state=State.PAUSED, reason=FailureClass.REFUSED)
+    turn = ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
     line = Line(pool)
     book = AlertBook(line)  # type: ignore[arg-type]
     book.heard(refused(turn))
@@ -173,7 +173,7 @@ async def test_the_next_content_refusal_goes_out_at_once_though_the_last_was_jus
 ) -> None:
     book = AlertBook(pool)
     for _ in range(2):
-        book.heard(refused(ended(people.rosa, state=State.PAUSED, reason=FailureClass.REFUSED)))
+        book.heard(refused(ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)))
         await book.write()
         newest = rows(Kind.CONTENT_REFUSED)[-1]
         assert newest.send_at <= timezone.now()
@@ -184,8 +184,8 @@ async def test_the_next_content_refusal_goes_out_at_once_though_the_last_was_jus
 async def test_staff_are_told_of_refusals_at_their_own_sites_and_of_the_rest_by_number(
     pool: Pool, people: People
 ) -> None:
-    here = ended(people.rosa, state=State.PAUSED, reason=FailureClass.REFUSED)
-    there = ended(people.otto, state=State.PAUSED, reason=FailureClass.REFUSED)
+    here = ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
+    there = ended(people.otto, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
     book = AlertBook(pool)
     book.heard(refused(here))
     book.heard(refused(there))
@@ -200,7 +200,7 @@ async def test_staff_are_told_of_refusals_at_their_own_sites_and_of_the_rest_by_
     )
 
 
-def ended(person: Person, *, state: State, reason: Reason | FailureClass, ago_s: float = 0) -> int:
+def ended(person: Person, *, state: TurnState, reason: Reason | FailureClass, ago_s: float = 0) -> int:
     def insert() -> int:
         with connection.cursor() as cursor:
             cursor.execute(

@@ -12,11 +12,11 @@ from uuid import UUID
 
 from psycopg import AsyncConnection, AsyncCursor
 
-from companion.folding import Row
-from companion.heads import HEAD
+from companion.lane_order import HEAD
 from companion.live_turns import LIVE_BESIDE
-from companion.material import Material, ask_materials, materials
-from companion.waiting_room import Admitted
+from companion.prompt_inputs import PromptInputs, ask_materials, materials
+from companion.turn_close import Row
+from companion.waiting_room import Admission
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside` are
 # those of the same person that are asked in the same moment. Of a long history only the newest turns are looked at.
@@ -64,7 +64,7 @@ FEW = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class SayRequest:
     """A message as it came from a page, already mended and within its length."""
 
     visit: UUID
@@ -73,7 +73,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedAgain:
+class AskAgainRequest:
     """A kept question that its participant asks again. `turn` is the one that did not answer it."""
 
     visit: UUID
@@ -81,7 +81,7 @@ class AskedAgain:
     turn: int
 
 
-class NotOpened(Enum):
+class OpenRefusal(Enum):
     """Why a message was not stored: nothing of it is lost, the page still has it."""
 
     SIGNED_OUT = "the visit has ended"
@@ -90,30 +90,34 @@ class NotOpened(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Opened:
+class OpenedTurn:
     """The turn of a key. `is_new` is false when the key had been seen before."""
 
     turn: int
     conversation: int
     is_new: bool
-    material: Material | None = None
+    material: PromptInputs | None = None
     """What its prompt may be made of, where it was let in at once and not in a crowd."""
 
 
-async def find_opened(cursor: AsyncCursor[Row], asked: AskedAgain) -> Opened | NotOpened:
+async def find_opened(cursor: AsyncCursor[Row], asked: AskAgainRequest) -> OpenedTurn | OpenRefusal:
     """The turn that this key has opened before, where nothing may be opened any more."""
     await cursor.execute(FIND, {"visits": [asked.visit], "keys": [asked.key]})
     row = await cursor.fetchone()
     if row is None:
-        return NotOpened.SIGNED_OUT
+        return OpenRefusal.SIGNED_OUT
     _, turn, conversation = row
-    return NotOpened.SETTLED if turn is None else Opened(turn=turn, conversation=conversation, is_new=False)
+    return (
+        OpenRefusal.SETTLED
+        if turn is None
+        else OpenedTurn(turn=turn, conversation=conversation, is_new=False)
+    )
 
 
-class Opening:
+class OpenBatch:
     """Turns that one transaction opens together: `ask`, then the gate, then `read`; `answers` once it is committed."""
 
-    def __init__(self, connection: AsyncConnection[Row], asked: Sequence[Asked]) -> None:
+    def __init__(self, connection: AsyncConnection[Row], asked: Sequence[SayRequest]) -> None:
         self._connection = connection
         self._asked = asked
         self._new: set[int] = set()
@@ -131,7 +135,7 @@ class Opening:
         self._inserted = await self._connection.execute(INSERT, facts)
         self._named = await self._connection.execute(FIND, facts)
 
-    async def read(self, admitted: Sequence[Admitted]) -> list[tuple[int, int]]:
+    async def read(self, admitted: Sequence[Admission]) -> list[tuple[int, int]]:
         """The new turns, each with its conversation. For the few of them that are among the admitted, ask for what
         their prompts may be made of; the answer travels with the commit."""
         self._new = {row[0] for row in await self._inserted.fetchall()}
@@ -141,18 +145,18 @@ class Opening:
             self._materials = await ask_materials(self._connection, let_in)
         return [(turn, of) for turn, of in self._found.values() if turn in self._new]
 
-    async def answers(self) -> list[Opened | NotOpened]:
+    async def answers(self) -> list[OpenedTurn | OpenRefusal]:
         """What each asker is told, in the order in which they asked."""
         read = await materials(self._materials) if self._materials else {}
         return [self._answer(place, read) for place in range(1, len(self._asked) + 1)]
 
-    def _answer(self, place: int, read: dict[int, Material]) -> Opened | NotOpened:
+    def _answer(self, place: int, read: dict[int, PromptInputs]) -> OpenedTurn | OpenRefusal:
         if place not in self._found:
-            return NotOpened.SIGNED_OUT
+            return OpenRefusal.SIGNED_OUT
         turn, conversation = self._found[place]
         if turn is None:
-            return NotOpened.TOO_MANY
+            return OpenRefusal.TOO_MANY
         is_new = turn in self._new
         # The same key twice in one moment is new once.
         self._new.discard(turn)
-        return Opened(turn=turn, conversation=conversation, is_new=is_new, material=read.get(turn))
+        return OpenedTurn(turn=turn, conversation=conversation, is_new=is_new, material=read.get(turn))

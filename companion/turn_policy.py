@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Lines(Protocol):
+class DraftedLines(Protocol):
     """The drafted lines a turn may show. A persona's `lines` satisfy it."""
 
     @property
@@ -50,10 +50,10 @@ class Lines(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class House:
+class TurnPolicy:
     """Times in seconds."""
 
-    lines: Lines
+    lines: DraftedLines
     character: str
     """The character's name."""
     system_prompt: str

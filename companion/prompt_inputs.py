@@ -61,7 +61,7 @@ WHERE t.id = ANY(%(turns)s)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Material:
+class PromptInputs:
     """What a prompt is made of. `dialogue` is oldest first; `held` are (turn, question), oldest first."""
 
     question: str
@@ -110,16 +110,16 @@ async def ask_materials(connection: AsyncConnection[Row], turns: Sequence[int]) 
     return await connection.execute(MATERIAL, facts)
 
 
-async def materials(asked: AsyncCursor[Row]) -> dict[int, Material]:
+async def materials(asked: AsyncCursor[Row]) -> dict[int, PromptInputs]:
     """The answer, by turn."""
     return {row[0]: _material(row) for row in await asked.fetchall()}
 
 
-def _material(row: Row) -> Material:
+def _material(row: Row) -> PromptInputs:
     _, question, regions, *columns = row
     said = [_Said(*facts) for facts in zip(*(column or () for column in columns[:6]), strict=True)]
     broken = [_Paused(*facts) for facts in zip(*(column or () for column in columns[6:]), strict=True)]
-    return Material(
+    return PromptInputs(
         question=question,
         dialogue=tuple(
             Exchange(

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from companion.live_turns import EARLIER_IS_LIVE
-from companion.states import Reason, State
+from companion.states import Reason, TurnState
 from routing.errors import FailureClass
 
 Row = tuple[Any, ...]
@@ -67,7 +67,7 @@ class Ending:
     """How one turn is to end. `hold_s` keeps the question for a later turn; None lets it go."""
 
     turn: int
-    state: State
+    state: TurnState
     reason: Reason | FailureClass
     line: str = ""
     line_unread: str = ""
@@ -85,7 +85,7 @@ class Ending:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EndedTurn:
+class ClosedTurn:
     """A turn that this transaction ended."""
 
     turn: int
@@ -96,7 +96,7 @@ class EndedTurn:
     owner: UUID
 
 
-async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[EndedTurn]:
+async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[ClosedTurn]:
     """End those of the turns that are still live and still owned as named; the others are left as they are."""
     if not endings:
         return []
@@ -113,7 +113,7 @@ async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list
     return await fold(cursor, [ending for ending in endings if ending.turn in locked])
 
 
-async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[EndedTurn]:
+async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[ClosedTurn]:
     """Fold turns whose rows this transaction has locked."""
     if not endings:
         return []
@@ -132,7 +132,7 @@ async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[Ende
         },
     )
     ended = [
-        EndedTurn(turn=turn, conversation=conversation, state=state, seq=seq, line=line, owner=owner)
+        ClosedTurn(turn=turn, conversation=conversation, state=state, seq=seq, line=line, owner=owner)
         for turn, conversation, state, seq, line, owner in await cursor.fetchall()
     ]
     await cursor.execute(DROP_PIECES, {"ids": ids})

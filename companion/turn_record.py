@@ -7,8 +7,8 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
-from companion.folding import EndedTurn, Ending, Row
-from companion.states import Settled, State
+from companion.states import Settlement, TurnState
+from companion.turn_close import ClosedTurn, Ending, Row
 from routing.chain import PassedOver
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
@@ -32,7 +32,7 @@ WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
 # Asked again they would fail again, and everything the person writes meanwhile with them. Nor are they offered back.
 LET_GO = f"""
 UPDATE companion_turn
-SET held_until = clock_timestamp(), settled = '{Settled.UNANSWERABLE}', settled_at = clock_timestamp()
+SET held_until = clock_timestamp(), settled = '{Settlement.UNANSWERABLE}', settled_at = clock_timestamp()
 WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
   AND settled = ''
 """
@@ -85,11 +85,11 @@ class Story:
     """Held turns that are asked along no more, for the same reason, and offered back."""
 
 
-async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, EndedTurn]) -> None:
+async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, ClosedTurn]) -> None:
     """Store stories. `ended` are the turns that this transaction has ended; the others had ended before."""
     await _who_served(cursor, [story for story in stories if story.preset])
     here = [story for story in stories if story.ending.turn in ended]
-    await _what_was_answered(cursor, [story for story in here if story.ending.state is State.COMPLETE])
+    await _what_was_answered(cursor, [story for story in here if story.ending.state is TurnState.COMPLETE])
     await _what_was_given_up(cursor, here)
     attempts = [
         _attempt_row(story.ending.turn, number, report)
