@@ -15,10 +15,13 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 View = Callable[..., HttpResponse]
 
 
-def is_our_origin(origin: str, *, host: str, trusted: Collection[str]) -> bool:
-    """Whether `origin` is one of the trusted origins, or that of the host itself. `host` must be known to be ours."""
-    ours = {f"http://{host}", f"https://{host}", *(one.rstrip("/") for one in trusted)}
-    return origin.lower() in {one.lower() for one in ours}
+def is_our_origin(origin: str, *, host: str, trusted: Collection[str], https_only: bool) -> bool:
+    """Whether `origin` is one of the trusted origins, or that of the host itself. `host` must be known to be ours.
+
+    `https_only` where the service is behind HTTPS: what is served over HTTP under its name is another's page.
+    """
+    own = {f"https://{host}"} if https_only else {f"http://{host}", f"https://{host}"}
+    return origin.lower() in {one.rstrip("/").lower() for one in own.union(trusted)}
 
 
 def from_our_pages(view: View) -> View:
@@ -45,7 +48,12 @@ def from_our_pages(view: View) -> View:
 def _comes_from_us(request: HttpRequest) -> bool | None:
     """None: the request does not say."""
     origin = request.headers.get("Origin", "")
-    if origin and is_our_origin(origin, host=request.get_host(), trusted=settings.TRUSTED_ORIGINS):
+    if origin and is_our_origin(
+        origin,
+        host=request.get_host(),
+        trusted=settings.TRUSTED_ORIGINS,
+        https_only=settings.SESSION_COOKIE_SECURE,
+    ):
         return True
     # A page cannot set this header. It is right where a privacy setting makes the origin "null".
     if site := request.headers.get("Sec-Fetch-Site"):

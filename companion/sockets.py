@@ -21,6 +21,7 @@ def sockets(service: Callable[[], Service], *beside: URLPattern) -> "SameOrigin"
     return SameOrigin(
         URLRouter([path("ws/chat/", chat), *beside, re_path("", _refuse_unknown_path)]),  # type: ignore[arg-type]
         trusted=settings.TRUSTED_ORIGINS,
+        https_only=settings.SESSION_COOKIE_SECURE,
         is_our_host=lambda host: validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS),
     )
 
@@ -34,7 +35,7 @@ async def _refuse_unknown_path(scope: dict[str, Any], receive: Any, send: Any) -
 class SameOrigin:
     """Lets a socket in only from a page of our own: the exact origin it was served from, or one that is trusted.
 
-    Wraps an ASGI application. `trusted` are whole origins, `hosts` the names this service answers to.
+    Wraps an ASGI application. `trusted` are whole origins; `https_only` where the service is behind HTTPS.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class SameOrigin:
         inner: Callable[..., Awaitable[None]],
         *,
         trusted: list[str],
+        https_only: bool,
         is_our_host: Callable[[str], bool],
     ) -> None:
         self._inner = inner
         self._trusted = frozenset(origin.rstrip("/").lower() for origin in trusted)
+        self._https_only = https_only
         self._is_our_host = is_our_host
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -59,4 +62,6 @@ class SameOrigin:
         host = headers.get(b"host", b"").decode("latin1").lower()
         if origin in self._trusted:
             return True
-        return self._is_our_host(host) and is_our_origin(origin, host=host, trusted=())
+        return self._is_our_host(host) and is_our_origin(
+            origin, host=host, trusted=(), https_only=self._https_only
+        )

@@ -1,6 +1,8 @@
 """The ASGI application: pages by Django, sockets by the process that `ops.project.web` started."""
 
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
@@ -8,7 +10,17 @@ from django.core.asgi import get_asgi_application
 from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
-pages = get_asgi_application()
+_django: Callable[..., Awaitable[None]] = get_asgi_application()
+
+
+async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Django, told what it cannot see behind a proxy: that people call it over HTTPS.
+
+    Its check of forms compares origins with the scheme of the request.
+    """
+    scheme = "https" if settings.SESSION_COOKIE_SECURE else scope["scheme"]
+    await _django({**scope, "scheme": scheme}, receive, send)
+
 
 # Models may be imported only now.
 from companion.process import Process  # noqa: E402
