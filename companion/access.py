@@ -184,7 +184,8 @@ def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
     visit = _visit_on(ticket) or of_session
     # Together or not at all: a session that was forgotten first could not end its visit any more.
     with transaction.atomic(), connection.cursor() as cursor:
-        if visit == of_session:
+        # To flush a session that has ended already would take the cookie of the next person in this browser.
+        if visit == of_session and not request.session.is_empty():
             request.session.flush()
         if visit is None:
             return None

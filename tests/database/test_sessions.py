@@ -55,3 +55,18 @@ def test_a_late_request_of_the_last_person_leaves_the_cookie_of_the_next_one_alo
     cookie = {"Cookie": f"companion={key}"}
     late = httpx.get(f"{service.url}/chat/", headers=cookie, trust_env=False)
     assert (late.status_code, late.headers.get_list("set-cookie")) == (302, [])
+
+
+def test_a_visit_that_is_ended_once_more_leaves_the_cookie_of_the_next_one_alone(
+    service: Web, people: People
+) -> None:
+    key = people.rosa.sign_in(service.url)
+    from_the_page = {"Cookie": f"companion={key}", "Origin": service.url}
+
+    def finish() -> list[str]:
+        answer = httpx.post(f"{service.url}/chat/finish/", headers=from_the_page, trust_env=False)
+        assert answer.status_code == 302
+        return [cookie.split("=")[0] for cookie in answer.headers.get_list("set-cookie")]
+
+    assert finish() == ["companion"]
+    assert finish() == []
