@@ -278,6 +278,33 @@ async def test_far_too_much_is_refused_at_once_and_stays_in_the_box(
     assert took < 500
 
 
+async def test_the_box_takes_a_million_letters_about_as_fast_as_any_other_box(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    await Script.behind(room, people.rosa)
+
+    usual, ours = await room.page.evaluate(
+        """() => {
+          const box = document.querySelector("textarea");
+          const plain = document.createElement("textarea");
+          box.after(plain);
+          const took = (one) => {
+            const began = performance.now();
+            one.value = "two ".repeat(250_000);
+            one.scrollHeight;
+            const ended = performance.now();
+            one.value = "";
+            one.scrollHeight;
+            return ended - began;
+          };
+          return [took(plain), took(box)];
+        }"""
+    )
+
+    assert ours < 4 * usual + 200, (usual, ours)
+
+
 async def test_words_written_from_right_to_left_stand_at_the_right(
     open_room: OpenRoom, people: People
 ) -> None:
