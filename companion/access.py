@@ -3,7 +3,6 @@
 Pages use Django's connection; sockets use the process's own pool, so that no page can hold a socket up.
 """
 
-import json
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from companion import cards
 from companion.batch import Batch
 from companion.cards import Card
 from companion.models import Conversation, Participant, Site, Visit
+from companion.notifications import NOTIFY, VisitsEnded, notify_parameters, split_visits
 from companion.sessions import SessionStore, stored_key
 
 log = logging.getLogger(__name__)
@@ -59,9 +59,6 @@ WHERE id IN (
     ORDER BY expires_at DESC, opened_at DESC OFFSET %s
 ) RETURNING id
 """
-
-A_RING_HOLDS = 100
-"""Visits in one notification, which the server limits to 8,000 bytes."""
 
 MOST_LINK_MISSES = 3
 """Wrong choices of pictures after which a link opens nothing until its owner types the code or has a new card."""
@@ -190,8 +187,8 @@ def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
         if visit is None:
             return None
         Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
-        # Sockets do not see a session end; the bell closes them.
-        cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps({"visits": [str(visit)]})])
+        # A socket does not see that its session ended: the notification makes each process close it.
+        cursor.execute(NOTIFY, notify_parameters(VisitsEnded(visits=(visit,))))
     log.info("visit.ended visit=%s", visit)
     return visit
 
@@ -207,7 +204,7 @@ def end_visits_of(people: Iterable[int]) -> int:
     """End every visit of these participants, close its pages, and say how many there were."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(END_VISITS, [list(people)])
-        ended = _ring_for_ended(cursor)
+        ended = _notify_ended(cursor)
     log.info("visit.ended_together visits=%d", ended)
     return ended
 
@@ -215,16 +212,15 @@ def end_visits_of(people: Iterable[int]) -> int:
 def _end_oldest_visits(person: Participant) -> None:
     with connection.cursor() as cursor:
         cursor.execute(END_OLDEST_VISITS, [person.pk, MOST_LIVE_VISITS])
-        if ended := _ring_for_ended(cursor):
+        if ended := _notify_ended(cursor):
             log.info("visit.too_many participant=%d ended=%d", person.pk, ended)
 
 
-def _ring_for_ended(cursor: Any) -> int:
-    """Close the pages of the visits whose ids are in `cursor`, and return how many there are."""
-    ended = [str(row[0]) for row in cursor.fetchall()]
-    for start in range(0, len(ended), A_RING_HOLDS):
-        part = {"visits": ended[start : start + A_RING_HOLDS]}
-        cursor.execute("SELECT pg_notify('companion', %s)", [json.dumps(part)])
+def _notify_ended(cursor: Any) -> int:
+    """Notify every process of the visits whose ids are in `cursor`, and return how many there are."""
+    ended = [row[0] for row in cursor.fetchall()]
+    for notification in split_visits(ended):
+        cursor.execute(NOTIFY, notify_parameters(notification))
     return len(ended)
 
 

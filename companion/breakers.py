@@ -18,7 +18,7 @@ import psycopg
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
-from companion.doorbell import ring_breakers
+from companion.doorbell import notify_breakers_changed
 from routing import breaker as rules
 from routing.breaker import Breaker, Permit, Skip, State, Tuning
 from routing.contracts import Lane
@@ -231,7 +231,7 @@ class SharedBreakers:
         await cursor.execute(WRITE, facts)
         assert cursor.rowcount == 1
         if (after.state, after.rest_until) != (row.known.state, row.known.rest_until):
-            await ring_breakers(cursor, by=self._process)
+            await notify_breakers_changed(cursor, by=self._process)
 
 
 async def _clock(connection: psycopg.AsyncConnection[Any]) -> datetime:

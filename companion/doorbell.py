@@ -1,10 +1,9 @@
-"""LISTEN on one direct connection: processes tell each other that something changed, never what was said.
+"""LISTEN on one direct connection per process, and NOTIFY within the transactions that change rows.
 
-A ring may be lost, so nothing depends on one: a tick every second reads the same rows.
+A notification may be lost, so nothing depends on one: a tick every second reads the same rows.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -14,21 +13,27 @@ import psycopg
 from psycopg import AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from companion.notifications import (
+    CHANNEL,
+    NOTIFY,
+    BreakersChanged,
+    KeptChanged,
+    Notification,
+    TurnsChanged,
+    notify_parameters,
+    parse_notification,
+    split_turns,
+)
 from companion.turn_close import ClosedTurn, Row
 from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)
 
-CHANNEL = "companion"
-# A connection whose other end has vanished is noticed by the system within 20 s.
+# TCP keepalive detects a vanished server within 20 s.
 _KEEPALIVE = "keepalives=1 keepalives_idle=10 keepalives_interval=3 keepalives_count=3"
 
 
-A_RING_HOLDS = 40
-"""Turns in one notification, which the server limits to 8,000 bytes."""
-
-
-async def ring(
+async def notify_turns_changed(
     cursor: AsyncCursor[Row],
     *,
     by: UUID,
@@ -36,49 +41,50 @@ async def ring(
     ended: Sequence[ClosedTurn] = (),
     opened: Sequence[tuple[int, int]] = (),
 ) -> None:
-    """Tell every process, with this transaction's commit, which turns it changed."""
+    """Notify every process, when this transaction commits, of the turns that it changed."""
     gone = [*ended, *result.lost]
-    changed = [
-        *opened,
-        *((one.turn, one.conversation) for one in gone),
-        *((one.turn, one.conversation) for one in result.admitted),
-    ]
-    admitted = [(one.turn, one.conversation, str(one.owner), one.fence, one.lane) for one in result.admitted]
-    for start in range(0, len(changed), A_RING_HOLDS):
-        part = slice(start, start + A_RING_HOLDS)
-        told = {
-            "by": str(by),
-            "changed": changed[part],
-            "ended": [one.turn for one in gone][part],
-            "admitted": admitted[part],
-        }
-        await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(told)))
+    every = TurnsChanged(
+        by=by,
+        changed=(
+            *opened,
+            *((turn.turn, turn.conversation) for turn in gone),
+            *((turn.turn, turn.conversation) for turn in result.admitted),
+        ),
+        ended=tuple(turn.turn for turn in gone),
+        admitted=tuple(
+            (turn.turn, turn.conversation, turn.owner, turn.fence, turn.lane) for turn in result.admitted
+        ),
+    )
+    for part in split_turns(every):
+        await cursor.execute(NOTIFY, notify_parameters(part))
 
 
-async def ring_breakers(cursor: AsyncCursor[Row], *, by: UUID) -> None:
-    """Tell every process, with this transaction's commit, that a lane may be called again, or may not."""
-    await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps({"by": str(by), "breakers": True})))
+async def notify_breakers_changed(cursor: AsyncCursor[Row], *, by: UUID) -> None:
+    """Notify every process, when this transaction commits, that a breaker has opened, closed or half-opened."""
+    await cursor.execute(NOTIFY, notify_parameters(BreakersChanged(by=by, breakers=True)))
 
 
-async def ring_kept(cursor: AsyncCursor[Row], *, by: UUID, conversation: int) -> None:
-    """Tell every process, with this transaction's commit, that a kept question of this conversation was settled."""
-    told = {"by": str(by), "kept": [conversation]}
-    await cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(told)))
+async def notify_kept_changed(cursor: AsyncCursor[Row], *, by: UUID, conversation: int) -> None:
+    """Notify every process, when this transaction commits, that a kept question of this conversation was settled."""
+    await cursor.execute(NOTIFY, notify_parameters(KeptChanged(by=by, kept=(conversation,))))
 
 
 class Doorbell:
-    """Hears rings and passes each on. `returned` is awaited after every (re)connect, before the first ring."""
+    """Receives notifications and passes each to `on_notification`.
+
+    `on_connect` is awaited after every (re)connect, before the first notification.
+    """
 
     def __init__(
         self,
         url: str,
         *,
-        rung: Callable[[dict[str, Any]], None],
-        returned: Callable[[], Awaitable[None]],
+        on_notification: Callable[[Notification], None],
+        on_connect: Callable[[], Awaitable[None]],
     ) -> None:
         self._url = make_conninfo(url, **conninfo_to_dict(_KEEPALIVE))
-        self._rung = rung
-        self._returned = returned
+        self._on_notification = on_notification
+        self._on_connect = on_connect
 
     async def run(self) -> None:
         """Listen until cancelled; reconnect when the connection is lost."""
@@ -88,9 +94,9 @@ class Doorbell:
                 async with await psycopg.AsyncConnection.connect(
                     self._url, autocommit=True, connect_timeout=5
                 ) as connection:
-                    # Listen first, then read: what changes in between rings.
+                    # LISTEN first, then read: a change in between arrives as a notification.
                     await connection.execute(f"LISTEN {CHANNEL}")
-                    await self._returned()
+                    await self._on_connect()
                     wait_s = 0.1
                     await self._listen(connection)
             except (psycopg.Error, OSError) as failure:
@@ -101,10 +107,7 @@ class Doorbell:
     async def _listen(self, connection: psycopg.AsyncConnection[Any]) -> None:
         while True:
             async for notify in connection.notifies(timeout=10):
-                try:
-                    ring = json.loads(notify.payload)
-                except ValueError:
-                    continue
-                if isinstance(ring, dict):
-                    self._rung(ring)
+                notification = parse_notification(notify.payload)
+                if notification is not None:
+                    self._on_notification(notification)
             await connection.execute("SELECT 1")

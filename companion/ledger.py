@@ -15,7 +15,7 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.doorbell import ring, ring_kept
+from companion.doorbell import notify_kept_changed, notify_turns_changed
 from companion.kept import let_go, lock_kept, settle
 from companion.lane_order import REROUTE, where
 from companion.states import Settlement, TurnState
@@ -89,8 +89,8 @@ class Ledger:
             opened = await opening.read(result.admitted)
             for _, conversation in opened:
                 await settle(cursor, again.turn, Settlement.ASKED_AGAIN)
-                await ring_kept(cursor, by=self._process, conversation=conversation)
-            await ring(cursor, by=self._process, result=result, opened=opened)
+                await notify_kept_changed(cursor, by=self._process, conversation=conversation)
+            await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         [answer] = await opening.answers()
         self._told(result, [])
         return answer
@@ -100,7 +100,7 @@ class Ledger:
         async with self._transaction() as cursor:
             settled = await let_go(cursor, conversation=conversation, turn=turn, keep_s=self._house.keep_s)
             if settled:
-                await ring_kept(cursor, by=self._process, conversation=conversation)
+                await notify_kept_changed(cursor, by=self._process, conversation=conversation)
         return settled
 
     async def close(self, story: Story) -> ClosedTurn | None:
@@ -112,7 +112,7 @@ class Ledger:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
-            await ring(cursor, by=self._process, result=result)
+            await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
         return result
 
@@ -127,7 +127,7 @@ class Ledger:
             await cursor.execute(REROUTE, {"owner": self._process, **where(self._route())})
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
-            await ring(cursor, by=self._process, result=result)
+            await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
 
     async def sweep(self, *, driven: list[int], watched: list[int]) -> None:
@@ -140,7 +140,7 @@ class Ledger:
             lost = await pause_orphans(cursor, self._house, process=self._process, driven=driven)
             lost += await pause_away(cursor, self._house)
             result = GateResult(admitted=[], lost=lost)
-            await ring(cursor, by=self._process, result=result)
+            await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
 
     async def standing(self, turns: list[int]) -> tuple[list[Admission], list[int]]:
@@ -188,7 +188,7 @@ class Ledger:
             # The gate is the first to wait for an answer: until then everything travels together.
             result = await run_gate(cursor, self._house)
             opened = await opening.read(result.admitted)
-            await ring(cursor, by=self._process, result=result, opened=opened)
+            await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         answers = await opening.answers()
         self._told(result, [])
         return answers
@@ -212,6 +212,6 @@ class Ledger:
             await record(cursor, stories, by_turn)
             await lock_gate(cursor)
             result = await run_gate(cursor, self._house)
-            await ring(cursor, by=self._process, result=result, ended=ended)
+            await notify_turns_changed(cursor, by=self._process, result=result, ended=ended)
         self._told(result, ended)
         return [by_turn.pop(story.ending.turn, None) for story in stories]

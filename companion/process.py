@@ -19,6 +19,14 @@ from companion.history import History
 from companion.journal import Journal
 from companion.lane_follower import LaneFollower, heading
 from companion.ledger import Ledger
+from companion.notifications import (
+    BreakersChanged,
+    KeptChanged,
+    Notification,
+    SelectionChanged,
+    TurnsChanged,
+    VisitsEnded,
+)
 from companion.runner import Runner
 from companion.turn_close import ClosedTurn
 from companion.turn_policy import TurnPolicy
@@ -37,12 +45,8 @@ RECHECK_EVERY = 30
 """Ticks between two checks that the visits of all open sockets are still live."""
 
 
-def _not_ours(ring: dict[str, Any]) -> None:
-    """Where nobody else listens."""
-
-
-def _nobody_listens(story: Story) -> None:
-    """Where nobody else wants to know."""
+def _ignore(_value: object) -> None:
+    """Default for callbacks."""
 
 
 def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> Served:
@@ -58,7 +62,7 @@ def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -
 class Process:
     """Built once, on the event loop it lives on, and started. `route` names the chain for turns that start now.
 
-    `overhears` is given every ring of the bell that is not about turns, `recorded` the story of every turn that this
+    `on_selection` is given the version of every selection that is stored, `recorded` the story of every turn that this
     process has ended. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
     with how it is set up. `alongside` are loops of others that run as long as this process does.
     """
@@ -73,8 +77,8 @@ class Process:
         caller: LaneCaller,
         route: Callable[[], Route],
         tuning: Tuning = TUNING,
-        overhears: Callable[[dict[str, Any]], None] = _not_ours,
-        recorded: Callable[[Story], None] = _nobody_listens,
+        on_selection: Callable[[int], None] = _ignore,
+        recorded: Callable[[Story], None] = _ignore,
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
         alongside: Sequence[Callable[[], Awaitable[None]]] = (),
@@ -82,7 +86,7 @@ class Process:
         self.id = process
         self.house = house
         self._pool = pool
-        self._overhears = overhears
+        self._on_selection = on_selection
         self._alongside = alongside
         self.breakers = SharedBreakers(
             pool,
@@ -126,7 +130,7 @@ class Process:
             sockets=lambda: len(self.sockets),
             serves=lambda: _served(route(), documents_refused(), conditions()),
         )
-        self._bell = Doorbell(bell_url, rung=self._rung, returned=self._returned)
+        self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
 
     @property
@@ -228,27 +232,33 @@ class Process:
             self.runner.ended(one.turn)
         self.watchers.changed((one.turn, one.conversation) for one in gone)
 
-    def _rung(self, ring: dict[str, Any]) -> None:
-        if visits := ring.get("visits"):
-            ended = {UUID(visit) for visit in visits}
-            self.sockets.close_visits(ended)
-            self.runner.signed_out(ended)
-        self.watchers.kept_changed(ring.get("kept", ()))
-        if "admitted" not in ring:
-            if "breakers" in ring:
+    def _on_notification(self, notification: Notification) -> None:
+        match notification:
+            case TurnsChanged():
+                self._on_turns_changed(notification)
+            case BreakersChanged():
                 self._lanes.moved()
-            self._overhears(ring)
-            return
-        if ring.get("by") in (None, str(self.id)):
-            return
-        for turn, conversation, owner, fence, lane in ring["admitted"]:
-            if owner == str(self.id):
-                self.runner.admitted(admitted_from((turn, conversation, self.id, fence, lane)))
-        for turn in ring["ended"]:
-            self.runner.ended(turn)
-        self.watchers.changed((turn, conversation) for turn, conversation in ring["changed"])
+            case KeptChanged():
+                self.watchers.kept_changed(notification.kept)
+            case VisitsEnded():
+                ended = set(notification.visits)
+                self.sockets.close_visits(ended)
+                self.runner.signed_out(ended)
+            case SelectionChanged():
+                self._on_selection(notification.routing)
 
-    async def _returned(self) -> None:
+    def _on_turns_changed(self, notification: TurnsChanged) -> None:
+        if notification.by == self.id:
+            return
+        for row in notification.admitted:
+            admitted = admitted_from(row)
+            if admitted.owner == self.id:
+                self.runner.admitted(admitted)
+        for turn in notification.ended:
+            self.runner.ended(turn)
+        self.watchers.changed(notification.changed)
+
+    async def _on_connect(self) -> None:
         await self._look()
         self.watchers.refresh()
 

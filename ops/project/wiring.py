@@ -217,7 +217,7 @@ def build_process(house: TurnPolicy, routing: lanes.Routing) -> Process:
         caller=Caller(build_adapters(build_client(), gather_s=house.tick_s)),
         route=store.route,
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
-        overhears=store.rung,
+        on_selection=store.follow,
         recorded=recorded,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,

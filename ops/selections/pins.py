@@ -6,7 +6,7 @@ The same statements for the worker and for every web process: whoever comes firs
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from companion.doorbell import CHANNEL
+from companion.notifications import CHANNEL
 from ops.alerts.kinds import Kind
 from routing.lanes import NORMAL
 
@@ -15,7 +15,7 @@ THE_SERVICE = "the service"
 # A statement of its own: the snapshot of the one that decides must be younger than the lock.
 LOCK = "SELECT pg_advisory_xact_lock(7205759404)"
 
-# One statement, so that row, alert and bell are one.
+# One statement, so that row, alert and notification are one. The payload is `notifications.SelectionChanged`.
 REVERT = """
 WITH newest AS (SELECT * FROM ops_selection ORDER BY version DESC LIMIT 1),
 ended AS (SELECT * FROM newest WHERE expires_at <= clock_timestamp()),

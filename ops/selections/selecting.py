@@ -3,7 +3,6 @@
 Errors: `SelectionRefused` and its kinds, each a sentence with the mend. Nothing is changed then.
 """
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
-from companion.doorbell import CHANNEL
 from companion.models import Process
+from companion.notifications import NOTIFY, SelectionChanged, notify_parameters
 from ops import audit, names
 from ops.changes import Refused
 from ops.models import Selection as Row
@@ -94,7 +93,7 @@ class Selector:
             note = f"version {chosen.version}: {chosen.preset}"
             note = audit.by_command(note) if choice.is_typed else note
             audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)
-            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, json.dumps({"routing": chosen.version})])
+            cursor.execute(NOTIFY, notify_parameters(SelectionChanged(routing=chosen.version)))
         _log_change(before, chosen, choice)
         return chosen
 

@@ -67,7 +67,7 @@ class RoutingStore:
         self._changed = changed
         self._now = now
         self._poll_s = poll_s
-        self._rung = asyncio.Event()
+        self._notified = asyncio.Event()
         self._refused: set[str] = set()
         self._current = self._at_start()
         self._route = self._made()
@@ -88,20 +88,19 @@ class RoutingStore:
             self._route = self._made()
         return self._route
 
-    def rung(self, ring: dict[str, Any]) -> None:
-        """A ring of the bell that was not about turns."""
-        version = ring.get("routing")
-        if isinstance(version, int) and version > self._current.version:
-            self._rung.set()
+    def follow(self, version: int) -> None:
+        """Read soon, if `version` is newer than the selection this process serves."""
+        if version > self._current.version:
+            self._notified.set()
 
     async def run(self) -> None:
         """Read at once, at each ring, and at least every few seconds; until cancelled."""
         while True:
-            self._rung.clear()
+            self._notified.clear()
             await self.look()
             try:
                 async with asyncio.timeout(self._pause_s()):
-                    await self._rung.wait()
+                    await self._notified.wait()
             except TimeoutError:
                 # What was pinned may be over by now, without anything having been read.
                 if self._route.preset != self.route().preset:
@@ -178,7 +177,7 @@ class RoutingStore:
             await cursor.execute(pins.REVERT, pins.facts(self._current.version))
             if back := await cursor.fetchone():
                 log.warning("routing_store.reverted version=%d", back[0])
-                self._rung.set()
+                self._notified.set()
 
     def _pause_s(self) -> float:
         """Until the next look: no longer than to the moment the selection ends."""

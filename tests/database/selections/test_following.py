@@ -153,30 +153,30 @@ async def test_a_copy_that_is_newer_than_every_row_stays(seat: Seat, pool: Pool)
 # While it runs.
 
 
-async def test_a_ring_is_followed_at_once(seat: Seat, pool: Pool) -> None:
+async def test_a_notification_is_followed_at_once(seat: Seat, pool: Pool) -> None:
     store = seat.store(pool)
     first = select("pin_second")
     async with running(store):
         await until(lambda: store.current == first)
         chosen = select("local_only")
-        store.rung({"routing": chosen.version})
+        store.follow(chosen.version)
         await until(lambda: store.current == chosen, within_s=5)
 
 
-async def test_where_the_ring_is_lost_the_poll_finds_it(seat: Seat, pool: Pool) -> None:
+async def test_where_the_notification_is_lost_the_poll_finds_it(seat: Seat, pool: Pool) -> None:
     store = seat.store(pool, poll_s=0.05)
     async with running(store):
         chosen = select("local_only")
         await until(lambda: store.current == chosen, within_s=5)
 
 
-@pytest.mark.parametrize("ring", [{}, {"routing": 0}, {"routing": "9"}, {"routing": None}, {"visits": []}])
-async def test_a_ring_about_something_else_or_without_sense_is_nothing(
-    seat: Seat, away: Pool, ring: dict[str, Any]
+@pytest.mark.parametrize("version", [0, 6, 7])
+async def test_a_notification_of_no_newer_version_changes_nothing(
+    seat: Seat, away: Pool, version: int
 ) -> None:
     seat.copy.write(kept(7))
     store = seat.store(away)
-    store.rung(ring)
+    store.follow(version)
     assert store.current.version == 7
 
 

@@ -1,0 +1,96 @@
+"""The closed set of notifications that processes send each other through PostgreSQL: ids and versions, never text.
+
+Processes of the release before must be able to read them, so keys of the payload are only ever added.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+CHANNEL = "companion"
+NOTIFY = "SELECT pg_notify(%s, %s)"
+"""Takes what `notify_parameters` returns. PostgreSQL delivers the notification when the transaction commits."""
+MAX_TURNS = 40
+"""Turns in one notification, which PostgreSQL limits to 8,000 bytes."""
+MAX_VISITS = 100
+"""Visits in one notification."""
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class TurnsChanged(_Payload):
+    """Process `by` has changed these turns. It has handled them itself and ignores its own notification."""
+
+    by: UUID
+    changed: tuple[tuple[int, int], ...]
+    """(turn, conversation)."""
+    ended: tuple[int, ...]
+    admitted: tuple[tuple[int, int, UUID, int, str], ...]
+    """(turn, conversation, owner, fence, lane)."""
+
+
+class BreakersChanged(_Payload):
+    """The breaker of a lane has changed its state."""
+
+    by: UUID
+    breakers: Literal[True]
+
+
+class KeptChanged(_Payload):
+    """A kept question of these conversations was settled."""
+
+    by: UUID
+    kept: tuple[int, ...]
+
+
+class VisitsEnded(_Payload):
+    """These visits have ended, so their sockets must close."""
+
+    visits: tuple[UUID, ...]
+
+
+class SelectionChanged(_Payload):
+    """A selection is stored under the version `routing`."""
+
+    routing: int
+
+
+Notification = TurnsChanged | BreakersChanged | KeptChanged | VisitsEnded | SelectionChanged
+
+# Each kind has a required key that no other kind has, so a payload is valid as one of them at most.
+_payloads: TypeAdapter[Notification] = TypeAdapter(Notification)
+
+
+def parse_notification(payload: str) -> Notification | None:
+    """Return the notification in `payload`; None if it is of no known kind."""
+    try:
+        return _payloads.validate_json(payload)
+    except ValidationError:
+        return None
+
+
+def notify_parameters(notification: Notification) -> tuple[str, str]:
+    """Return the parameters of `NOTIFY` for `notification`."""
+    return CHANNEL, notification.model_dump_json()
+
+
+def split_turns(notification: TurnsChanged) -> Iterator[TurnsChanged]:
+    """Split a notification into parts of at most `MAX_TURNS` turns; none if no turn has changed."""
+    for start in range(0, len(notification.changed), MAX_TURNS):
+        part = slice(start, start + MAX_TURNS)
+        yield TurnsChanged(
+            by=notification.by,
+            changed=notification.changed[part],
+            ended=notification.ended[part],
+            admitted=notification.admitted[part],
+        )
+
+
+def split_visits(visits: Sequence[UUID]) -> Iterator[VisitsEnded]:
+    """Split these visits into notifications of at most `MAX_VISITS`."""
+    for start in range(0, len(visits), MAX_VISITS):
+        yield VisitsEnded(visits=tuple(visits[start : start + MAX_VISITS]))
