@@ -224,13 +224,23 @@ def _notify_ended(cursor: Any) -> int:
     return len(ended)
 
 
-def person_named(name: str, *, site: str | None = None) -> Participant | None:
-    """The participant of this name, if there is exactly one."""
-    people = Participant.objects.filter(name__iexact=name, is_active=True)
+def find_participants(name: str, *, site: str | None = None, number: int | None = None) -> list[Participant]:
+    """Return the participants of this name, in any case of letters, by id; also those whose card was withdrawn.
+
+    `site` is a site's slug, `number` a participant's id.
+    """
+    people = Participant.objects.select_related("site").filter(name__iexact=name)
     if site is not None:
         people = people.filter(site__slug=site)
-    found = list(people[:2])
-    return found[0] if len(found) == 1 else None
+    if number is not None:
+        people = people.filter(id=number)
+    return list(people.order_by("id"))
+
+
+def find_active_participant(name: str, *, site: str) -> Participant | None:
+    """Return the participant of this name at this site whose card opens; None if there is none, or more than one."""
+    active = [person for person in find_participants(name, site=site) if person.is_active]
+    return active[0] if len(active) == 1 else None
 
 
 @transaction.atomic
@@ -239,6 +249,16 @@ def welcome(name: str, *, site: Site) -> Participant:
     person = Participant.objects.create(name=name, site=site, card_handle=cards.new_handle())
     Conversation.objects.create(participant=person)
     return person
+
+
+def create_session(person: Participant) -> str:
+    """Sign a participant in with their own card, as the page does, and return the value of the session cookie."""
+    request = HttpRequest()
+    request.session = SessionStore()
+    if open_visit_by_code(request, card_of(person).code) is None:
+        raise RuntimeError("The participant's own card does not open a visit.")
+    request.session.save()
+    return request.session.session_key or ""
 
 
 def card_of(person: Participant) -> Card:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 
+from companion.access import find_participants
 from companion.models import Participant, Site
 from ops import names
 from ops.changes import NobodyNamed, Refused
@@ -43,12 +44,8 @@ def member(username: str) -> User:
 
 def people(name: str, *, site: str | None = None, number: int | None = None) -> list[Participant]:
     """The participants of this name, those who have left too, by number. Raises Refused."""
-    found = Participant.objects.select_related("site").filter(name__iexact=names.name(name))
-    if site is not None:
-        found = found.filter(site__slug=_typed(site))
-    if number is not None:
-        found = found.filter(id=number)
-    return list(found.order_by("id"))
+    site = None if site is None else _typed(site)
+    return find_participants(names.name(name), site=site, number=number)
 
 
 def person(found: Sequence[Participant], name: str, *, is_active: bool) -> Participant:

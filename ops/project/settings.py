@@ -69,7 +69,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.admin",
     "django.contrib.staticfiles",
     "csp",
     "companion",

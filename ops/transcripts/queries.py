@@ -11,7 +11,7 @@ from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.functions import Coalesce, Now
 
-from companion.models import Attempt, Participant, Process, Spoken, Turn
+from companion.models import Attempt, Process, Spoken, Turn
 from companion.states import LIVE, Settlement, TurnState
 from ops.transcripts.shapes import Entry, Page, Shelf, Story, Tried
 

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from companion.access import card_of, person_named, welcome
+from companion.access import card_of, find_active_participant, welcome
 from companion.models import Site
 from ops import audit
 from ops.management.commands.card import link_of
@@ -83,7 +83,7 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
     site = Site.objects.filter(slug=SITE[0]).first()
     if site is None and makes:
         site = _make(passwords)
-    named = [person_named(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
+    named = [find_active_participant(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
     people = [person for person in named if person is not None]
     for person in people:
         note = audit.by_command(f"issue {person.card_issue}, demo_site")

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from companion.access import card_of, person_named, welcome
+from companion.access import card_of, find_active_participant, welcome
 from companion.models import Participant, Site
 from ops import audit, names
 from ops.changes import Refused
@@ -157,7 +157,7 @@ def _address_of_up(state_dir: Path) -> str:
 def _participant(slug: str | None) -> Participant:
     sites = list(Site.objects.filter(slug=slug) if slug else Site.objects.order_by("id"))
     # Wherever the rehearsal's participant lives already, she stays.
-    known = [person for site in sites if (person := person_named(NAME, site=site.slug))]
+    known = [person for site in sites if (person := find_active_participant(NAME, site=site.slug))]
     if known:
         return known[0]
     if len(sites) != 1:

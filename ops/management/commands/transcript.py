@@ -9,12 +9,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from companion.access import find_participants
 from companion.models import Participant
 from ops import audit, names
 from ops.people.command import read
 from ops.text import escape_controls
 from ops.transcripts import formatting
-from ops.transcripts.queries import people_named, stories_of
+from ops.transcripts.queries import stories_of
 from ops.transcripts.shapes import Story
 
 
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         asked = read(names.name, name)
         where = None if site is None else read(partial(names.name, whose="What --site names"), site)
         # Names of an earlier release are stored as they were typed.
-        found = [one for word in (asked, name) for one in people_named(word, site=where, number=number)]
+        found = [one for word in (asked, name) for one in find_participants(word, site=where, number=number)]
         person = only(list(dict.fromkeys(found)), name=asked)
         who = None if by is None else read(names.who, by)
         stories = stories_of(person.pk)
