@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from personas.errors import PersonaInvalid, Problem
 from personas.schema import Persona
 from personas.wording import lint
+from validation.phrases import Phrases, explain_error
 
 DEFAULT = Path(__file__).parent / "files" / "robin.toml"
 LARGEST_FILE = 256 * 1024
@@ -59,28 +61,19 @@ def _checked(path: Path, content: dict[str, Any]) -> Persona:
     try:
         return Persona.model_validate(content)
     except ValidationError as refusal:
-        problems = tuple(_problem(fault["loc"], fault["type"]) for fault in refusal.errors())
+        problems = tuple(_problem(error) for error in refusal.errors())
         raise PersonaInvalid(path, problems) from None
 
 
-def _problem(location: tuple[int | str, ...], kind: str) -> Problem:
-    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in location)
-    fault, mend = _FAULTS.get(kind, ("is not of the right kind", "compare it with the file that ships"))
-    return Problem(key=key, fault=fault, mend=mend)
+def _problem(error: ErrorDetails) -> Problem:
+    refusal = explain_error(error, _PHRASES, mend="compare it with the file that ships")
+    return Problem(key=refusal.key, fault=refusal.fault, mend=refusal.mend)
 
 
-_FAULTS = {
-    "missing": ("is missing", "add it"),
+_PHRASES: Phrases = {
     "extra_forbidden": ("is not a key of a persona file", "take it out, or mend its spelling"),
-    "string_type": ("is not a text", "put it in quotes"),
     "string_too_short": ("is empty", "write the line"),
     "string_too_long": ("is too long", "use at most 40 letters"),
-    "too_short": ("is empty", "write at least one"),
-    "date_type": ("is not a date", "write it as 2030-01-31, without quotes"),
-    "date_from_datetime_parsing": ("is not a date", "write it as 2030-01-31, without quotes"),
-    "date_parsing": ("is not a date", "write it as 2030-01-31, without quotes"),
-    "tuple_type": ("is not a list", "write it as a list of texts in square brackets"),
-    "model_type": ("is not a table", "write it as a table with its keys"),
 }
 
 

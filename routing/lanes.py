@@ -3,7 +3,7 @@
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from routing.contracts import MAX_TOKENS, REPLY_MS, Lane, Preset, Prices
 from routing.errors import RoutingFileInvalid
+from validation.phrases import Phrases, explain_error
 
 NORMAL = "normal"
 """The preset that is in force when nobody has selected another."""
@@ -106,7 +107,7 @@ def parse(text: str, *, source: str) -> Routing:
     except tomllib.TOMLDecodeError as error:
         raise RoutingFileInvalid(f"{source}: {error}. Mend the TOML there.") from None
     except ValidationError as error:
-        raise RoutingFileInvalid(_lines(source, (_told(detail) for detail in error.errors()))) from None
+        raise RoutingFileInvalid(_lines(source, (_explain(detail) for detail in error.errors()))) from None
     wrong = list(_misfits(document))
     if wrong:
         raise RoutingFileInvalid(_lines(source, wrong))
@@ -215,25 +216,21 @@ def _misfits(document: _Document) -> Iterator[str]:
                 yield f"presets.{name}.chain: names {lane!r} more than once. Name each lane once."
 
 
-_MENDS = {
-    "missing": "is missing. Add it.",
-    "extra_forbidden": "is not a key that is known here. Remove it, or mend its spelling.",
-    "too_long": f"has too many entries. A chain has 1 to {LONGEST_CHAIN} lanes.",
-    "too_short": "is empty. Name at least one.",
-    "string_pattern_mismatch": "has characters that may not stand there, or is empty.",
+_PHRASES: Phrases = {
+    "too_long": ("has too many entries", f"a chain has 1 to {LONGEST_CHAIN} lanes"),
+    "too_short": ("is empty", "name at least one"),
 }
 
 
-def _told(detail: ErrorDetails) -> str:
-    """One finding: the key and the mend. Never the value, which may be a secret somebody put in the wrong place."""
-    key = ".".join(str(part) for part in detail["loc"] if part != "[key]")
-    mend = _MENDS.get(detail["type"])
-    if key.endswith(".api_key"):
-        mend = "does not belong in this file. Name the environment variable that holds it in api_key_env."
-    if mend is None:
-        said = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        mend = f"{said}. Mend this value."
-    return f"{key or 'the file'}: {mend}"
+def _explain(error: ErrorDetails) -> str:
+    refusal = explain_error(error, _PHRASES)
+    if refusal.key.endswith(".api_key"):
+        refusal = replace(
+            refusal,
+            fault="does not belong in this file",
+            mend="name the environment variable that holds it in api_key_env",
+        )
+    return str(refusal)
 
 
 def _lines(source: str, findings: Iterator[str] | list[str]) -> str:

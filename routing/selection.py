@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-from pydantic_core import ErrorDetails
 
 from routing.errors import SelectionInvalid
 from routing.lanes import NORMAL, Routing
+from validation.phrases import Phrases, explain_error
 
 LASTS = timedelta(hours=4)
 """How long anything but `normal` stays selected, unless whoever selects it says otherwise."""
@@ -57,7 +57,9 @@ def read(document: Mapping[str, Any] | bytes, routing: Routing) -> Selection:
         else:
             found = _Document.model_validate(dict(document))
     except ValidationError as error:
-        raise SelectionInvalid("; ".join(_told(detail) for detail in error.errors())) from None
+        raise SelectionInvalid(
+            "; ".join(str(explain_error(detail, _PHRASES)) for detail in error.errors())
+        ) from None
     if found.preset not in routing.presets:
         known = ", ".join(routing.presets)
         raise SelectionInvalid(f"preset: this release has no such preset. Select one of: {known}.")
@@ -180,19 +182,8 @@ def _wrong_expiry(found: _Document) -> str | None:
     return None
 
 
-_MENDS = {
-    "missing": "is missing. Add it.",
-    "extra_forbidden": "is not a key that is known here. Remove it.",
-    "string_too_short": "is empty. It has to be said.",
-    "string_too_long": "is too long. Say it in fewer words.",
-    "string_pattern_mismatch": "is no name of a preset. Mend its spelling.",
-    "json_invalid": "is not JSON. Write it again.",
-    "timezone_aware": "names no time zone. Add one.",
+_PHRASES: Phrases = {
+    "string_too_short": ("is empty", "say it"),
+    "string_too_long": ("is too long", "say it in fewer words"),
+    "string_pattern_mismatch": ("is no name of a preset", "mend its spelling"),
 }
-
-
-def _told(detail: ErrorDetails) -> str:
-    """One finding: key and mend. Never the value, which nobody has read yet."""
-    key = ".".join(str(part) for part in detail["loc"]) or "the document"
-    mend = _MENDS.get(detail["type"]) or f"{detail['msg'].removeprefix('Input ')}. Mend this value."
-    return f"{key}: {mend}"
