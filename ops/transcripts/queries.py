@@ -48,16 +48,6 @@ def stories_of(participant: int) -> list[Story]:
     return _whole(_placed().filter(conversation__participant=participant))
 
 
-def people_named(name: str, *, site: str | None = None, number: int | None = None) -> list[Participant]:
-    """The participants of this name, those who have left too, by id."""
-    people = Participant.objects.select_related("site").filter(name__iexact=name)
-    if site is not None:
-        people = people.filter(site__slug=site)
-    if number is not None:
-        people = people.filter(id=number)
-    return list(people.order_by("id"))
-
-
 _RUN_OUT = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT, held_until__lte=Now())
 _ON = {
     Shelf.NOW: Q(state__in=sorted(LIVE)),
