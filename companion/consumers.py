@@ -50,11 +50,11 @@ class Sockets:
         """The visits with a socket open here."""
         return {visit.visit for visit, _ in self._open.values()}
 
-    def has_room(self, visit: VisitFacts, address: str, house: TurnPolicy) -> bool:
+    def has_room(self, visit: VisitFacts, address: str, policy: TurnPolicy) -> bool:
         """Whether the participant of this visit and this address may have one more."""
         return (
-            self._of_participant[visit.participant] < house.most_pages_a_person
-            and self._from_address[address] < house.most_pages_an_address
+            self._of_participant[visit.participant] < policy.most_pages_a_person
+            and self._from_address[address] < policy.most_pages_an_address
         )
 
     def add(self, socket: "ChatConsumer", visit: VisitFacts, address: str) -> None:
@@ -84,7 +84,7 @@ class Sockets:
 class Service(Protocol):
     """What the sockets of one process share."""
 
-    house: TurnPolicy
+    policy: TurnPolicy
     runner: Runner
     history: History
     watchers: Watchers
@@ -141,9 +141,9 @@ class ChatConsumer(AsyncConsumer):
                 await self.close(SESSION_ENDED)
                 return
             address = _address(self.scope)
-            if not service.sockets.has_room(visit, address, service.house):
+            if not service.sockets.has_room(visit, address, service.policy):
                 log.warning("socket.too_many visit=%s participant=%d", visit.visit, visit.participant)
-                line = service.house.lines.too_many_pages
+                line = service.policy.lines.too_many_pages
                 await self._send_frame(frames.problem("too_many_pages", line))
                 await self.close(NOT_ALLOWED)
                 return
@@ -162,7 +162,7 @@ class ChatConsumer(AsyncConsumer):
         snapshots = [view.snapshot() for view in page.views]
         offers = [one.offer() for one in kept]
         hello = frames.hello(
-            service.house.character, visit.conversation, snapshots, offers, has_earlier=page.has_earlier
+            service.policy.character, visit.conversation, snapshots, offers, has_earlier=page.has_earlier
         )
         await self._send_frame(hello)
         outbox.begin(page.views, kept)
@@ -171,7 +171,7 @@ class ChatConsumer(AsyncConsumer):
     async def _receive(self, text: str | None) -> None:
         if self._is_closed or self._visit is None or self._outbox is None:
             return
-        lines = self._service.house.lines
+        lines = self._service.policy.lines
         try:
             frame = frames.read(text)
         except frames.FrameRefused as refusal:
@@ -221,7 +221,7 @@ class ChatConsumer(AsyncConsumer):
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
-            await self._send_frame(frames.problem("too_many", self._service.house.lines.one_at_a_time))
+            await self._send_frame(frames.problem("too_many", self._service.policy.lines.one_at_a_time))
         elif isinstance(opened, OpenedTurn) and not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
@@ -234,7 +234,7 @@ class ChatConsumer(AsyncConsumer):
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
-            await self._send_frame(frames.problem("not_now", self._service.house.lines.ask_again_later))
+            await self._send_frame(frames.problem("not_now", self._service.policy.lines.ask_again_later))
         elif opened is OpenRefusal.SETTLED:
             await self._tell_kept(visit, outbox)
         elif not opened.is_new:
@@ -251,7 +251,7 @@ class ChatConsumer(AsyncConsumer):
             if view.conversation == visit.conversation
         ]
         if not views:
-            await self._send_frame(frames.problem("not_allowed", self._service.house.lines.not_allowed))
+            await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
             return
         if not outbox.rewind(views[0], frame.after):
             log.warning("socket.too_far_behind visit=%s", visit.visit)
@@ -262,7 +262,7 @@ class ChatConsumer(AsyncConsumer):
     async def _is_theirs(self, turn: int, visit: VisitFacts) -> bool:
         if await self._service.doorkeeper.owns(visit.conversation, turn):
             return True
-        await self._send_frame(frames.problem("not_allowed", self._service.house.lines.not_allowed))
+        await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
         return False
 
     async def _send_frame(self, frame: dict[str, Any]) -> None:

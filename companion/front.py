@@ -12,5 +12,5 @@ class Front:
     """The character as people meet him, the rules the history is read by, and who has tried the door too often."""
 
     persona: Persona
-    house: TurnPolicy
+    policy: TurnPolicy
     tries: Tries

@@ -50,14 +50,14 @@ class Heartbeat:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: TurnPolicy,
+        policy: TurnPolicy,
         *,
         process: UUID,
         sockets: Callable[[], int],
         serves: Callable[[], Served],
     ) -> None:
         self._pool = pool
-        self._house = house
+        self._policy = policy
         self._process = process
         self._sockets = sockets
         self._serves = serves
@@ -67,12 +67,12 @@ class Heartbeat:
     @property
     def is_fresh(self) -> bool:
         """Whether the lease is safely held: the last good beat is younger than three quarters of it."""
-        return time.monotonic() - self._beaten_at < 0.75 * self._house.lease_s
+        return time.monotonic() - self._beaten_at < 0.75 * self._policy.lease_s
 
     @property
     def has_lapsed(self) -> bool:
         """Whether everybody else takes this process for dead."""
-        return time.monotonic() - self._beaten_at > self._house.lease_s
+        return time.monotonic() - self._beaten_at > self._policy.lease_s
 
     async def beat(self) -> None:
         """Write the row once. Raises psycopg.Error."""
@@ -86,7 +86,7 @@ class Heartbeat:
                     "pid": os.getpid(),
                     "sockets": self._sockets(),
                     "draining": self.draining,
-                    "persona_version": self._house.persona_version,
+                    "persona_version": self._policy.persona_version,
                     "routing_version": serves.routing_version,
                     "preset": serves.preset,
                     "routing_hash": serves.routing_hash,
@@ -100,17 +100,17 @@ class Heartbeat:
         """Beat until cancelled."""
         while True:
             try:
-                async with asyncio.timeout(self._house.lease_s / 2):
+                async with asyncio.timeout(self._policy.lease_s / 2):
                     await self.beat()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("heartbeat.missed cause=%s", type(failure).__name__)
                 await self._look_at_the_pool()
-            await asyncio.sleep(self._house.beat_s)
+            await asyncio.sleep(self._policy.beat_s)
 
     async def _look_at_the_pool(self) -> None:
         # Connections of a server that restarted are thrown away now, not by the next who needs one.
         with contextlib.suppress(psycopg.Error, TimeoutError):
-            async with asyncio.timeout(self._house.lease_s / 2):
+            async with asyncio.timeout(self._policy.lease_s / 2):
                 await self._pool.check()
 
     async def leave(self) -> None:

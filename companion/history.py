@@ -154,9 +154,9 @@ class Page:
 class History:
     """Reads for sockets and turns, on the process's own pool."""
 
-    def __init__(self, pool: AsyncConnectionPool[Any], house: TurnPolicy) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Any], policy: TurnPolicy) -> None:
         self._pool = pool
-        self._house = house
+        self._policy = policy
         self._materials: Batch[int, PromptInputs] = Batch(self._material_of)
         # A page of fifty turns may be long, so not all at once.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._kept_of)
@@ -186,7 +186,7 @@ class History:
     async def _kept_of(self, conversations: Sequence[int]) -> list[tuple[KeptQuestion, ...]]:
         kept = await self.kept_turns(list(set(conversations)))
         ids = [turn for turns in kept.values() for turn in turns]
-        line = self._house.lines.kept
+        line = self._policy.lines.kept
         questions = {
             view.turn: KeptQuestion(turn=view.turn, question=view.question, line=line)
             for view in (await self.named(ids) if ids else ())
@@ -225,30 +225,30 @@ class History:
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            return await _all(cursor, query, facts | reading(self._house))
+            return await _all(cursor, query, facts | reading(self._policy))
 
 
-def reading(house: TurnPolicy) -> dict[str, Any]:
-    """The house's figures and lines that the visibility query names."""
+def reading(policy: TurnPolicy) -> dict[str, Any]:
+    """The figures and drafted lines of the policy that the visibility query names."""
     return {
-        "pause": house.lines.pause,
-        "queued": house.lines.queued,
-        "still_here": house.lines.still_here,
-        "still_here_s": house.still_here_s,
-        "keep_s": house.keep_s,
-        "lease_s": house.lease_s,
+        "pause": policy.lines.pause,
+        "queued": policy.lines.queued,
+        "still_here": policy.lines.still_here,
+        "still_here_s": policy.still_here_s,
+        "keep_s": policy.keep_s,
+        "lease_s": policy.lease_s,
     }
 
 
-def earlier(house: TurnPolicy, conversation: int, before: int) -> Page:
+def earlier(policy: TurnPolicy, conversation: int, before: int) -> Page:
     """One page of turns before a turn. For pages: uses Django's connection."""
-    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE + 1, **reading(house))
+    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE + 1, **reading(policy))
     return _page([_view(row) for row in reversed(rows)])
 
 
-def since(house: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
+def since(policy: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
     """Snapshots of the turns after a turn, oldest first. For pages: uses Django's connection."""
-    rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(house))
+    rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(policy))
     return [_view(row).snapshot() for row in rows]
 
 

@@ -88,14 +88,14 @@ class Journal:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: TurnPolicy,
+        policy: TurnPolicy,
         *,
         process: UUID,
         shown: Callable[[StoredChunk], None],
         lost: Callable[[int], None],
     ) -> None:
         self._pool = pool
-        self._house = house
+        self._policy = policy
         self._process = process
         self._shown = shown
         self._lost = lost
@@ -146,7 +146,7 @@ class Journal:
                     break
             self._wake.clear()
             self._hurry = False
-            due = _next_tick(loop.time(), self._house.tick_s)
+            due = _next_tick(loop.time(), self._policy.tick_s)
             lines, self._fresh = self._fresh, {}
             batch = [line for line in lines.values() if self._cut(line)]
             if batch:
@@ -169,7 +169,7 @@ class Journal:
 
     async def _flush(self, batch: list[TurnBuffer]) -> None:
         try:
-            async with asyncio.timeout(self._house.store_within_s):
+            async with asyncio.timeout(self._policy.store_within_s):
                 live = await self._store_with_patience(batch)
         except Exception as failure:
             # Whatever it was, nothing of it was shown; a turn that waited here for ever would be worse than a pause.
@@ -215,7 +215,7 @@ class Journal:
             "texts": [line.in_flight for line in batch],
             "openings": [json.dumps(line.openings) if line.seq == 0 else None for line in batch],
             "owner": self._process,
-            "lease_s": self._house.lease_s,
+            "lease_s": self._policy.lease_s,
         }
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             await cursor.execute(STORE, facts)

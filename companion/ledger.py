@@ -55,14 +55,14 @@ class Ledger:
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        house: TurnPolicy,
+        policy: TurnPolicy,
         *,
         process: UUID,
         told: Callable[[GateResult, list[ClosedTurn]], None],
         route: Callable[[], Route],
     ) -> None:
         self._pool = pool
-        self._house = house
+        self._policy = policy
         self._process = process
         self._told = told
         self._route = route
@@ -77,7 +77,7 @@ class Ledger:
     async def ask_again(self, again: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Open a turn with a kept question and settle the old one, in one transaction."""
         async with self._transaction() as cursor:
-            keep_s = self._house.keep_s
+            keep_s = self._policy.keep_s
             question = await lock_kept(cursor, visit=again.visit, turn=again.turn, keep_s=keep_s)
             if question is None:
                 return await find_opened(cursor, again)
@@ -85,7 +85,7 @@ class Ledger:
             asked = SayRequest(visit=again.visit, key=again.key, question=question)
             opening = OpenBatch(cursor.connection, [asked])
             await opening.ask(self._terms())
-            result = await run_gate(cursor, self._house)
+            result = await run_gate(cursor, self._policy)
             opened = await opening.read(result.admitted)
             for _, conversation in opened:
                 await settle(cursor, again.turn, Settlement.ASKED_AGAIN)
@@ -98,7 +98,7 @@ class Ledger:
     async def let_go(self, *, conversation: int, turn: int) -> bool:
         """Settle a kept question: its participant does not want to ask it again. False: it is not kept any more."""
         async with self._transaction() as cursor:
-            settled = await let_go(cursor, conversation=conversation, turn=turn, keep_s=self._house.keep_s)
+            settled = await let_go(cursor, conversation=conversation, turn=turn, keep_s=self._policy.keep_s)
             if settled:
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
         return settled
@@ -111,7 +111,7 @@ class Ledger:
         """Run the gate by itself: on a bell, and every second in case a bell was lost."""
         async with self._transaction() as cursor:
             await lock_gate(cursor)
-            result = await run_gate(cursor, self._house)
+            result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
         return result
@@ -126,7 +126,7 @@ class Ledger:
             # Rows first, then the gate, as those do who end turns.
             await cursor.execute(REROUTE, {"owner": self._process, **where(self._route())})
             await lock_gate(cursor)
-            result = await run_gate(cursor, self._house)
+            result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
 
@@ -137,8 +137,8 @@ class Ledger:
         """
         async with self._transaction() as cursor:
             await cursor.execute(WATCHED, {"conversations": watched})
-            lost = await pause_orphans(cursor, self._house, process=self._process, driven=driven)
-            lost += await pause_away(cursor, self._house)
+            lost = await pause_orphans(cursor, self._policy, process=self._process, driven=driven)
+            lost += await pause_away(cursor, self._policy)
             result = GateResult(admitted=[], lost=lost)
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._told(result, [])
@@ -157,7 +157,7 @@ class Ledger:
         # statements travel together until somebody asks for a result.
         try:
             async with (
-                asyncio.timeout(self._house.lease_s),
+                asyncio.timeout(self._policy.lease_s),
                 self._pool.connection() as connection,
                 connection.pipeline(),
                 connection.transaction(),
@@ -173,11 +173,11 @@ class Ledger:
         return {
             **where(self._route()),
             "owner": self._process,
-            "persona": self._house.persona_version,
-            "wait_s": self._house.wait_ceiling_s,
-            "ceiling": self._house.ceiling,
-            "most_waiting": self._house.most_waiting,
-            "most_a_minute": self._house.most_a_minute,
+            "persona": self._policy.persona_version,
+            "wait_s": self._policy.wait_ceiling_s,
+            "ceiling": self._policy.ceiling,
+            "most_waiting": self._policy.most_waiting,
+            "most_a_minute": self._policy.most_a_minute,
         }
 
     async def _open_all(self, asked: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
@@ -186,7 +186,7 @@ class Ledger:
             opening = OpenBatch(cursor.connection, asked)
             await opening.ask(self._terms())
             # The gate is the first to wait for an answer: until then everything travels together.
-            result = await run_gate(cursor, self._house)
+            result = await run_gate(cursor, self._policy)
             opened = await opening.read(result.admitted)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         answers = await opening.answers()
@@ -211,7 +211,7 @@ class Ledger:
             # Of a turn that somebody else has ended, too: what its task learned is known to nobody else.
             await record(cursor, stories, by_turn)
             await lock_gate(cursor)
-            result = await run_gate(cursor, self._house)
+            result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result, ended=ended)
         self._told(result, ended)
         return [by_turn.pop(story.ending.turn, None) for story in stories]

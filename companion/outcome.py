@@ -37,13 +37,13 @@ class Outcome:
     material: PromptInputs | None
 
 
-def story_of(outcome: Outcome, house: TurnPolicy) -> Story:
+def story_of(outcome: Outcome, policy: TurnPolicy) -> Story:
     """What is to be recorded."""
     result, route = outcome.result, outcome.route
     failed = result.failed_along if result else {}
     given_up = result.given_up if isinstance(result, Answered) else NOTHING
     return Story(
-        ending=_ending(outcome, house),
+        ending=_ending(outcome, policy),
         lane=result.lane.name if result else "",
         model=_model_of(result),
         preset=route.preset if route else "",
@@ -74,14 +74,14 @@ def log_story(story: Story, *, ended_here: bool) -> None:
     )
 
 
-def _ending(outcome: Outcome, house: TurnPolicy) -> Ending:
+def _ending(outcome: Outcome, policy: TurnPolicy) -> Ending:
     result, owner, fence = outcome.result, outcome.owner, outcome.fence
     if isinstance(result, Answered) and outcome.stored:
         return Ending(
             turn=outcome.turn,
             state=TurnState.COMPLETE,
             reason=Reason.LENGTH if result.truncated else Reason.WHOLE,
-            line=house.lines.shortened if result.truncated else "",
+            line=policy.lines.shortened if result.truncated else "",
             shortened=result.truncated,
             owner=owner,
             fence=fence,
@@ -92,7 +92,7 @@ def _ending(outcome: Outcome, house: TurnPolicy) -> Ending:
             turn=outcome.turn,
             state=TurnState.PAUSED,
             reason=result.failure,
-            line=house.lines.declined,
+            line=policy.lines.declined,
             owner=owner,
             fence=fence,
         )
@@ -103,8 +103,8 @@ def _ending(outcome: Outcome, house: TurnPolicy) -> Ending:
         turn=outcome.turn,
         state=TurnState.PAUSED,
         reason=reason if outcome.stored else Reason.UNSTORED,
-        line=house.lines.pause,
-        hold_s=house.hold_s,
+        line=policy.lines.pause,
+        hold_s=policy.hold_s,
         shown=outcome.shown if not outcome.stored else None,
         owner=owner,
         fence=fence,

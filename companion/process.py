@@ -72,7 +72,7 @@ class Process:
         *,
         pool: AsyncConnectionPool[Any],
         bell_url: str,
-        house: TurnPolicy,
+        policy: TurnPolicy,
         process: UUID,
         caller: LaneCaller,
         route: Callable[[], Route],
@@ -84,7 +84,7 @@ class Process:
         alongside: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.id = process
-        self.house = house
+        self.policy = policy
         self._pool = pool
         self._on_selection = on_selection
         self._alongside = alongside
@@ -95,13 +95,13 @@ class Process:
             monotonic=asyncio.get_running_loop().time,
             tuning=tuning,
         )
-        self.history = History(pool, house)
+        self.history = History(pool, policy)
         self.watchers = Watchers(self.history, process=process)
         self.ledger = Ledger(
-            pool, house, process=process, told=self._told, route=lambda: heading(route(), self.breakers)
+            pool, policy, process=process, told=self._told, route=lambda: heading(route(), self.breakers)
         )
         self.journal = Journal(
-            pool, house, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
+            pool, policy, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
         )
         self.runner = Runner(
             ledger=self.ledger,
@@ -110,7 +110,7 @@ class Process:
             watchers=self.watchers,
             caller=caller,
             breakers=self.breakers,
-            house=house,
+            policy=policy,
             process=process,
             route=route,
             recorded=recorded,
@@ -125,7 +125,7 @@ class Process:
         self.sockets = Sockets()
         self.heartbeat = Heartbeat(
             pool,
-            house,
+            policy,
             process=process,
             sockets=lambda: len(self.sockets),
             serves=lambda: _served(route(), documents_refused(), conditions()),
@@ -177,7 +177,7 @@ class Process:
             log.warning("process.drains_without_database process=%s", self.id)
         self.runner.pause_waiting()
         try:
-            async with asyncio.timeout(self.house.grace_s):
+            async with asyncio.timeout(self.policy.grace_s):
                 await self.runner.idle()
         except TimeoutError:
             await self._pause_the_rest()
@@ -186,7 +186,7 @@ class Process:
 
     async def _pause_the_rest(self) -> None:
         try:
-            async with asyncio.timeout(self.house.store_within_s + 1):
+            async with asyncio.timeout(self.policy.store_within_s + 1):
                 await self.runner.pause_all()
         except TimeoutError:
             # The database is away. Whoever sweeps next pauses them, with the words that were stored.
@@ -194,7 +194,7 @@ class Process:
 
     async def _say_goodbye(self) -> None:
         try:
-            async with asyncio.timeout(self.house.store_within_s):
+            async with asyncio.timeout(self.policy.store_within_s):
                 await self.watchers.settle()
         except (psycopg.Error, TimeoutError):
             log.warning("process.goodbye_without_database process=%s", self.id)

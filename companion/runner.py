@@ -87,7 +87,7 @@ class Runner:
         watchers: Watchers,
         caller: LaneCaller,
         breakers: Breakers,
-        house: TurnPolicy,
+        policy: TurnPolicy,
         process: UUID,
         route: Callable[[], Route],
         recorded: Callable[[Story], None],
@@ -98,7 +98,7 @@ class Runner:
         self._watchers = watchers
         self._caller = caller
         self._breakers = breakers
-        self._house = house
+        self._policy = policy
         self._process = process
         self._route = route
         self._recorded = recorded
@@ -143,7 +143,7 @@ class Runner:
         return await self._ledger.close(self._stopped(turn, Reason.STOPPED))
 
     def _stopped(self, turn: int, reason: Reason) -> Story:
-        lines = self._house.lines
+        lines = self._policy.lines
         ending = Ending(
             turn=turn,
             state=TurnState.STOPPED,
@@ -260,7 +260,7 @@ class Runner:
 
     def _nudge_later(self, drive: _Drive) -> None:
         changed = [(drive.turn, drive.conversation)]
-        wait_s = self._house.still_here_s + CLOCKS_APART_S
+        wait_s = self._policy.still_here_s + CLOCKS_APART_S
         drive.nudge = asyncio.get_running_loop().call_later(wait_s, self._watchers.changed, changed)
 
     def _cancel_nudge(self, drive: _Drive) -> None:
@@ -270,7 +270,7 @@ class Runner:
 
     async def _wait(self, drive: _Drive) -> bool:
         """Wait for admission. False: the wait ceiling was reached and the turn is refused."""
-        patience_s = self._house.wait_ceiling_s
+        patience_s = self._policy.wait_ceiling_s
         while True:
             try:
                 async with asyncio.timeout(patience_s):
@@ -281,7 +281,7 @@ class Runner:
                     turn=drive.turn,
                     state=TurnState.REFUSED,
                     reason=Reason.WAIT_CEILING,
-                    line=self._house.lines.try_again,
+                    line=self._policy.lines.try_again,
                     owner=self._process,
                     only_in_line=True,
                 )
@@ -307,8 +307,8 @@ class Runner:
             return
         line = drive.line = TurnBuffer(turn=drive.turn, conversation=drive.conversation, fence=admitted.fence)
         draft = PromptDraft(
-            system=self._house.system_prompt,
-            instruction_held=self._house.lines.instruction_held,
+            system=self._policy.system_prompt,
+            instruction_held=self._policy.lines.instruction_held,
             dialogue=material.dialogue,
             held=[question for _, question in material.held],
             question=material.question,
@@ -317,8 +317,8 @@ class Runner:
             ),
         )
         limits = Limits(
-            seconds=self._house.turn_budget_s,
-            attempts=self._house.attempts,
+            seconds=self._policy.turn_budget_s,
+            attempts=self._policy.attempts,
             now=asyncio.get_running_loop().time,
             sleep=asyncio.sleep,
             random=random.random,
@@ -346,11 +346,11 @@ class Runner:
 
     def _reduced(self) -> list[dict[str, str]]:
         """The drafted line before the first word of a reply that may not be as good."""
-        return [{"kind": "reduced", "line": self._house.lines.reduced}]
+        return [{"kind": "reduced", "line": self._policy.lines.reduced}]
 
     def _back(self, course: TurnProgress) -> list[dict[str, str]]:
         """The drafted lines before the first word that hang on the held questions: which were given up, which asked."""
-        lines = self._house.lines
+        lines = self._policy.lines
         shown = [
             ("unanswerable", lines.unanswerable, course.given_up.unanswerable),
             ("i_am_back", lines.i_am_back, course.held),
@@ -372,7 +372,7 @@ class Runner:
             route=drive.route,
             material=drive.material,
         )
-        return story_of(outcome, self._house)
+        return story_of(outcome, self._policy)
 
     async def _close(self, story: Story) -> ClosedTurn | None:
         """End a turn in the ledger, trying again for a good while: only its own task knows what was shown of it.

@@ -56,30 +56,32 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
 
-async def pause_lost(cursor: AsyncCursor[Row], house: TurnPolicy, locked: Sequence[Row]) -> list[ClosedTurn]:
+async def pause_lost(cursor: AsyncCursor[Row], policy: TurnPolicy, locked: Sequence[Row]) -> list[ClosedTurn]:
     """Pause the live turns that `LOCK_LOST` found: their owner's heartbeat is older than the lease."""
-    return await _pause(cursor, house, locked, Reason.LOST)
+    return await _pause(cursor, policy, locked, Reason.LOST)
 
 
-async def pause_away(cursor: AsyncCursor[Row], house: TurnPolicy) -> list[ClosedTurn]:
+async def pause_away(cursor: AsyncCursor[Row], policy: TurnPolicy) -> list[ClosedTurn]:
     """Pause every waiting turn whose person has had no page open for too long."""
-    await cursor.execute(LOCK_AWAY, {"away_s": house.away_s})
-    return await _pause(cursor, house, await cursor.fetchall(), Reason.AWAY)
+    await cursor.execute(LOCK_AWAY, {"away_s": policy.away_s})
+    return await _pause(cursor, policy, await cursor.fetchall(), Reason.AWAY)
 
 
 async def pause_orphans(
-    cursor: AsyncCursor[Row], house: TurnPolicy, *, process: UUID, driven: list[int]
+    cursor: AsyncCursor[Row], policy: TurnPolicy, *, process: UUID, driven: list[int]
 ) -> list[ClosedTurn]:
     """Pause turns that name this living process as owner though none of its tasks drives them."""
     await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
-    return await _pause(cursor, house, await cursor.fetchall(), Reason.LOST)
+    return await _pause(cursor, policy, await cursor.fetchall(), Reason.LOST)
 
 
 async def _pause(
-    cursor: AsyncCursor[Row], house: TurnPolicy, locked: Sequence[Row], reason: Reason
+    cursor: AsyncCursor[Row], policy: TurnPolicy, locked: Sequence[Row], reason: Reason
 ) -> list[ClosedTurn]:
     endings = [
-        Ending(turn=turn, state=TurnState.PAUSED, reason=reason, line=house.lines.pause, hold_s=house.hold_s)
+        Ending(
+            turn=turn, state=TurnState.PAUSED, reason=reason, line=policy.lines.pause, hold_s=policy.hold_s
+        )
         for (turn,) in locked
     ]
     return await fold(cursor, endings)

@@ -142,13 +142,13 @@ def turns(request: HttpRequest, front: Callable[[], Front]) -> HttpResponse:
     before, after = _id(request.GET.get("before")), _id(request.GET.get("after"))
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
-    house = front().house
+    policy = front().policy
     answer: dict[str, object] = {"conversation": visit.conversation}
     if before is not None:
-        page = earlier(house, visit.conversation, before)
+        page = earlier(policy, visit.conversation, before)
         answer |= {"turns": [view.snapshot() for view in page.views], "earlier": page.has_earlier}
     else:
-        answer["turns"] = since(house, visit.conversation, after or 0)
+        answer["turns"] = since(policy, visit.conversation, after or 0)
     return JsonResponse(answer)
 
 

@@ -147,17 +147,17 @@ async def lock_gate(cursor: AsyncCursor[Row]) -> None:
     await cursor.execute(LOCK_GATE)
 
 
-async def run_gate(cursor: AsyncCursor[Row], house: TurnPolicy) -> GateResult:
+async def run_gate(cursor: AsyncCursor[Row], policy: TurnPolicy) -> GateResult:
     """Admit in order of arrival, into the slots of dead processes too. The gate must be locked.
 
     The ceiling is the least of the operators' (the last row, or the setting), the preset's, and what the first
     lane of the chain takes.
     """
-    limits = {"lease_s": house.lease_s, "ceiling": house.ceiling}
+    limits = {"lease_s": policy.lease_s, "ceiling": policy.ceiling}
     dead = await cursor.connection.execute(LOCK_LOST, limits)
     await cursor.execute(ADMIT, limits)
     admitted = await cursor.fetchall()
-    lost = await pause_lost(cursor, house, await dead.fetchall())
+    lost = await pause_lost(cursor, policy, await dead.fetchall())
     if lost:
         # Their slots are free now. It seldom happens, so nobody else waits for its answer before the first look.
         await cursor.execute(ADMIT, limits)

@@ -19,7 +19,7 @@ from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
 from companion.turn_record import Story
 from companion.waiting_room import Admission, GateResult
-from ops.project.wiring import build_house, build_routing
+from ops.project.wiring import build_routing, build_turn_policy
 from routing.chain import route
 from tests.people import Person, in_database
 
@@ -29,14 +29,14 @@ ROUTE = route(build_routing(), "normal", 0)
 class Desk:
     """One process's ledger, and everything it was told."""
 
-    def __init__(self, pool: AsyncConnectionPool[Any], house: TurnPolicy) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Any], policy: TurnPolicy) -> None:
         self.id = uuid.uuid4()
-        self.house = house
+        self.policy = policy
         self.pool = pool
         self.admitted: list[Admission] = []
         self.ended: list[ClosedTurn] = []
         self.route = ROUTE
-        self.ledger = Ledger(pool, house, process=self.id, told=self._told, route=lambda: self.route)
+        self.ledger = Ledger(pool, policy, process=self.id, told=self._told, route=lambda: self.route)
 
     def _told(self, result: GateResult, ended: list[ClosedTurn]) -> None:
         self.admitted += result.admitted
@@ -108,4 +108,4 @@ async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
 
 
 def with_ceiling(ceiling: int) -> TurnPolicy:
-    return replace(build_house(), ceiling=ceiling)
+    return replace(build_turn_policy(), ceiling=ceiling)

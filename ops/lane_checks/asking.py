@@ -30,14 +30,14 @@ class Manner:
     """For the words as well."""
 
 
-def manner_of(house: TurnPolicy, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
-    """As this house asks, in no more than `at_most_s` seconds."""
+def manner_of(policy: TurnPolicy, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
+    """Questions as turns ask them under this policy, in no more than `at_most_s` seconds."""
     return Manner(
-        system_prompt=house.system_prompt,
-        instruction_held=house.lines.instruction_held,
-        seconds=min(house.turn_budget_s, at_most_s),
+        system_prompt=policy.system_prompt,
+        instruction_held=policy.lines.instruction_held,
+        seconds=min(policy.turn_budget_s, at_most_s),
         whole_s=at_most_s,
-        attempts=house.attempts,
+        attempts=policy.attempts,
         now=now,
     )
 

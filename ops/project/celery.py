@@ -22,7 +22,7 @@ def refuse_without_a_character(**_: Any) -> None:
     from routing.errors import RoutingFileInvalid
 
     try:
-        wiring.build_house()
+        wiring.build_turn_policy()
         wiring.build_routing()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:
         sys.stderr.write(f"The service does not start. {refusal}\n")

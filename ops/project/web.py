@@ -163,12 +163,12 @@ def _spare_the_collector() -> None:
 
 def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     """Serve on this port, or on a listening socket that was handed over, until told to leave. Returns the exit code."""
-    house = wiring.build_house()
+    policy = wiring.build_turn_policy()
     routing = wiring.build_routing()
     if routing.is_rehearsed:
         log.warning("web.scripted_replies no routing file is set, so the rehearsal provider answers people")
     server = WebServer(
-        host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(house, routing)
+        host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(policy, routing)
     )
     spare_debug_texts()
     server.run()

@@ -57,7 +57,7 @@ def build_persona() -> Persona:
 
 def build_front() -> Front:
     """What the participants' pages are made of. Raises PersonaInvalid."""
-    return Front(persona=build_persona(), house=build_house(), tries=build_tries())
+    return Front(persona=build_persona(), policy=build_turn_policy(), tries=build_tries())
 
 
 @cache
@@ -74,8 +74,8 @@ def build_tries() -> Tries:
     return Tries(redis.Redis(connection_pool=pool), most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
 
 
-def build_house() -> TurnPolicy:
-    """The rules of the house. Raises PersonaInvalid."""
+def build_turn_policy() -> TurnPolicy:
+    """The figures and drafted lines that turns run by. Raises PersonaInvalid."""
     persona = build_persona()
     return TurnPolicy(
         lines=persona.lines,
@@ -111,14 +111,14 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
 @cache
 def build_facts() -> Settings:
     """What the figures of the moment are held against, and every rule the service runs by."""
-    house, routing = build_house(), build_routing()
+    policy, routing = build_turn_policy(), build_routing()
     named = {name: getattr(settings, name) for name in MEANINGS if name.startswith("COMPANION_")}
-    kept = {name: getattr(house, name) for name in MEANINGS if name not in named}
+    kept = {name: getattr(policy, name) for name in MEANINGS if name not in named}
     return Settings(
-        ceiling=house.ceiling,
+        ceiling=policy.ceiling,
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
         hold_s=settings.COMPANION_HOLD_S,
-        persona={"name": house.character, "version": house.persona_version},
+        persona={"name": policy.character, "version": policy.persona_version},
         routing={
             "version": 0,
             "preset": lanes.NORMAL,
@@ -172,7 +172,7 @@ def build_live() -> Live:
     return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts_lately(), place=place)
 
 
-def build_process(house: TurnPolicy, routing: lanes.Routing) -> Process:
+def build_process(policy: TurnPolicy, routing: lanes.Routing) -> Process:
     """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
@@ -201,20 +201,20 @@ def build_process(house: TurnPolicy, routing: lanes.Routing) -> Process:
         book.heard(story)
         usage.heard(story)
 
-    watch = Watch(pool, persona_version=house.persona_version)
+    watch = Watch(pool, persona_version=policy.persona_version)
     conditions = Conditions(
         routing,
-        list(_watched_files(house, routing)),
+        list(_watched_files(policy, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
-        needs=lambda lane: least_window(house.system_prompt, max_tokens=lane.max_tokens),
+        needs=lambda lane: least_window(policy.system_prompt, max_tokens=lane.max_tokens),
         persona=lambda: of_persona(build_persona(), localdate()),
     )
     process = Process(
         pool=pool,
         bell_url=settings.DATABASE_URL,
-        house=house,
+        policy=policy,
         process=uuid.uuid4(),
-        caller=Caller(build_adapters(build_client(), gather_s=house.tick_s)),
+        caller=Caller(build_adapters(build_client(), gather_s=policy.tick_s)),
         route=store.route,
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         on_selection=store.follow,
@@ -226,11 +226,11 @@ def build_process(house: TurnPolicy, routing: lanes.Routing) -> Process:
     return process
 
 
-def _watched_files(house: TurnPolicy, routing: lanes.Routing) -> Iterator[WatchedFile]:
+def _watched_files(policy: TurnPolicy, routing: lanes.Routing) -> Iterator[WatchedFile]:
     yield WatchedFile(
         name="character's file",
         path=settings.COMPANION_PERSONA,
-        version=house.persona_version,
+        version=policy.persona_version,
         read=lambda path: load(path).version,
         refusal=PersonaInvalid,
     )

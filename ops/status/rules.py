@@ -29,7 +29,7 @@ LEASE_S = 10.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """One figure. The name is that of the setting, or of the field of the house's rules that holds it."""
+    """One figure. The name is that of the setting, or of the `TurnPolicy` field that holds it."""
 
     name: str
     value: float

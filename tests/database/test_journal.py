@@ -15,12 +15,12 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.journal import Journal, StoredChunk, TurnBuffer
 from companion.models import Process, Spoken, Turn
-from ops.project.wiring import build_house
+from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
 
 Pool = AsyncConnectionPool[Any]
-QUICK = replace(build_house(), store_within_s=0.5)
+QUICK = replace(build_turn_policy(), store_within_s=0.5)
 
 
 class Reader:

@@ -11,7 +11,7 @@ from companion.history import History
 from companion.models import Turn
 from companion.prompt import Exchange
 from companion.prompt_inputs import DIALOGUE_TURNS, LOOKS_BACK_TURNS, PromptInputs
-from ops.project.wiring import build_house
+from ops.project.wiring import build_turn_policy
 from tests.people import People, Person, in_database
 
 HELD = timedelta(hours=1)
@@ -37,7 +37,7 @@ def paused(person: Person, question: str, *, hold: timedelta = HELD, **facts: An
 
 
 async def material_of(pool: AsyncConnectionPool[Any], turn: Turn) -> PromptInputs:
-    return await History(pool, build_house()).material(turn.pk)
+    return await History(pool, build_turn_policy()).material(turn.pk)
 
 
 async def test_answered_held_questions_stand_before_their_answer_and_no_half_answer_anywhere(

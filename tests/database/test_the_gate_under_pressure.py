@@ -127,15 +127,15 @@ async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
     desk = desks(10)
     await desk.beat()
     answers = await desk.ask_in_one_moment(people.participant("Ada"), times=30)
-    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.house.most_waiting
+    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.policy.most_waiting
 
 
 async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
     desks: Desks, people: People
 ) -> None:
     desk = desks(10)
-    desk.house = replace(desk.house, most_a_minute=2)
-    desk = Desk(desk.pool, desk.house)
+    desk.policy = replace(desk.policy, most_a_minute=2)
+    desk = Desk(desk.pool, desk.policy)
     await desk.beat()
     ada = people.participant("Ada")
     for _ in range(2):

@@ -120,10 +120,10 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
 ) -> None:
     desk, ada = desks(1), people.participant("Ada")
     await desk.beat()
-    history = History(desk.pool, desk.house)
+    history = History(desk.pool, desk.policy)
     await desk.ask(ada)
     ending = Ending(
-        turn=desk.admitted[0].turn, state=TurnState.PAUSED, reason=Reason.LOST, hold_s=desk.house.hold_s
+        turn=desk.admitted[0].turn, state=TurnState.PAUSED, reason=Reason.LOST, hold_s=desk.policy.hold_s
     )
     await desk.ledger.close(Story(ending=ending))
     again = await desk.ask(ada)

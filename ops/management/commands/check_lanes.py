@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        house, routing = built()
+        policy, routing = built()
         if options["if_due"] and (routing.is_rehearsed or is_fresh(routing.file_hash, datetime.now(UTC))):
             return
         lanes = _lanes(routing, None if options["all"] else options["preset"])
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             out.write(line)
             out.flush()
 
-        found = asyncio.run(_compared(house, lanes, tell, at_most_s=options["at_most"]))
+        found = asyncio.run(_compared(policy, lanes, tell, at_most_s=options["at_most"]))
         keep(found.answers)
         preset = "" if options["all"] else options["preset"]
         keep_check(found, preset=preset, routing_hash=routing.file_hash)
@@ -76,10 +76,10 @@ def _lanes(routing: Routing, preset: str | None) -> tuple[Lane, ...]:
 
 
 async def _compared(
-    house: TurnPolicy, lanes: tuple[Lane, ...], tell: Callable[[str], None], *, at_most_s: float
+    policy: TurnPolicy, lanes: tuple[Lane, ...], tell: Callable[[str], None], *, at_most_s: float
 ) -> Compared:
     async with build_client() as client:
-        manner = manner_of(house, now=lambda: datetime.now(UTC))
+        manner = manner_of(policy, now=lambda: datetime.now(UTC))
         return await check(
             lanes, Caller(build_adapters(client)), manner=manner, at_most_s=at_most_s, tell=tell
         )

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
     def handle(self, *args: Any, preset: str, **options: Any) -> None:
-        house, routing = built()
+        policy, routing = built()
         if preset not in routing.presets:
             known = ", ".join(routing.presets)
             raise CommandError(f"There is no preset {preset!r}. Name one of: {known}.", returncode=CANNOT)
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             out.write(drilled_line(answer))
             out.flush()
 
-        found = asyncio.run(_held(house, routing, preset, tell=tell))
+        found = asyncio.run(_held(policy, routing, preset, tell=tell))
         keep(found.answers, preset=preset)
         self.stdout.write(json.dumps(drill_document(found)) if options["json"] else drill_text(found))
         if found.chain is None and all(answer.ok for answer in found.answers):
@@ -69,10 +69,10 @@ class Command(BaseCommand):
 
 def built() -> tuple[TurnPolicy, Routing]:
     """The rules and lanes of this release. Raises CommandError with the mend."""
-    from ops.project.wiring import build_house, build_routing
+    from ops.project.wiring import build_routing, build_turn_policy
 
     try:
-        return build_house(), build_routing()
+        return build_turn_policy(), build_routing()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:
         raise CommandError(str(refusal), returncode=CANNOT) from None
 
@@ -96,14 +96,14 @@ def _is_set(variable: str) -> bool:
 
 
 async def _held(
-    house: TurnPolicy, routing: Routing, preset: str, *, tell: Callable[[LaneAnswer], None]
+    policy: TurnPolicy, routing: Routing, preset: str, *, tell: Callable[[LaneAnswer], None]
 ) -> Drilled:
     async with build_client() as client:
         return await drill(
             routing,
             Caller(build_adapters(client)),
             over=lambda unplugged: Caller(build_adapters(unplugged)),
-            manner=manner_of(house, now=lambda: datetime.now(UTC), at_most_s=AT_MOST_S),
+            manner=manner_of(policy, now=lambda: datetime.now(UTC), at_most_s=AT_MOST_S),
             preset=preset,
             tell=tell,
         )

@@ -123,7 +123,7 @@ async def _play(stage: Terminal, service: str, person: Participant) -> list[Prom
     # Wiring reads the persona file and the routing file, so it is asked late.
     from ops.project import wiring
 
-    house, character = wiring.build_house(), wiring.build_persona()
+    policy, character = wiring.build_turn_policy(), wiring.build_persona()
     providers = addresses(wiring.build_routing())
     tokens = settings.COMPANION_STATE_DIR / "run"
     jar = aiohttp.CookieJar(unsafe=True)
@@ -133,13 +133,13 @@ async def _play(stage: Terminal, service: str, person: Participant) -> list[Prom
             visitor=Visitor(browser, service),
             providers=[RehearsalProvider(operator, provider, tokens=tokens) for provider in providers],
             stories=lambda: sync_to_async(stories_of)(person.pk),
-            lines=house.lines,
+            lines=policy.lines,
             person=NAME.split()[0],
             character=character.name,
             desk=f"{service}/ops/turns/",
             code=(await sync_to_async(card_of)(person)).code,
             mark=f"rehearsal {secrets.token_hex(3)}",
-            act_limit_s=house.wait_ceiling_s + house.turn_budget_s + 15,
+            act_limit_s=policy.wait_ceiling_s + policy.turn_budget_s + 15,
         )
         return await play.run()
 

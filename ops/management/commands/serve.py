@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
         try:
             if options["check"]:
-                wiring.build_house()
+                wiring.build_turn_policy()
                 wiring.build_routing()
                 return
             code = web.serve(host=options["host"], port=options["port"], descriptor=options["fd"])
