@@ -22,7 +22,7 @@ from companion.batch import Batch
 from companion.cards import Card
 from companion.models import Conversation, Participant, Site, Visit
 from companion.notifications import NOTIFY, VisitsEnded, notify_parameters, split_visits
-from companion.sessions import SessionStore, stored_key
+from companion.sessions import SessionStore, hash_session_key
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ UPDATE companion_visit SET ended_at = clock_timestamp()
 WHERE participant_id = ANY(%s) AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING id
 """
 
-MOST_LIVE_VISITS = 10
+MAX_LIVE_VISITS = 10
 """Of one person. The oldest ends when another begins, so that a card that was copied is of little use."""
 
 END_OLDEST_VISITS = """
@@ -60,9 +60,9 @@ WHERE id IN (
 ) RETURNING id
 """
 
-MOST_LINK_MISSES = 3
+MAX_LINK_MISSES = 3
 """Wrong choices of pictures after which a link opens nothing until its owner types the code or has a new card."""
-LINK_MISSES_COUNT_FOR = timedelta(days=7)
+LINK_MISS_WINDOW = timedelta(days=7)
 """Since the last of them. A right choice does not clear them: a stranger would be given new ones every day."""
 
 OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
@@ -77,7 +77,7 @@ class WrongPictures(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class VisitFacts:
+class LiveVisit:
     """A live visit: who is there, and what they talk in."""
 
     visit: UUID
@@ -91,7 +91,7 @@ def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
     """Sign the holder of this code in, in place of whoever was. None: no such card. Raises SiteClosed."""
     with transaction.atomic():
         person = _holder(typed)
-        if person is None or not cards.opens(typed, person.card_handle, person.card_issue):
+        if person is None or not cards.is_code(typed, person.card_handle, person.card_issue):
             return None
         visit = _open_visit(request, person)
         if person.link_misses:
@@ -108,21 +108,21 @@ def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -
         person = _holder(link)
         if person is None:
             return None
-        pictures = cards.pictures_of(link, person.card_handle, person.card_issue)
+        pictures = cards.find_pictures(link, person.card_handle, person.card_issue)
         if pictures is None:
             return None
         misses = _recent_misses(person)
-        if misses >= MOST_LINK_MISSES:
+        if misses >= MAX_LINK_MISSES:
             log.warning("card.link_rests participant=%d", person.pk)
             return None
-        if cards.are_the_same(chosen, pictures):
+        if cards.pictures_match(chosen, pictures):
             return _open_visit(request, person)
         _count_misses(person, misses + 1)
     raise WrongPictures
 
 
 def _holder(given: str) -> Participant | None:
-    handle = cards.handle_of(given)
+    handle = cards.parse_handle(given)
     if handle is None:
         return None
     # Held until the visit stands: a card that is withdrawn at this moment either does not open it, or ends it.
@@ -144,21 +144,21 @@ def _open_visit(request: HttpRequest, person: Participant) -> Visit:
 
 def _recent_misses(person: Participant) -> int:
     at = person.link_missed_at
-    return person.link_misses if at and timezone.now() - at < LINK_MISSES_COUNT_FOR else 0
+    return person.link_misses if at and timezone.now() - at < LINK_MISS_WINDOW else 0
 
 
 def _count_misses(person: Participant, misses: int) -> None:
     Participant.objects.filter(pk=person.pk).update(link_misses=misses, link_missed_at=timezone.now())
 
 
-def session_visit(request: HttpRequest) -> UUID | None:
+def session_visit_id(request: HttpRequest) -> UUID | None:
     """The visit that this browser's session names, live or not."""
     return _uuid(request.session.get(VISIT_KEY))
 
 
-def visit_of(request: HttpRequest) -> VisitFacts | None:
+def find_visit(request: HttpRequest) -> LiveVisit | None:
     """The live visit of this browser's session."""
-    visit = session_visit(request)
+    visit = session_visit_id(request)
     if visit is None:
         return None
     with connection.cursor() as cursor:
@@ -167,7 +167,7 @@ def visit_of(request: HttpRequest) -> VisitFacts | None:
     return _facts(row) if row else None
 
 
-def leaving_ticket(visit: UUID) -> str:
+def sign_leaving_ticket(visit: UUID) -> str:
     """What a page ends this visit with, even when the browser has lost its cookie or holds another person's."""
     return signing.dumps(str(visit), salt=_TICKETS)
 
@@ -177,7 +177,7 @@ def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
 
     Returns the visit when its end is stored. A visit of somebody else in the same browser goes on.
     """
-    of_session = session_visit(request)
+    of_session = session_visit_id(request)
     visit = _visit_on(ticket) or of_session
     # Together or not at all: a session that was forgotten first could not end its visit any more.
     with transaction.atomic(), connection.cursor() as cursor:
@@ -200,7 +200,7 @@ def _visit_on(ticket: str) -> UUID | None:
         return None
 
 
-def end_visits_of(people: Iterable[int]) -> int:
+def end_visits(people: Iterable[int]) -> int:
     """End every visit of these participants, close its pages, and say how many there were."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(END_VISITS, [list(people)])
@@ -211,7 +211,7 @@ def end_visits_of(people: Iterable[int]) -> int:
 
 def _end_oldest_visits(person: Participant) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(END_OLDEST_VISITS, [person.pk, MOST_LIVE_VISITS])
+        cursor.execute(END_OLDEST_VISITS, [person.pk, MAX_LIVE_VISITS])
         if ended := _notify_ended(cursor):
             log.info("visit.too_many participant=%d ended=%d", person.pk, ended)
 
@@ -244,9 +244,9 @@ def find_active_participant(name: str, *, site: str) -> Participant | None:
 
 
 @transaction.atomic
-def welcome(name: str, *, site: Site) -> Participant:
+def add_participant(name: str, *, site: Site) -> Participant:
     """Add a participant, with a card and a conversation."""
-    person = Participant.objects.create(name=name, site=site, card_handle=cards.new_handle())
+    person = Participant.objects.create(name=name, site=site, card_handle=cards.make_handle())
     Conversation.objects.create(participant=person)
     return person
 
@@ -255,33 +255,33 @@ def create_session(person: Participant) -> str:
     """Sign a participant in with their own card, as the page does, and return the value of the session cookie."""
     request = HttpRequest()
     request.session = SessionStore()
-    if open_visit_by_code(request, card_of(person).code) is None:
+    if open_visit_by_code(request, get_card(person).code) is None:
         raise RuntimeError("The participant's own card does not open a visit.")
     request.session.save()
     return request.session.session_key or ""
 
 
-def card_of(person: Participant) -> Card:
+def get_card(person: Participant) -> Card:
     """What is printed on a person's card."""
-    return cards.card(person.card_handle, person.card_issue)
+    return cards.derive_card(person.card_handle, person.card_issue)
 
 
-class Doorkeeper:
+class VisitAccess:
     """Access for sockets, on the process's own pool."""
 
     def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
         self._pool = pool
-        self._asked: Batch[str, VisitFacts | None] = Batch(self._visits_of)
+        self._asked: Batch[str, LiveVisit | None] = Batch(self._visits_of)
 
-    async def visit_of(self, session_key: str | None) -> VisitFacts | None:
+    async def find_visit(self, session_key: str | None) -> LiveVisit | None:
         """The live visit of a session cookie. A whole house that comes at once is looked up together."""
         # Whatever is no key of ours would be asked about together with those of others.
         is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
         return await self._asked.submit(session_key) if session_key and is_key else None
 
-    async def _visits_of(self, session_keys: Sequence[str]) -> list[VisitFacts | None]:
+    async def _visits_of(self, session_keys: Sequence[str]) -> list[LiveVisit | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSIONS, ([stored_key(key) for key in session_keys],))
+            await cursor.execute(SESSIONS, ([hash_session_key(key) for key in session_keys],))
             # decode() checks the signature under the current and the older secret keys.
             named = {
                 stored: _uuid(SessionStore().decode(data).get(VISIT_KEY))
@@ -289,15 +289,17 @@ class Doorkeeper:
             }
             await cursor.execute(LIVE_VISITS, ([visit for visit in named.values() if visit],))
             live = {row[0]: _facts(row) for row in await cursor.fetchall()}
-        return [live.get(visit) if (visit := named.get(stored_key(key))) else None for key in session_keys]
+        return [
+            live.get(visit) if (visit := named.get(hash_session_key(key))) else None for key in session_keys
+        ]
 
-    async def still_live(self, visits: Iterable[UUID]) -> set[UUID]:
+    async def filter_live(self, visits: Iterable[UUID]) -> set[UUID]:
         """Those of the visits that have not ended."""
         async with self._pool.connection() as native, native.cursor() as cursor:
             await cursor.execute(LIVE_VISITS, (list(visits),))
             return {row[0] for row in await cursor.fetchall()}
 
-    async def owns(self, conversation: int, turn: int) -> bool:
+    async def owns_turn(self, conversation: int, turn: int) -> bool:
         """Whether a turn belongs to a conversation."""
         async with self._pool.connection() as native, native.cursor() as cursor:
             await cursor.execute(OWNS, (turn, conversation))
@@ -311,9 +313,9 @@ def _uuid(text: object) -> UUID | None:
         return None
 
 
-def _facts(row: tuple[Any, ...]) -> VisitFacts:
+def _facts(row: tuple[Any, ...]) -> LiveVisit:
     visit, participant, participant_name, site_name, conversation = row
-    return VisitFacts(
+    return LiveVisit(
         visit=visit,
         participant=participant,
         participant_name=participant_name,

@@ -15,8 +15,8 @@ from django.utils.crypto import salted_hmac
 
 # Letters and digits that are not mistaken for one another when read aloud or copied by hand.
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-HANDLE = 6
-CODE = 12
+HANDLE_CHARS = 6
+CODE_CHARS = 12
 PICTURES = (
     "apple",
     "bell",
@@ -47,41 +47,41 @@ class Card:
     pictures: tuple[str, str]
 
 
-def new_handle() -> str:
+def make_handle() -> str:
     """A fresh public half."""
-    return "".join(secrets.choice(ALPHABET) for _ in range(HANDLE))
+    return "".join(secrets.choice(ALPHABET) for _ in range(HANDLE_CHARS))
 
 
-def card(handle: str, issue: int) -> Card:
+def derive_card(handle: str, issue: int) -> Card:
     """The card of this handle and issue."""
     key: str = settings.SECRET_KEY
     return Card(
-        code=_grouped(handle + _letters_for(_CODE_SALT, handle, issue, key)),
-        link=_grouped(handle + _letters_for(_LINK_SALT, handle, issue, key)),
-        pictures=_pictures(handle, issue, key),
+        code=_group(handle + _derive_letters(_CODE_SALT, handle, issue, key)),
+        link=_group(handle + _derive_letters(_LINK_SALT, handle, issue, key)),
+        pictures=_derive_pictures(handle, issue, key),
     )
 
 
-def handle_of(typed: str) -> str | None:
+def parse_handle(typed: str) -> str | None:
     """The handle in what was typed or linked; None if it cannot be a token at all."""
-    letters = _letters(typed)
-    return letters[:HANDLE] if len(letters) == HANDLE + CODE else None
+    letters = _normalize(typed)
+    return letters[:HANDLE_CHARS] if len(letters) == HANDLE_CHARS + CODE_CHARS else None
 
 
-def opens(typed: str, handle: str, issue: int) -> bool:
+def is_code(typed: str, handle: str, issue: int) -> bool:
     """Whether these letters are the code of this handle and issue, under the current or an older secret key."""
-    return any(_fits(typed, handle + _letters_for(_CODE_SALT, handle, issue, key)) for key in _keys())
+    return any(_matches(typed, handle + _derive_letters(_CODE_SALT, handle, issue, key)) for key in _keys())
 
 
-def pictures_of(link: str, handle: str, issue: int) -> tuple[str, str] | None:
+def find_pictures(link: str, handle: str, issue: int) -> tuple[str, str] | None:
     """The pictures beside this link, under the secret key that it was made with; None if it is not this card's."""
     for key in _keys():
-        if _fits(link, handle + _letters_for(_LINK_SALT, handle, issue, key)):
-            return _pictures(handle, issue, key)
+        if _matches(link, handle + _derive_letters(_LINK_SALT, handle, issue, key)):
+            return _derive_pictures(handle, issue, key)
     return None
 
 
-def are_the_same(chosen: Sequence[str], pictures: tuple[str, str]) -> bool:
+def pictures_match(chosen: Sequence[str], pictures: tuple[str, str]) -> bool:
     """Whether the pictures that were pressed are these, in this order."""
     return hmac.compare_digest("\0".join(chosen).encode(), "\0".join(pictures).encode())
 
@@ -91,23 +91,23 @@ def _keys() -> Iterator[str]:
     yield from map(str, settings.SECRET_KEY_FALLBACKS)
 
 
-def _fits(given: str, letters: str) -> bool:
-    return hmac.compare_digest(_letters(given).encode(), letters.encode())
+def _matches(given: str, letters: str) -> bool:
+    return hmac.compare_digest(_normalize(given).encode(), letters.encode())
 
 
-def _letters(typed: str) -> str:
+def _normalize(typed: str) -> str:
     return "".join(letter for letter in typed.lower() if letter in ALPHABET)
 
 
-def _grouped(letters: str) -> str:
+def _group(letters: str) -> str:
     return "-".join(letters[start : start + 6] for start in range(0, len(letters), 6))
 
 
-def _letters_for(salt: str, handle: str, issue: int, key: str) -> str:
-    return "".join(ALPHABET[byte % len(ALPHABET)] for byte in _digest(salt, handle, issue, key)[:CODE])
+def _derive_letters(salt: str, handle: str, issue: int, key: str) -> str:
+    return "".join(ALPHABET[byte % len(ALPHABET)] for byte in _digest(salt, handle, issue, key)[:CODE_CHARS])
 
 
-def _pictures(handle: str, issue: int, key: str) -> tuple[str, str]:
+def _derive_pictures(handle: str, issue: int, key: str) -> tuple[str, str]:
     """Two that differ, so that one press too many is not taken for a choice."""
     number = int.from_bytes(_digest(_PICTURES_SALT, handle, issue, key)[:8])
     first, second = number % len(PICTURES), number // len(PICTURES) % (len(PICTURES) - 1)

@@ -16,10 +16,10 @@ from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
 
 from companion import frames
-from companion.access import Doorkeeper, VisitFacts
-from companion.cookies import cookie_of
+from companion.access import LiveVisit, VisitAccess
+from companion.client_address import client_network
+from companion.cookies import read_cookie
 from companion.history import History
-from companion.neighbourhood import neighbourhood
 from companion.outbox import KeptQuestions, Outbox
 from companion.runner import Runner
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
@@ -38,7 +38,7 @@ class Sockets:
     """The open sockets of a process, so that it can count and close them."""
 
     def __init__(self) -> None:
-        self._open: dict[ChatConsumer, tuple[VisitFacts, str]] = {}
+        self._open: dict[ChatConsumer, tuple[LiveVisit, str]] = {}
         self._of_participant: Counter[int] = Counter()
         self._from_address: Counter[str] = Counter()
 
@@ -50,14 +50,14 @@ class Sockets:
         """The visits with a socket open here."""
         return {visit.visit for visit, _ in self._open.values()}
 
-    def has_room(self, visit: VisitFacts, address: str, policy: TurnPolicy) -> bool:
+    def has_room(self, visit: LiveVisit, address: str, policy: TurnPolicy) -> bool:
         """Whether the participant of this visit and this address may have one more."""
         return (
             self._of_participant[visit.participant] < policy.most_pages_a_person
             and self._from_address[address] < policy.most_pages_an_address
         )
 
-    def add(self, socket: "ChatConsumer", visit: VisitFacts, address: str) -> None:
+    def add(self, socket: "ChatConsumer", visit: LiveVisit, address: str) -> None:
         """`socket` is open for this visit, from this address."""
         self._open[socket] = (visit, address)
         self._of_participant[visit.participant] += 1
@@ -88,7 +88,7 @@ class Service(Protocol):
     runner: Runner
     history: History
     watchers: Watchers
-    doorkeeper: Doorkeeper
+    visit_access: VisitAccess
     sockets: Sockets
 
     @property
@@ -101,7 +101,7 @@ class ChatConsumer(AsyncConsumer):
     def __init__(self, service: Callable[[], Service], cookie_name: str) -> None:
         self._service = service()
         self._cookie_name = cookie_name
-        self._visit: VisitFacts | None = None
+        self._visit: LiveVisit | None = None
         self._outbox: Outbox | None = None
         self._is_closed = False
         self._closing: asyncio.Task[None] | None = None
@@ -136,7 +136,9 @@ class ChatConsumer(AsyncConsumer):
             await self.close(COME_BACK)
             return
         try:
-            visit = await service.doorkeeper.visit_of(cookie_of(self.scope["headers"], self._cookie_name))
+            visit = await service.visit_access.find_visit(
+                read_cookie(self.scope["headers"], self._cookie_name)
+            )
             if visit is None:
                 await self.close(SESSION_ENDED)
                 return
@@ -190,7 +192,7 @@ class ChatConsumer(AsyncConsumer):
     async def _act(
         self,
         frame: frames.Frame,
-        visit: VisitFacts,
+        visit: LiveVisit,
         outbox: Outbox,
     ) -> None:
         match frame:
@@ -211,7 +213,7 @@ class ChatConsumer(AsyncConsumer):
             case frames.CatchUp():
                 await self._catch_up(frame, visit, outbox)
 
-    async def _say(self, frame: frames.Say, visit: VisitFacts) -> None:
+    async def _say(self, frame: frames.Say, visit: LiveVisit) -> None:
         if self._service.is_draining:
             # Nothing is admitted here any more: the page sends it again under the same key, to a process that stays.
             await self.close(COME_BACK)
@@ -225,7 +227,7 @@ class ChatConsumer(AsyncConsumer):
         elif isinstance(opened, OpenedTurn) and not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
-    async def _ask_again(self, frame: frames.AskAgain, visit: VisitFacts, outbox: Outbox) -> None:
+    async def _ask_again(self, frame: frames.AskAgain, visit: LiveVisit, outbox: Outbox) -> None:
         if self._service.is_draining:
             await self.close(COME_BACK)
             return
@@ -240,11 +242,11 @@ class ChatConsumer(AsyncConsumer):
         elif not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
-    async def _tell_kept(self, visit: VisitFacts, outbox: Outbox) -> None:
+    async def _tell_kept(self, visit: LiveVisit, outbox: Outbox) -> None:
         questions = await self._service.history.kept(visit.conversation)
         outbox.offer(KeptQuestions(questions=questions, asked=True))
 
-    async def _catch_up(self, frame: frames.CatchUp, visit: VisitFacts, outbox: Outbox) -> None:
+    async def _catch_up(self, frame: frames.CatchUp, visit: LiveVisit, outbox: Outbox) -> None:
         views = [
             view
             for view in await self._service.history.named([frame.turn])
@@ -259,8 +261,8 @@ class ChatConsumer(AsyncConsumer):
             return
         self._service.watchers.saw(views)
 
-    async def _is_theirs(self, turn: int, visit: VisitFacts) -> bool:
-        if await self._service.doorkeeper.owns(visit.conversation, turn):
+    async def _is_theirs(self, turn: int, visit: LiveVisit) -> bool:
+        if await self._service.visit_access.owns_turn(visit.conversation, turn):
             return True
         await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
         return False
@@ -278,7 +280,7 @@ class ChatConsumer(AsyncConsumer):
 
 def _address(scope: dict[str, Any]) -> str:
     client = scope.get("client")
-    return neighbourhood(str(client[0])) if client else ""
+    return client_network(str(client[0])) if client else ""
 
 
 def _one_less(counts: Counter[Any], name: object) -> None:

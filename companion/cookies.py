@@ -6,7 +6,7 @@ from io import BytesIO
 from django.core.handlers.asgi import ASGIRequest
 
 
-def cookie_of(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
+def read_cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
     """The value of a cookie among the headers of a socket's scope; None if it is not there."""
     ours = [(header, value) for header, value in headers if header == b"cookie"]
     request = ASGIRequest({"type": "http", "method": "GET", "path": "/", "headers": ours}, BytesIO())

@@ -9,9 +9,9 @@ from django.db import connection
 
 from companion.frames import mend
 
-LONGEST_DRAFT = 16_000
+MAX_DRAFT_CHARS = 16_000
 """Code points. Pages send no more."""
-KEPT_S = 72 * 3_600
+RETENTION_S = 72 * 3_600
 """How long words are offered again; older ones are dropped by a job."""
 
 # A visit whose time is up may still hand over what was typed in its last moments, for as long as its session lives. It
@@ -37,7 +37,7 @@ WHERE conversation_id = %s AND visit <> %s AND saved_at > clock_timestamp() - ma
 DROP_OLD = "DELETE FROM companion_draft WHERE saved_at < clock_timestamp() - make_interval(secs => %s)"
 
 
-def keep(visit: UUID, *, conversation: int, text: str) -> bool:
+def save(visit: UUID, *, conversation: int, text: str) -> bool:
     """Keep the words of a visit in place of what was kept. False: this conversation is not that visit's, or it was
     ended."""
     with connection.cursor() as cursor:
@@ -51,16 +51,16 @@ def discard(visit: UUID) -> None:
         cursor.execute(DISCARD, [visit])
 
 
-def left_before(conversation: int, visit: UUID) -> str:
+def find_earlier(conversation: int, visit: UUID) -> str:
     """The words that an earlier visit of this person left in the box; empty: none."""
     with connection.cursor() as cursor:
-        cursor.execute(LEFT_BEFORE, [conversation, visit, KEPT_S])
+        cursor.execute(LEFT_BEFORE, [conversation, visit, RETENTION_S])
         row = cursor.fetchone()
     return str(row[0]) if row else ""
 
 
-def drop_old() -> int:
+def delete_old() -> int:
     """Drop words that nobody came back for; returns how many."""
     with connection.cursor() as cursor:
-        cursor.execute(DROP_OLD, [KEPT_S])
+        cursor.execute(DROP_OLD, [RETENTION_S])
         return int(cursor.rowcount)

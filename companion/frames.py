@@ -9,9 +9,9 @@ import regex
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 VERSION = 1
-LONGEST_MESSAGE = 4_000
+MAX_MESSAGE_CHARS = 4_000
 """Code points in one message."""
-LARGEST_FRAME = 65_536
+MAX_FRAME_BYTES = 65_536
 """Bytes of UTF-8 in one frame."""
 
 # The page judges by the same characters: companion/static/companion/message.js.
@@ -95,7 +95,7 @@ def read(text: str | None) -> Frame:
     if text is None:
         raise FrameRefused("bad_frame")
     # Counted before anything is parsed; a code point has one byte at least.
-    if len(text) > LARGEST_FRAME or len(text.encode("utf-8", "surrogatepass")) > LARGEST_FRAME:
+    if len(text) > MAX_FRAME_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_FRAME_BYTES:
         raise FrameRefused("too_long")
     try:
         loaded = json.loads(text)
@@ -105,7 +105,7 @@ def read(text: str | None) -> Frame:
     except (ValueError, RecursionError, ValidationError):
         raise FrameRefused("bad_frame") from None
     if isinstance(frame, Say):
-        if len(frame.text) > LONGEST_MESSAGE:
+        if len(frame.text) > MAX_MESSAGE_CHARS:
             raise FrameRefused("too_long")
         if not _VISIBLE.search(frame.text):
             raise FrameRefused("empty")

@@ -34,7 +34,7 @@ SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draini
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Served:
+class ServedRouting:
     """What turns that start now on a process are served by, for its heartbeat."""
 
     routing_version: int
@@ -54,7 +54,7 @@ class Heartbeat:
         *,
         process: UUID,
         sockets: Callable[[], int],
-        serves: Callable[[], Served],
+        serves: Callable[[], ServedRouting],
     ) -> None:
         self._pool = pool
         self._policy = policy

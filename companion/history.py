@@ -15,7 +15,7 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.kept import KEPT_TURNS, MOST_OFFERED, KeptQuestion
+from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
 from companion.live_turns import EARLIER_IS_LIVE
 from companion.prompt_inputs import PromptInputs, ask_materials, materials
 from companion.turn_policy import TurnPolicy
@@ -176,7 +176,7 @@ class History:
 
     async def kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """The ids of the kept questions of these conversations, oldest first; none: not listed."""
-        rows = await self._rows(KEPT_TURNS, conversations=list(conversations), offered=MOST_OFFERED)
+        rows = await self._rows(KEPT_TURNS, conversations=list(conversations), offered=MAX_OFFERED)
         return {conversation: tuple(turns) for conversation, turns in rows}
 
     async def kept(self, conversation: int) -> tuple[KeptQuestion, ...]:

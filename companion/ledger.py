@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.doorbell import notify_kept_changed, notify_turns_changed
-from companion.kept import let_go, lock_kept, settle
+from companion.kept_questions import let_go, lock_kept_question, settle_question
 from companion.lane_order import REROUTE, where
 from companion.states import Settlement, TurnState
 from companion.sweep import pause_away, pause_orphans
@@ -78,7 +78,7 @@ class Ledger:
         """Open a turn with a kept question and settle the old one, in one transaction."""
         async with self._transaction() as cursor:
             keep_s = self._policy.keep_s
-            question = await lock_kept(cursor, visit=again.visit, turn=again.turn, keep_s=keep_s)
+            question = await lock_kept_question(cursor, visit=again.visit, turn=again.turn, keep_s=keep_s)
             if question is None:
                 return await find_opened(cursor, again)
             await lock_gate(cursor)
@@ -88,7 +88,7 @@ class Ledger:
             result = await run_gate(cursor, self._policy)
             opened = await opening.read(result.admitted)
             for _, conversation in opened:
-                await settle(cursor, again.turn, Settlement.ASKED_AGAIN)
+                await settle_question(cursor, again.turn, Settlement.ASKED_AGAIN)
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         [answer] = await opening.answers()

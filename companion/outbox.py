@@ -18,7 +18,7 @@ import psycopg
 from companion import frames
 from companion.history import History, View
 from companion.journal import StoredChunk
-from companion.kept import KeptQuestion
+from companion.kept_questions import KeptQuestion
 from companion.states import ENDED
 
 log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from companion.access import Doorkeeper
+from companion.access import VisitAccess
 from companion.breakers import SharedBreakers
 from companion.consumers import COME_BACK, Sockets
 from companion.doorbell import Doorbell
 from companion.engine import LaneCaller
-from companion.heartbeat import Heartbeat, Served
+from companion.heartbeat import Heartbeat, ServedRouting
 from companion.history import History
 from companion.journal import Journal
 from companion.lane_follower import LaneFollower, heading
@@ -49,8 +49,8 @@ def _ignore(_value: object) -> None:
     """Default for callbacks."""
 
 
-def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> Served:
-    return Served(
+def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> ServedRouting:
+    return ServedRouting(
         routing_version=route.version,
         preset=route.preset,
         routing_hash=route.file_hash,
@@ -121,7 +121,7 @@ class Process:
             heading=lambda: heading(route(), self.breakers),
             waiting=lambda: self.runner.waiting,
         )
-        self.doorkeeper = Doorkeeper(pool)
+        self.visit_access = VisitAccess(pool)
         self.sockets = Sockets()
         self.heartbeat = Heartbeat(
             pool,
@@ -310,4 +310,4 @@ class Process:
     async def _recheck_visits(self) -> None:
         visits = self.sockets.visits
         if visits:
-            self.sockets.close_visits(visits - await self.doorkeeper.still_live(visits))
+            self.sockets.close_visits(visits - await self.visit_access.filter_live(visits))

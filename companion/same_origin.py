@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 View = Callable[..., HttpResponse]
 
 
-def is_our_origin(origin: str, *, host: str, trusted: Collection[str], https_only: bool) -> bool:
+def is_own_origin(origin: str, *, host: str, trusted: Collection[str], https_only: bool) -> bool:
     """Whether `origin` is one of the trusted origins, or that of the host itself. `host` must be known to be ours.
 
     `https_only` where the service is behind HTTPS: what is served over HTTP under its name is another's page.
@@ -24,7 +24,7 @@ def is_our_origin(origin: str, *, host: str, trusted: Collection[str], https_onl
     return origin.lower() in {one.rstrip("/").lower() for one in own.union(trusted)}
 
 
-def from_our_pages(view: View) -> View:
+def require_same_origin(view: View) -> View:
     """Refuse what a page of another origin sends. A caller that says nothing of its origin needs the CSRF cookie."""
     protected = csrf_protect(view)
 
@@ -48,7 +48,7 @@ def from_our_pages(view: View) -> View:
 def _comes_from_us(request: HttpRequest) -> bool | None:
     """None: the request does not say."""
     origin = request.headers.get("Origin", "")
-    if origin and is_our_origin(
+    if origin and is_own_origin(
         origin,
         host=request.get_host(),
         trusted=settings.TRUSTED_ORIGINS,

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 
-def stored_key(session_key: str) -> str:
+def hash_session_key(session_key: str) -> str:
     """What stands in the table for a key: 160 bits of its SHA-256, in hexadecimal, as the column is 40 wide."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:40]
 
@@ -24,22 +24,24 @@ class SessionStore(db.SessionStore):
 
     def _get_session_from_db(self) -> Session | None:
         key = self.session_key or ""
-        found = Session.objects.filter(session_key=stored_key(key), expire_date__gt=timezone.now()).first()
+        found = Session.objects.filter(
+            session_key=hash_session_key(key), expire_date__gt=timezone.now()
+        ).first()
         if found is None:
             self._session_key = None
         return found
 
     def exists(self, session_key: str) -> bool:
-        return super().exists(stored_key(session_key))
+        return super().exists(hash_session_key(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         instance = cast(Session, super().create_model_instance(data))
-        instance.session_key = stored_key(instance.session_key)
+        instance.session_key = hash_session_key(instance.session_key)
         return instance
 
     def delete(self, session_key: str | None = None) -> None:
         if key := session_key or self.session_key:
-            super().delete(stored_key(key))
+            super().delete(hash_session_key(key))
 
     async def _aget_session_from_db(self) -> Session | None:
         return await sync_to_async(self._get_session_from_db)()
@@ -54,7 +56,7 @@ class SessionStore(db.SessionStore):
         await sync_to_async(self.delete)(session_key)
 
 
-class SessionCookies(SessionMiddleware):
+class SessionCookieMiddleware(SessionMiddleware):
     """Django's, but only the request that ends a session takes its cookie away.
 
     On a shared machine a late request of the last person's page carries a cookie whose session has ended. Django would

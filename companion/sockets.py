@@ -10,7 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import URLPattern, path, re_path
 
 from companion.consumers import ChatConsumer, Service
-from companion.same_origin import is_our_origin
+from companion.same_origin import is_own_origin
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +62,6 @@ class SameOrigin:
         host = headers.get(b"host", b"").decode("latin1").lower()
         if origin in self._trusted:
             return True
-        return self._is_our_host(host) and is_our_origin(
+        return self._is_our_host(host) and is_own_origin(
             origin, host=host, trusted=(), https_only=self._https_only
         )

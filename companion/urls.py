@@ -1,4 +1,4 @@
-"""The participant's pages. Whoever includes them passes `front`, a callable that gives a `Front`."""
+"""The participant's pages. Whoever includes them passes `context`, a callable that gives a `PageContext`."""
 
 from django.urls import path
 

@@ -88,7 +88,7 @@ def clear_sessions() -> None:
 @shared_task(name="ops.clear_drafts")
 def clear_drafts() -> None:
     """Drop typed words that nobody came back for."""
-    if dropped := drafts.drop_old():
+    if dropped := drafts.delete_old():
         log.info("jobs.drafts_cleared count=%d", dropped)
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 from psycopg_pool import AsyncConnectionPool
 
-from companion.sessions import SessionStore, stored_key
+from companion.sessions import SessionStore, hash_session_key
 
 SESSIONS = """
 SELECT session_key, session_data FROM django_session
@@ -50,7 +50,7 @@ class StaffDoor:
     async def staff_of(self, session_keys: Collection[str]) -> dict[str, Staff]:
         """Whose each session is. Sessions that are nobody's, or not of active staff, are left out."""
         async with self._pool.connection() as native, native.cursor() as cursor:
-            keys = {stored_key(key): key for key in session_keys}
+            keys = {hash_session_key(key): key for key in session_keys}
             await cursor.execute(SESSIONS, (list(keys),))
             # decode() checks the signature under the current and the older secret keys.
             signed_in = {

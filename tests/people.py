@@ -92,9 +92,9 @@ class People:
 
     def participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:
         """Someone of this site, or of another."""
-        row = in_database(lambda: access.welcome(name, site=site or self.site))
+        row = in_database(lambda: access.add_participant(name, site=site or self.site))
         conversation = in_database(lambda: Conversation.objects.get(participant=row))
-        return Person(row=row, conversation=conversation, card=access.card_of(row))
+        return Person(row=row, conversation=conversation, card=access.get_card(row))
 
     @property
     def rosa(self) -> Person:

@@ -44,7 +44,7 @@ WEBHOOK_WITHIN_S = 5.0
 MOST_READ_BYTES = 65_536
 """Of a webhook's answer. A longer one is judged by its status alone."""
 TOLD_AFTER = 2
-"""Tries of an alert that fail before the way is told of: a single failure is often over at the next try."""
+"""SignInThrottle of an alert that fail before the way is told of: a single failure is often over at the next try."""
 
 # At first after half a minute, in the end every hour; what has not come again for a day is left to the page.
 CLAIM = """

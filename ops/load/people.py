@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from companion import access
 from companion.models import Participant, Site
-from companion.sessions import SessionStore, stored_key
+from companion.sessions import SessionStore, hash_session_key
 
 PREFIX = "load-test-"
 AT_ONCE = 100
@@ -42,7 +42,7 @@ def invite(count: int, *, came: Callable[[int], None]) -> Guests:
     while len(cookies) < count:
         with transaction.atomic():
             for number in range(len(cookies) + 1, min(len(cookies) + AT_ONCE, count) + 1):
-                cookies.append(access.create_session(access.welcome(f"Person {number}", site=site)))
+                cookies.append(access.create_session(access.add_participant(f"Person {number}", site=site)))
         came(len(cookies))
     return Guests(site=site.pk, cookies=cookies)
 
@@ -50,7 +50,7 @@ def invite(count: int, *, came: Callable[[int], None]) -> Guests:
 def see_off(guests: Guests) -> None:
     """Take these people away, with everything they said and were told."""
     SessionStore.get_model_class().objects.filter(
-        session_key__in=[stored_key(key) for key in guests.cookies]
+        session_key__in=[hash_session_key(key) for key in guests.cookies]
     ).delete()
     _remove([guests.site])
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
-from companion.access import card_of, end_visits_of, welcome
+from companion.access import add_participant, end_visits, get_card
 from companion.models import Participant
 from ops import audit, names
 from ops.changes import Done, Refused
@@ -31,7 +31,7 @@ def printed(meant: Meant, *, by: str) -> Done:
     audit.record(
         audit.PRINTED_CARD, who=by, about=person.pk, note=audit.by_command(f"issue {person.card_issue}")
     )
-    return Done(sentence="", card=card_of(person))
+    return Done(sentence="", card=get_card(person))
 
 
 @transaction.atomic
@@ -48,10 +48,10 @@ def added(meant: Meant, *, by: str) -> Done:
     if meant.number is not None:
         raise Refused("A number is given by the service: leave --number out to add somebody.")
     site = finding.the_site(meant.site)
-    person = welcome(names.name(meant.name), site=site)
+    person = add_participant(names.name(meant.name), site=site)
     audit.record(audit.ADDED_PERSON, who=by, about=person.pk, note=audit.by_command(f"site {site.pk}"))
     sentence = f"{escape_controls(person.name)} was added to {escape_controls(site.name)}."
-    return Done(sentence=sentence, card=card_of(person))
+    return Done(sentence=sentence, card=get_card(person))
 
 
 @transaction.atomic
@@ -64,7 +64,7 @@ def renewed(meant: Meant, *, by: str) -> Done:
     _record(audit.RENEWED_CARD, person, ended, by=by)
     return Done(
         sentence=f"{_told(person)} has a new card. The old one opens nothing any more; visits ended: {ended}.",
-        card=card_of(person),
+        card=get_card(person),
     )
 
 
@@ -89,7 +89,7 @@ def restored(meant: Meant, *, by: str) -> Done:
         return Done(sentence=f"The card of {_told(person)} is not withdrawn.", is_new=False)
     ended = _reissue(person, is_active=True)
     _record(audit.RESTORED_CARD, person, ended, by=by)
-    return Done(sentence=f"{_told(person)} is back, with a new card.", card=card_of(person))
+    return Done(sentence=f"{_told(person)} is back, with a new card.", card=get_card(person))
 
 
 def _meant(meant: Meant, *, is_active: bool) -> Participant:
@@ -102,7 +102,7 @@ def _reissue(person: Participant, *, is_active: bool) -> int:
     person.card_issue += 1
     person.link_misses = 0
     person.save(update_fields=["is_active", "card_issue", "link_misses"])
-    return end_visits_of([person.pk])
+    return end_visits([person.pk])
 
 
 def _record(what: str, person: Participant, ended: int, *, by: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from django.db import IntegrityError, transaction
 
-from companion.access import end_visits_of
+from companion.access import end_visits
 from companion.models import Participant, Site
 from ops import audit, names
 from ops.changes import Done, Refused
@@ -100,7 +100,7 @@ def listed() -> list[str]:
 
 
 def _end_visits(site: Site) -> int:
-    return end_visits_of(Participant.objects.filter(site=site).values_list("id", flat=True))
+    return end_visits(Participant.objects.filter(site=site).values_list("id", flat=True))
 
 
 def _record(what: str, site: Site, note: str = "", *, by: str) -> None:

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from typing import Protocol
 
-from companion.neighbourhood import neighbourhood
+from companion.client_address import client_network
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Callers:
         if len(self._address_of) >= self._total:
             log.error("web.too_many_connections total=%d", len(self._address_of))
             return False
-        address = neighbourhood(host)
+        address = client_network(host)
         if self._per_address is not None and self._from_address[address] >= self._per_address:
             log.warning(
                 "web.too_many_connections_from_one_address connections=%d", self._from_address[address]
@@ -45,7 +45,7 @@ class Callers:
 
     def enter(self, transport: object, host: str, caller: Caller) -> None:
         """A connection has been made."""
-        address = neighbourhood(host)
+        address = client_network(host)
         self._address_of[transport] = address
         self._from_address[address] += 1
         self._requests[transport] = caller

@@ -21,7 +21,7 @@ _TEXTS_OF_OTHERS = ("asyncio", "psycopg.pool")
 _CAUSED_BY_CLIENTS = (
     "companion.consumers",
     "companion.sockets",
-    "companion.tries",
+    "companion.throttle",
     "companion.views",
     "daphne",
     "django.request",

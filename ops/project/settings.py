@@ -79,7 +79,7 @@ MIDDLEWARE = [
     "ops.project.probes.AnswerProbes",
     "ops.static_files.serving.StaticFiles",
     "csp.middleware.CSPMiddleware",
-    "companion.sessions.SessionCookies",
+    "companion.sessions.SessionCookieMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

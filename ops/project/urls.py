@@ -38,7 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ops/routing/select/", routing_page.select, _routes, name="staff_routing_select"),
     path("ops/routing/revert/", routing_page.revert, _routes, name="staff_routing_revert"),
     path("ops/alerts/<int:alert>/seen/", routing_page.seen, name="staff_alert_seen"),
-    path("staff/sign-in/", desk.SignIn.as_view(tries=wiring.build_tries), name="staff_sign_in"),
+    path("staff/sign-in/", desk.SignIn.as_view(throttle=wiring.build_throttle), name="staff_sign_in"),
     path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
-    path("", include("companion.urls"), {"front": wiring.build_front}),
+    path("", include("companion.urls"), {"context": wiring.build_page_context}),
 ]

@@ -15,10 +15,10 @@ from django.db import connection
 from django.utils.timezone import localdate
 from psycopg_pool import AsyncConnectionPool
 
-from companion.front import Front
+from companion.page_context import PageContext
 from companion.process import Process
 from companion.prompt import least_window
-from companion.tries import Tries
+from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
 from companion.turn_record import Story
 from ops.access import OPERATORS
@@ -55,13 +55,13 @@ def build_persona() -> Persona:
     return load(settings.COMPANION_PERSONA)
 
 
-def build_front() -> Front:
+def build_page_context() -> PageContext:
     """What the participants' pages are made of. Raises PersonaInvalid."""
-    return Front(persona=build_persona(), policy=build_turn_policy(), tries=build_tries())
+    return PageContext(persona=build_persona(), policy=build_turn_policy(), throttle=build_throttle())
 
 
 @cache
-def build_tries() -> Tries:
+def build_throttle() -> SignInThrottle:
     """Who has tried the door too often. It connects when it is first asked."""
     pool = redis.BlockingConnectionPool.from_url(
         settings.VALKEY_URL,
@@ -71,7 +71,9 @@ def build_tries() -> Tries:
         # Many sign-ins at once wait for one another; a full pool would look like a server that is away.
         timeout=5,
     )
-    return Tries(redis.Redis(connection_pool=pool), most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic)
+    return SignInThrottle(
+        redis.Redis(connection_pool=pool), most=settings.COMPANION_SIGN_IN_TRIES, now=time.monotonic
+    )
 
 
 def build_turn_policy() -> TurnPolicy:

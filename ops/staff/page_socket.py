@@ -10,7 +10,7 @@ from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
 
 from companion.consumers import COME_BACK, SESSION_ENDED
-from companion.cookies import cookie_of
+from companion.cookies import read_cookie
 from ops.status.live import Live
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class NowConsumer(AsyncConsumer):
         # A close before the accept would be a plain 403, and the page could not tell why.
         await self.send({"type": "websocket.accept"})
         try:
-            key = cookie_of(self.scope["headers"], self._cookie_name)
+            key = read_cookie(self.scope["headers"], self._cookie_name)
             staff = await self._live.admit(key)
         except psycopg.Error as failure:
             log.warning("now.no_database cause=%s", type(failure).__name__)

@@ -17,7 +17,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
 from companion.access import end_visit
-from companion.tries import WITHIN_S, Tries
+from companion.throttle import WINDOW_S, SignInThrottle
 from ops import audit
 from ops.access import sites_of, staff_only, unkept
 from ops.staff.passwords import TooBusy, user_with_password
@@ -31,7 +31,7 @@ OPENED = "ops.turns.opened"
 OPENED_FOR_S = 3_600
 """How long a page may read on before that is an opening of its own."""
 LONGEST_NAME = 150
-RETRY_AFTER_S = {429: WITHIN_S, 503: 30}
+RETRY_AFTER_S = {429: WINDOW_S, 503: 30}
 
 
 class StaffForm(AuthenticationForm):
@@ -60,7 +60,7 @@ class SignIn(LoginView):
     template_name = "ops/sign_in.html"
     authentication_form = StaffForm
     redirect_authenticated_user = True
-    tries: Callable[[], Tries] | None = None
+    throttle: Callable[[], SignInThrottle] | None = None
     """Given where the page is placed."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -69,11 +69,11 @@ class SignIn(LoginView):
         try:
             return super().post(request, *args, **kwargs)
         except TooBusy:
-            self._made().give_back(self._name, self._address)
+            self._made().release(self._name, self._address)
             return self._refuse(503, too_busy=True)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        self._made().give_back(self._name, self._address)
+        self._made().release(self._name, self._address)
         end_visit(self.request)
         audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
         return super().form_valid(form)
@@ -83,9 +83,9 @@ class SignIn(LoginView):
         response["Retry-After"] = str(RETRY_AFTER_S[status])
         return response
 
-    def _made(self) -> Tries:
-        assert self.tries is not None
-        return self.tries()
+    def _made(self) -> SignInThrottle:
+        assert self.throttle is not None
+        return self.throttle()
 
     @property
     def _name(self) -> str:

@@ -62,7 +62,7 @@ class Story:
     """The drafted line that stands at the end; empty if none does."""
     shortened: bool
     marked: bool
-    """Served by a preset that marks its turns."""
+    """ServedRouting by a preset that marks its turns."""
     skipped: tuple[dict[str, Any], ...]
     """[{"lane", "why", "until", "tried"}]: lanes whose breaker barred them; tried: nevertheless, as all were barred."""
     lane: str

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from companion.kept import KEPT_TURNS, MOST_OFFERED
+from companion.kept_questions import KEPT_TURNS, MAX_OFFERED
 from tests.people import People
 
 LONG = 20_000
@@ -35,7 +35,7 @@ async def test_of_a_long_story_only_the_kept_questions_are_read(
     pool: AsyncConnectionPool[Any], people: People, analyzed: bool
 ) -> None:
     rosa, otto = people.rosa.conversation.pk, people.otto.conversation.pk
-    facts = {"conversations": [rosa], "offered": MOST_OFFERED, "keep_s": 86_400}
+    facts = {"conversations": [rosa], "offered": MAX_OFFERED, "keep_s": 86_400}
     async with pool.connection() as native:
         await native.execute("SET plan_cache_mode = force_generic_plan")
         await native.execute(STORY, {"conversation": rosa, "turns": LONG, "kept": 8})

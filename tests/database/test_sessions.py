@@ -4,7 +4,7 @@ import httpx
 from django.contrib.sessions.models import Session
 from django.db import connection
 
-from companion.sessions import SessionStore, stored_key
+from companion.sessions import SessionStore, hash_session_key
 from tests.people import People, in_database
 from tests.processes import Web
 
@@ -18,7 +18,7 @@ def test_no_key_of_a_live_session_lies_in_the_database(service: Web, people: Peo
             return list(Session.objects.values_list("session_key", flat=True)), cursor.fetchone()[0]
 
     keys, rows = in_database(stored)
-    assert stored_key(key) in keys
+    assert hash_session_key(key) in keys
     assert key not in rows
 
 
@@ -27,7 +27,7 @@ def test_what_lies_in_the_database_opens_nothing(service: Web, people: People) -
     with httpx.Client(base_url=service.url, trust_env=False) as client:
         client.cookies["companion"] = key
         assert client.get("/chat/").status_code == 200
-        client.cookies["companion"] = stored_key(key)
+        client.cookies["companion"] = hash_session_key(key)
         assert client.get("/chat/").status_code == 302, "away from the chat"
 
 

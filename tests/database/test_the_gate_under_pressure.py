@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 from django.utils import timezone
 
-from companion.access import VISIT_KEY, Doorkeeper
+from companion.access import VISIT_KEY, VisitAccess
 from companion.models import Attempt, Turn, Visit
 from companion.sessions import SessionStore
 from companion.states import Reason, TurnState
@@ -184,10 +184,12 @@ def session_of(person: Person) -> str:
 async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the_same_moment(
     desks: Desks, people: People
 ) -> None:
-    doorkeeper = Doorkeeper(desks(1).pool)
+    visit_access = VisitAccess(desks(1).pool)
     rosa = people.rosa
     key = in_database(lambda: session_of(rosa))
-    found = await asyncio.gather(*(doorkeeper.visit_of(one) for one in ("nobody", "a\x00b", key, "ü" * 32)))
+    found = await asyncio.gather(
+        *(visit_access.find_visit(one) for one in ("nobody", "a\x00b", key, "ü" * 32))
+    )
     assert [visit is not None for visit in found] == [False, False, True, False]
 
 

@@ -142,7 +142,7 @@ async def test_words_that_nobody_came_back_for_are_dropped(people: People) -> No
             lambda person=person, hours=hours: _age(person, hours)  # type: ignore[misc]
         )
 
-    in_database(drafts.drop_old)
+    in_database(drafts.delete_old)
 
     assert (kept(rosa), kept(otto)) == ([], [TYPED])
 

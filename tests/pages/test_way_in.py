@@ -6,7 +6,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from companion.access import LINK_MISSES_COUNT_FOR
+from companion.access import LINK_MISS_WINDOW
 from companion.models import Participant, Site
 from tests.people import People, Person, in_database
 from tests.processes import Web
@@ -95,7 +95,7 @@ def test_wrong_pictures_are_forgotten_after_a_week(visitor: httpx.Client, people
     rosa = people.rosa
     for _ in range(3):
         pressed(visitor, rosa, *others(rosa))
-    past = timezone.now() - LINK_MISSES_COUNT_FOR
+    past = timezone.now() - LINK_MISS_WINDOW
     in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).update(link_missed_at=past))
 
     assert pressed(visitor, rosa).headers["location"] == "/chat/"

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from companion.access import card_of, find_active_participant, welcome
+from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Site
 from ops import audit
 from ops.management.commands.card import link_of
@@ -95,7 +95,7 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
         "staff": _staff(passwords) if site else [],
         "participants": [
             {"name": person.name, "card": link_of(card), "pictures": card.pictures, "code": card.code}
-            for person, card in ((person, card_of(person)) for person in people)
+            for person, card in ((person, get_card(person)) for person in people)
         ],
     }
 
@@ -103,7 +103,7 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
 def _make(passwords: Path) -> Site:
     site = Site.objects.create(slug=SITE[0], name=SITE[1])
     for name in PARTICIPANTS:
-        welcome(name, site=site)
+        add_participant(name, site=site)
     kept = _kept(passwords)
     for username, (name, role) in STAFF.items():
         if User.objects.filter(username=username).exists():

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from companion.access import card_of, find_active_participant, welcome
+from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Participant, Site
 from ops import audit, names
 from ops.changes import Refused
@@ -137,7 +137,7 @@ async def _play(stage: Terminal, service: str, person: Participant) -> list[Prom
             person=NAME.split()[0],
             character=character.name,
             desk=f"{service}/ops/turns/",
-            code=(await sync_to_async(card_of)(person)).code,
+            code=(await sync_to_async(get_card)(person)).code,
             mark=f"rehearsal {secrets.token_hex(3)}",
             act_limit_s=policy.wait_ceiling_s + policy.turn_budget_s + 15,
         )
@@ -168,4 +168,4 @@ def _participant(slug: str | None) -> Participant:
         raise CannotPlay(
             f"Say with --site where the rehearsal's participant is to be at home. There are: {listed}."
         )
-    return welcome(NAME, site=sites[0])
+    return add_participant(NAME, site=sites[0])

@@ -3,7 +3,7 @@
 import ipaddress
 
 
-def neighbourhood(address: str) -> str:
+def client_network(address: str) -> str:
     """The address, or its /64 network if it is IPv6: one machine has as many of those addresses as it likes.
 
     An IPv4 address that is written as IPv6 (::ffff:192.0.2.7) counts as that IPv4 address. Other text is returned

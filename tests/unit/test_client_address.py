@@ -2,7 +2,7 @@
 
 import pytest
 
-from companion.neighbourhood import neighbourhood
+from companion.client_address import client_network
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from companion.neighbourhood import neighbourhood
     ],
 )
 def test_an_address_counts_as(address: str, counts_as: str) -> None:
-    assert neighbourhood(address) == counts_as
+    assert client_network(address) == counts_as

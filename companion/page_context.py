@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from companion.tries import Tries
+from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
 from personas.schema import Persona
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Front:
+class PageContext:
     """The character as people meet him, the rules the history is read by, and who has tried the door too often."""
 
     persona: Persona
     policy: TurnPolicy
-    tries: Tries
+    throttle: SignInThrottle

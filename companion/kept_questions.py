@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 from companion.states import Settlement
 from companion.turn_close import Row
 
-MOST_OFFERED = 5
+MAX_OFFERED = 5
 """Kept questions of one conversation that a page is told of at once, the oldest."""
 
 # Stable times, so that an index can bound the scan.
@@ -73,7 +73,9 @@ class KeptQuestion:
         return {"turn": self.turn, "question": self.question, "line": self.line}
 
 
-async def lock_kept(cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s: float) -> str | None:
+async def lock_kept_question(
+    cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s: float
+) -> str | None:
     """Lock a kept question of this visit's participant until the transaction ends. None: it is not kept any more."""
     facts: dict[str, Any] = {"visit": visit, "turn": turn, "keep_s": keep_s}
     await cursor.execute(LOCK_KEPT, facts)
@@ -81,7 +83,7 @@ async def lock_kept(cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s:
     return None if row is None else row[0]
 
 
-async def settle(cursor: AsyncCursor[Row], turn: int, settled: Settlement) -> None:
+async def settle_question(cursor: AsyncCursor[Row], turn: int, settled: Settlement) -> None:
     """Settle a question whose row this transaction has locked."""
     await cursor.execute(SETTLE, {"turn": turn, "settled": settled.value})
 

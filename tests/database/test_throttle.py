@@ -11,7 +11,7 @@ import pytest
 import redis
 from django.test import override_settings
 
-from companion.tries import NAMES_PER_ADDRESS, NOT_ASKED_S, WITHIN_S, Tries
+from companion.throttle import NAMES_PER_ADDRESS, RETRY_AFTER_S, WINDOW_S, SignInThrottle
 from ops.project import wiring
 from ops.stack.valkey import EmbeddedValkey
 from tests.people import People
@@ -33,7 +33,7 @@ class Clock:
 @pytest.fixture(scope="module")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The url of a Valkey of our own."""
-    server = EmbeddedValkey(tmp_path_factory.mktemp("tries") / "valkey")
+    server = EmbeddedValkey(tmp_path_factory.mktemp("throttle") / "valkey")
     yield server.start()
     server.stop()
 
@@ -47,86 +47,86 @@ def client(valkey: str) -> Iterator["redis.Redis"]:
 
 
 def test_so_many_cards_that_did_not_fit_are_allowed_and_no_more(client: "redis.Redis") -> None:
-    tries = Tries(client, most=3, now=time.monotonic)
+    throttle = SignInThrottle(client, most=3, now=time.monotonic)
 
-    assert [tries.did_not_fit(HERE) for _ in range(5)] == [True, True, True, False, False]
-    assert tries.did_not_fit(ELSEWHERE)
+    assert [throttle.count_failure(HERE) for _ in range(5)] == [True, True, True, False, False]
+    assert throttle.count_failure(ELSEWHERE)
 
 
 def test_the_count_goes_by_itself_and_a_further_try_does_not_prolong_it(client: "redis.Redis") -> None:
-    tries = Tries(client, most=3, now=time.monotonic)
-    tries.did_not_fit(HERE)
-    [key] = client.scan_iter("tries:*")
+    throttle = SignInThrottle(client, most=3, now=time.monotonic)
+    throttle.count_failure(HERE)
+    [key] = client.scan_iter("throttle:*")
     client.expire(key, 100)
-    tries.did_not_fit(HERE)
+    throttle.count_failure(HERE)
 
-    assert 0 < client.ttl(key) <= 100 < WITHIN_S
+    assert 0 < client.ttl(key) <= 100 < WINDOW_S
 
 
 def test_passwords_are_counted_by_name_and_address_and_apart_from_cards(client: "redis.Redis") -> None:
-    tries = Tries(client, most=2, now=time.monotonic)
+    throttle = SignInThrottle(client, most=2, now=time.monotonic)
     for _ in range(5):
-        tries.did_not_fit(HERE)
+        throttle.count_failure(HERE)
 
-    assert [tries.reserve("sam", HERE) for _ in range(3)] == [True, True, False]
-    assert not tries.reserve(" SAM", HERE)
-    assert tries.reserve("ines", HERE)
-    assert tries.reserve("sam", ELSEWHERE)
+    assert [throttle.reserve("sam", HERE) for _ in range(3)] == [True, True, False]
+    assert not throttle.reserve(" SAM", HERE)
+    assert throttle.reserve("ines", HERE)
+    assert throttle.reserve("sam", ELSEWHERE)
 
 
 def test_a_password_that_fits_is_not_counted_and_its_key_still_goes_by_itself(client: "redis.Redis") -> None:
-    tries = Tries(client, most=2, now=time.monotonic)
+    throttle = SignInThrottle(client, most=2, now=time.monotonic)
     for _ in range(9):
-        assert tries.reserve("sam", HERE)
-        tries.give_back("sam", HERE)
+        assert throttle.reserve("sam", HERE)
+        throttle.release("sam", HERE)
     client.flushall()
-    tries.give_back("sam", HERE)
+    throttle.release("sam", HERE)
 
-    assert all(0 < client.ttl(key) <= WITHIN_S for key in client.scan_iter("tries:*"))
+    assert all(0 < client.ttl(key) <= WINDOW_S for key in client.scan_iter("throttle:*"))
 
 
 def test_one_address_cannot_go_through_all_names(client: "redis.Redis") -> None:
-    tries = Tries(client, most=2, now=time.monotonic)
-    allowed = [tries.reserve(f"name {number}", HERE) for number in range(2 * NAMES_PER_ADDRESS + 2)]
+    throttle = SignInThrottle(client, most=2, now=time.monotonic)
+    allowed = [throttle.reserve(f"name {number}", HERE) for number in range(2 * NAMES_PER_ADDRESS + 2)]
 
     assert allowed.count(False) == 2
-    assert tries.reserve("sam", ELSEWHERE)
+    assert throttle.reserve("sam", ELSEWHERE)
 
 
 def test_more_tries_at_once_than_there_are_connections_do_not_switch_the_limit_off(
     valkey: str, client: "redis.Redis", caplog: pytest.LogCaptureFixture
 ) -> None:
     with override_settings(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES=10):
-        tries = wiring.build_tries.__wrapped__()
+        throttle = wiring.build_throttle.__wrapped__()
     with ThreadPoolExecutor(64) as threads:
-        allowed = list(threads.map(lambda _: tries.reserve("sam", HERE), range(200)))
+        allowed = list(threads.map(lambda _: throttle.reserve("sam", HERE), range(200)))
 
     assert allowed.count(True) == 10
-    assert "tries.not_counted" not in caplog.text
+    assert "throttle.not_counted" not in caplog.text
 
 
 def test_what_is_counted_names_no_address(client: "redis.Redis") -> None:
-    Tries(client, most=3, now=time.monotonic).did_not_fit(HERE)
+    SignInThrottle(client, most=3, now=time.monotonic).count_failure(HERE)
 
     assert not any(HERE.encode() in key for key in client.scan_iter("*"))
 
 
 def test_all_addresses_of_one_ipv6_network_count_as_one(client: "redis.Redis") -> None:
-    tries = Tries(client, most=1, now=time.monotonic)
-    tries.did_not_fit("2001:db8:1:2::1")
+    throttle = SignInThrottle(client, most=1, now=time.monotonic)
+    throttle.count_failure("2001:db8:1:2::1")
 
-    assert not tries.did_not_fit("2001:db8:1:2:ffff::9")
-    assert tries.did_not_fit("2001:db8:1:3::1")
+    assert not throttle.count_failure("2001:db8:1:2:ffff::9")
+    assert throttle.count_failure("2001:db8:1:3::1")
 
 
 def test_an_ipv4_address_written_as_ipv6_is_that_address_and_no_neighbour_of_others(
     client: "redis.Redis",
 ) -> None:
-    tries = Tries(client, most=1, now=time.monotonic)
-    tries.did_not_fit(f"::ffff:{HERE}")
+    throttle = SignInThrottle(client, most=1, now=time.monotonic)
+    throttle.count_failure(f"::ffff:{HERE}")
 
-    assert not tries.did_not_fit(HERE)
-    assert tries.did_not_fit(f"::ffff:{ELSEWHERE}")
+    assert not throttle.count_failure(HERE)
+    assert throttle.count_failure(f"::ffff:{ELSEWHERE}")
 
 
 def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
@@ -134,37 +134,37 @@ def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
 ) -> None:
     clock = Clock()
     nobody = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
-    tries = Tries(nobody, most=1, now=clock)
+    throttle = SignInThrottle(nobody, most=1, now=clock)
     for _ in range(5):
-        assert tries.did_not_fit(HERE)
-        assert tries.reserve("sam", HERE)
-        tries.give_back("sam", HERE)
-    assert caplog.text.count("tries.not_counted") == 1
-    clock.now += NOT_ASKED_S
-    assert tries.did_not_fit(HERE)
-    assert caplog.text.count("tries.not_counted") == 2
+        assert throttle.count_failure(HERE)
+        assert throttle.reserve("sam", HERE)
+        throttle.release("sam", HERE)
+    assert caplog.text.count("throttle.not_counted") == 1
+    clock.now += RETRY_AFTER_S
+    assert throttle.count_failure(HERE)
+    assert caplog.text.count("throttle.not_counted") == 2
 
 
 def test_it_is_asked_again_when_it_may_be_back(tmp_path: Path) -> None:
     clock, server = Clock(), EmbeddedValkey(tmp_path / "valkey")
     url = server.start()
     with redis.Redis.from_url(url, socket_timeout=5, socket_connect_timeout=5) as client:
-        tries = Tries(client, most=1, now=clock)
-        assert tries.did_not_fit(HERE)
-        assert not tries.did_not_fit(HERE)
+        throttle = SignInThrottle(client, most=1, now=clock)
+        assert throttle.count_failure(HERE)
+        assert not throttle.count_failure(HERE)
         server.stop()
-        assert tries.did_not_fit(HERE)
+        assert throttle.count_failure(HERE)
         assert server.start() == url
-        clock.now += NOT_ASKED_S
+        clock.now += RETRY_AFTER_S
         # It may have lost everything, and then it counts anew.
-        tries.did_not_fit(HERE)
-        assert not tries.did_not_fit(HERE)
+        throttle.count_failure(HERE)
+        assert not throttle.count_failure(HERE)
         server.stop()
 
 
 @pytest.fixture
 def guarded(another_web: Callable[..., Web], valkey: str, client: "redis.Redis") -> Web:
-    """A web process that allows three tries."""
+    """A web process that allows three throttle."""
     return another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="3")
 
 
@@ -229,7 +229,7 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
             assert "Not signed in." in sign_in(desk, sam.get_username(), "wrong").text
         answer = sign_in(desk, sam.get_username(), people.password)
         assert answer.status_code == 429
-        assert "Too many tries from here." in answer.text
+        assert "Too many throttle from here." in answer.text
         assert sign_in(desk, ines.get_username(), people.password).status_code == 302
 
 
