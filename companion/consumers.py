@@ -53,8 +53,8 @@ class Sockets:
     def has_room(self, visit: LiveVisit, address: str, policy: TurnPolicy) -> bool:
         """Whether the participant of this visit and this address may have one more."""
         return (
-            self._of_participant[visit.participant] < policy.most_pages_a_person
-            and self._from_address[address] < policy.most_pages_an_address
+            self._of_participant[visit.participant] < policy.pages_per_person
+            and self._from_address[address] < policy.pages_per_address
         )
 
     def add(self, socket: "ChatConsumer", visit: LiveVisit, address: str) -> None:

@@ -78,9 +78,9 @@ class TurnPolicy:
     """How many unended turns one person may have: nobody fills the room alone."""
     most_a_minute: int = 20
     """How many messages one person may send in a minute."""
-    most_pages_a_person: int = 20
+    pages_per_person: int = 20
     """How many sockets one person may have open on one process, over all visits."""
-    most_pages_an_address: int = 1_000
+    pages_per_address: int = 1_000
     """How many sockets may be open on one process from one address: a whole house may share one."""
     away_s: float = 60.0
     """A device that has been gone for so long gives its place in the waiting room up."""

@@ -1,4 +1,4 @@
-"""Reads the addresses among the settings. What makes no sense is refused without saying it: it may hold a password."""
+"""Parses addresses in settings. A refusal never quotes the address: it may hold a password."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,18 +16,18 @@ VANISHED_SERVER = {
     "keepalives_count": 2,
     "tcp_user_timeout": 8_000,
 }
-"""Options of libpq with which a connection whose other end has vanished is noticed within a lease."""
+"""Options of libpq: a connection to a vanished server fails within a lease."""
 
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 class SettingInvalid(Exception):
-    """A setting makes no sense. The text names the setting, what is wrong and the mend."""
+    """A setting is invalid. The text names the setting, what is wrong and the mend."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MailServer:
-    """Where e-mail is handed over."""
+    """The server that e-mail is sent through."""
 
     host: str
     port: int
@@ -37,26 +37,26 @@ class MailServer:
     tls: bool = False
 
 
-def postgres(name: str, raw: str) -> str:
-    """The address of a PostgreSQL, as libpq reads it."""
+def parse_postgres(name: str, raw: str) -> str:
+    """The address of a PostgreSQL, unchanged. Raises SettingInvalid where libpq cannot read it."""
     try:
         conninfo_to_dict(raw)
     except psycopg.Error:
-        raise _no_postgres(name) from None
+        raise _not_postgres(name) from None
     if not raw.startswith(("postgresql://", "postgres://")):
-        raise _no_postgres(name)
+        raise _not_postgres(name)
     return raw
 
 
-def database(name: str, raw: str) -> dict[str, Any]:
-    """The same, as Django names it."""
+def parse_database(name: str, raw: str) -> dict[str, Any]:
+    """The same as an entry of Django's DATABASES."""
     try:
-        return dict(dj_database_url.parse(postgres(name, raw)))
+        return dict(dj_database_url.parse(parse_postgres(name, raw)))
     except ValueError:
-        raise _no_postgres(name) from None
+        raise _not_postgres(name) from None
 
 
-def queue(name: str, raw: str) -> str:
+def parse_queue(name: str, raw: str) -> str:
     """The address of a Valkey or Redis."""
     try:
         parse_url(raw)  # type: ignore[no-untyped-call]
@@ -65,26 +65,26 @@ def queue(name: str, raw: str) -> str:
     return raw
 
 
-def origin(name: str, raw: str) -> str:
-    """What a browser calls an origin: a scheme, a host, perhaps a port, and nothing after it."""
-    found = raw.rstrip("/")
-    parts = _parts(found)
+def parse_origin(name: str, raw: str) -> str:
+    """A scheme, a host and an optional port, as browsers send an origin."""
+    origin = raw.rstrip("/")
+    parts = _split(origin)
     if parts is None or parts.scheme not in ("http", "https") or parts.path or parts.query or parts.fragment:
         raise SettingInvalid(f"{name} must name origins such as https://talk.example.org; one is {raw!r}.")
-    return found
+    return origin
 
 
-def web(name: str, raw: str) -> str:
+def parse_web_address(name: str, raw: str) -> str:
     """An address that starts with https:// or http://, or nothing."""
-    parts = _parts(raw)
+    parts = _split(raw)
     if raw and (parts is None or parts.scheme not in ("http", "https")):
         raise SettingInvalid(f"{name} must be an address that starts with https:// or http://.")
     return raw
 
 
-def mail_server(name: str, raw: str) -> MailServer:
-    """A mail server: smtp://, smtp+tls:// (STARTTLS) or smtps://, with user and password if it wants them."""
-    parts = _parts(raw)
+def parse_mail_server(name: str, raw: str) -> MailServer:
+    """A mail server: smtp://, smtp+tls:// (STARTTLS) or smtps://, with optional user and password."""
+    parts = _split(raw)
     port = 0 if parts is None else parts.port or MAIL_PORTS.get(parts.scheme, 0)
     if parts is None or parts.scheme not in MAIL_PORTS or not port or parts.path.strip("/") or parts.query:
         raise SettingInvalid(
@@ -101,15 +101,15 @@ def mail_server(name: str, raw: str) -> MailServer:
     )
 
 
-def _parts(raw: str) -> SplitResult | None:
-    """An address taken apart. None: it is none, its port is no port, or it names no host."""
+def _split(raw: str) -> SplitResult | None:
+    """The parts of an address; None where it is not one, names no host, or has an invalid port."""
     try:
         parts = urlsplit(raw)
-        # To ask for the port is what finds a port that is none.
+        # Reading `port` raises for an invalid one.
         return parts if parts.hostname and parts.port != 0 else None
     except ValueError:
         return None
 
 
-def _no_postgres(name: str) -> SettingInvalid:
+def _not_postgres(name: str) -> SettingInvalid:
     return SettingInvalid(f"{name} must look like postgresql://user@host:5432/name.")

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from ops.staff.dashboard_page import place
 from ops.status.caching import Lately
 from ops.status.figures import Settings
 from ops.status.live import Live
-from ops.status.rules import MEANINGS, rules
+from ops.status.rules import POLICY_MEANINGS, list_rules
 from ops.status.usage import UsageBook, days
 from personas.errors import PersonaInvalid
 from personas.load import load
@@ -84,16 +84,14 @@ def build_turn_policy() -> TurnPolicy:
         character=persona.name,
         system_prompt=system_prompt(persona),
         persona_version=persona.version,
-        ceiling=settings.COMPANION_CEILING,
-        wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
-        hold_s=settings.COMPANION_HOLD_S,
-        keep_s=settings.COMPANION_KEEP_S,
-        turn_budget_s=settings.COMPANION_TURN_BUDGET_S,
-        still_here_s=settings.COMPANION_STILL_HERE_S,
-        attempts=settings.COMPANION_ATTEMPTS,
-        most_pages_a_person=settings.COMPANION_PAGES_PER_PERSON,
-        most_pages_an_address=settings.COMPANION_PAGES_PER_ADDRESS,
+        **_policy_settings(),
     )
+
+
+def _policy_settings() -> dict[str, Any]:
+    """The fields of TurnPolicy that can be set: `hold_s` is COMPANION_HOLD_S."""
+    names = {field.name: f"COMPANION_{field.name.upper()}" for field in fields(TurnPolicy)}
+    return {field: getattr(settings, name) for field, name in names.items() if hasattr(settings, name)}
 
 
 @cache
@@ -114,8 +112,11 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
 def build_facts() -> Settings:
     """What the figures of the moment are held against, and every rule the service runs by."""
     policy, routing = build_turn_policy(), build_routing()
-    named = {name: getattr(settings, name) for name in MEANINGS if name.startswith("COMPANION_")}
-    kept = {name: getattr(policy, name) for name in MEANINGS if name not in named}
+    numbers = {
+        setting.name: setting.meaning for setting in settings.DECLARED_SETTINGS if setting.low is not None
+    }
+    values = {name: getattr(settings, name) for name in numbers}
+    values |= {name: getattr(policy, name) for name in POLICY_MEANINGS}
     return Settings(
         ceiling=policy.ceiling,
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
@@ -131,7 +132,7 @@ def build_facts() -> Settings:
         },
         preset_ceiling=routing.presets[lanes.NORMAL].ceiling,
         alert_ways=len(settings.ALERT_EMAIL) + bool(settings.ALERT_WEBHOOK_URL),
-        rules=tuple(rules(named | kept)),
+        rules=tuple(list_rules(values, {**numbers, **POLICY_MEANINGS})),
     )
 
 

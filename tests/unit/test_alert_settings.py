@@ -68,7 +68,7 @@ def test_a_webhook_is_an_address_of_the_web_and_is_not_said(url: str) -> None:
     ],
 )
 def test_who_gets_alerts_is_a_list_of_addresses(written: str) -> None:
-    assert environment(ALERT_EMAIL=written).addresses("ALERT_EMAIL") == written.split(", ")
+    assert environment(ALERT_EMAIL=written).mailboxes("ALERT_EMAIL") == written.split(", ")
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_who_gets_alerts_is_a_list_of_addresses(written: str) -> None:
 )
 def test_what_is_no_address_is_refused_at_the_start_without_saying_it(written: str) -> None:
     with pytest.raises(SettingInvalid, match="ALERT_EMAIL: entry 2 is no e-mail address") as refusal:
-        environment(ALERT_EMAIL=f"ines@example.org, {written}").addresses("ALERT_EMAIL")
+        environment(ALERT_EMAIL=f"ines@example.org, {written}").mailboxes("ALERT_EMAIL")
     assert "a-secret" not in str(refusal.value)

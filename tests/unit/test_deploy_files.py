@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from celery.bin.celery import celery
+from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from ops.project.env import KNOWN
-
 ROOT = Path(__file__).resolve().parents[2]
+KNOWN = {setting.name for setting in settings.DECLARED_SETTINGS}
 DEPLOY = ROOT / "ops" / "deploy"
 SERVICES = sorted(DEPLOY.glob("*.service"))
 RUNS = {"companion-web@", "companion-worker", "companion-beat", "companion-backup", "companion-restore-drill"}

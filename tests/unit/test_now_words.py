@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 
-from ops.project.env import NUMBERS
+from ops.project import wiring
 from ops.status.frame import since
 from ops.status.held import Held, of_sites
 from ops.status.hour import minutes
-from ops.status.rules import MEANINGS, rules
 from ops.status.texts import LEVELS, level, processes, questions, rate, texts
 
 AT = datetime(2026, 3, 4, 10, 30, 5, tzinfo=UTC)
@@ -160,5 +160,9 @@ def test_a_frame_holds_only_what_changed_and_the_time_always() -> None:
 
 
 def test_every_number_that_can_be_set_is_on_the_page_with_its_meaning() -> None:
-    assert NUMBERS.keys() <= MEANINGS.keys()
-    assert [rule.name for rule in rules(dict.fromkeys(MEANINGS, 1.0))] == list(MEANINGS)
+    shown = {rule.name: rule for rule in wiring.build_facts().rules}
+    numbers = [setting for setting in settings.DECLARED_SETTINGS if setting.low is not None]
+
+    assert len(numbers) == 12
+    assert all(shown[setting.name].value == getattr(settings, setting.name) for setting in numbers)
+    assert all(rule.meaning for rule in shown.values())

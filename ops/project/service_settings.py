@@ -1,0 +1,221 @@
+"""Every setting of the service: one statement each, with its default, its bounds and its meaning.
+
+`ops.project.settings` takes all of them over, `manage.py` and the web processes read them as `settings.NAME`, and
+`ops/reference/settings.md` is generated from here. Raises SettingInvalid.
+"""
+
+from pathlib import Path
+
+from ops.project import addresses
+from ops.project.addresses import SettingInvalid
+from ops.project.env import Setting, read_environment
+
+env = read_environment()
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+# Databases and the queue.
+DATABASE_URL = env.need(
+    "DATABASE_URL",
+    shown="the embedded server",
+    meaning="PostgreSQL 15 or newer. A direct connection, not a pooler in transaction mode",
+)
+DATABASE = addresses.parse_database("DATABASE_URL", DATABASE_URL)
+DIRECT_DATABASE_URL = env.other_address(
+    "DIRECT_DATABASE_URL",
+    DATABASE_URL,
+    shown="as `DATABASE_URL`",
+    meaning="where backup and restore drill connect",
+)
+OWNER_DATABASE_URL = env.other_address(
+    "OWNER_DATABASE_URL",
+    DATABASE_URL,
+    shown="as `DATABASE_URL`",
+    meaning="where `manage.py migrate` connects: as the role that owns the tables. `scripts/up` makes an "
+    "owner and a role that can only use rows, and the service runs as the second",
+)
+DRILL_TARGET_URL = env.text(
+    "DRILL_TARGET_URL",
+    shown="a private server that the drill starts",
+    meaning="where the restore drill puts its scratch copy",
+)
+VALKEY_URL = env.queue(
+    "VALKEY_URL",
+    "redis://127.0.0.1:6379/0",
+    shown="the embedded server",
+    meaning="Valkey, or Redis 7 or newer. It may be lost at any time",
+)
+
+# Keys, and the addresses of the service itself.
+SECRET_KEY = env.need(
+    "SECRET_KEY",
+    shown="made once in the state folder",
+    meaning="signs sessions and cards. With another key every card is another card",
+)
+BACKUP_KEY = (
+    env.text(
+        "BACKUP_KEY",
+        shown="`SECRET_KEY`",
+        meaning="signs backups. A drill refuses a backup that was signed with another key. Keep it apart "
+        "from the backups",
+    )
+    or SECRET_KEY
+)
+ALLOWED_HOSTS = env.names(
+    "ALLOWED_HOSTS",
+    "127.0.0.1,localhost",
+    meaning="names under which the service may be called, comma-separated. `scripts/up` always adds these "
+    "two",
+)
+TRUSTED_ORIGINS = env.origins(
+    "TRUSTED_ORIGINS",
+    shown="the addresses of `scripts/up`",
+    meaning="exact origins from which pages and sockets may come, such as `https://talk.example.org`. The "
+    "first stands in printed cards; `scripts/up` always adds its own",
+)
+COMPANION_SECURE_COOKIES = env.flag(
+    "COMPANION_SECURE_COOKIES",
+    meaning="`yes` behind HTTPS: cookies travel over it alone, and what an `http:` page sends is refused, "
+    "also where it has the name of this service",
+)
+COMPANION_BEHIND_PROXY = env.flag(
+    "COMPANION_BEHIND_PROXY",
+    meaning="`yes` takes a caller's address from `X-Real-IP`. Only behind a proxy that always sets it",
+)
+
+# Files.
+env.declare(
+    Setting(
+        name="COMPANION_STATE_DIR",
+        default="`var/`",
+        meaning="data, logs, keys and reports of this machine",
+    )
+)
+COMPANION_STATE_DIR = env.state_dir
+COMPANION_PERSONA = Path(
+    env.text("COMPANION_PERSONA", shown="`personas/files/robin.toml`", meaning="the persona file")
+    or BASE_DIR / "personas" / "files" / "robin.toml"
+)
+COMPANION_ROUTING = env.text(
+    "COMPANION_ROUTING",
+    shown="the rehearsal provider",
+    meaning="the file of lanes and presets: `ops/reference/providers.md`",
+)
+COMPANION_REHEARSED = env.flag(
+    "COMPANION_REHEARSED",
+    meaning="`yes` where scripted replies are meant, as for training: no alert says so, and the rehearsal "
+    "provider of `scripts/up` obeys `[[…]]` inside messages",
+)
+REHEARSAL_URL = env.web_address(
+    "REHEARSAL_URL",
+    "http://127.0.0.1:8099/v1",
+    shown="the one of `scripts/up`",
+    meaning="where the rehearsal provider answers",
+)
+
+# Turns. TurnPolicy takes each of them over as the field of the same name.
+COMPANION_CEILING = env.number(
+    "COMPANION_CEILING",
+    32,
+    low=1,
+    high=10_000,
+    meaning="turns in flight at once, over all processes together, unless operators have set a ceiling",
+)
+COMPANION_WAIT_CEILING_S = env.number(
+    "COMPANION_WAIT_CEILING_S",
+    45,
+    low=1,
+    high=600,
+    meaning="seconds in the waiting room, then a person is asked to try again",
+)
+COMPANION_HOLD_S = env.number(
+    "COMPANION_HOLD_S",
+    7_200,
+    low=60,
+    high=2_592_000,
+    meaning="seconds that an unanswered question is held, to be answered first with the next message",
+)
+COMPANION_KEEP_S = env.number(
+    "COMPANION_KEEP_S",
+    86_400,
+    low=60,
+    high=2_592_000,
+    meaning="seconds until which a question whose hold is over is offered back, to ask again or let go; "
+    "then staff see it as expired",
+)
+COMPANION_STILL_HERE_S = env.number(
+    "COMPANION_STILL_HERE_S",
+    6,
+    low=1,
+    high=60,
+    meaning="seconds without a word after which a drafted line says that he is still there",
+)
+COMPANION_TURN_BUDGET_S = env.number(
+    "COMPANION_TURN_BUDGET_S",
+    60,
+    low=5,
+    high=600,
+    meaning="seconds until the first word of a reply, over all attempts; a reply that is being spoken is "
+    "bounded by its lane's reply_ms",
+)
+COMPANION_ATTEMPTS = env.number(
+    "COMPANION_ATTEMPTS", 4, low=1, high=10, meaning="calls to a provider for one turn, at most"
+)
+COMPANION_BREAKER_COOLDOWN_S = env.number(
+    "COMPANION_BREAKER_COOLDOWN_S",
+    15,
+    low=1,
+    high=300,
+    meaning="seconds a failing lane is left alone at first; doubled each time a probe fails",
+)
+
+# Visits.
+COMPANION_VISIT_S = env.number(
+    "COMPANION_VISIT_S", 28_800, low=300, high=86_400, meaning="seconds after which a visit ends by itself"
+)
+COMPANION_PAGES_PER_PERSON = env.number(
+    "COMPANION_PAGES_PER_PERSON",
+    20,
+    low=1,
+    high=1_000,
+    former_name="COMPANION_PAGES_PER_VISIT",
+    meaning="open chat pages of one person, over all visits, in each web process",
+)
+COMPANION_PAGES_PER_ADDRESS = env.number(
+    "COMPANION_PAGES_PER_ADDRESS",
+    1_000,
+    low=1,
+    high=1_000_000,
+    meaning="open chat pages from one address, in each web process. A whole site may share one. Without a "
+    "proxy, twice as many connections and 200 more are accepted from one address",
+)
+COMPANION_SIGN_IN_TRIES = env.number(
+    "COMPANION_SIGN_IN_TRIES",
+    30,
+    low=1,
+    high=10_000,
+    meaning="wrong cards, codes and passwords from one address within ten minutes",
+)
+
+# Watching, and alerts.
+OPS_TOKEN = env.text("OPS_TOKEN", meaning="the bearer token for `/ops/status.json` and `/metrics`")
+ALERT_EMAIL = env.mailboxes(
+    "ALERT_EMAIL",
+    meaning="who gets alerts by e-mail, comma-separated, each in a letter of their own. Needs `EMAIL_URL`",
+)
+MAIL_SERVER = env.mail_server(
+    "EMAIL_URL",
+    meaning="the mail server: `smtp+tls://user:password@mail.example.org:587`, or `smtps://`, or `smtp://`",
+)
+if ALERT_EMAIL and MAIL_SERVER is None:
+    raise SettingInvalid("ALERT_EMAIL is set, but nothing says by which server. Set EMAIL_URL as well.")
+ALERT_FROM = env.mailboxes("ALERT_FROM", "companion@localhost", meaning="the sender of these e-mails")
+ALERT_WEBHOOK_URL = env.web_address(
+    "ALERT_WEBHOOK_URL",
+    meaning="where each alert is posted as JSON; its `text` is what chat services show. It must answer with "
+    "2xx within 5 seconds, and with no failure in its JSON",
+)
+
+env.refuse_unknown()
+DECLARED_SETTINGS = tuple(env.declared.values())
+"""For the reference page and the page of figures."""
