@@ -1,4 +1,4 @@
-"""What can be set, run or relied on stands in the README, or these tests fail."""
+"""Settings, commands, addresses and frames stand in the reference pages, and the pages name nothing else."""
 
 import inspect
 import re
@@ -6,12 +6,20 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from django.conf import settings
 
 from companion import frames
-from ops.project.env import KNOWN
+from ops.project.settings_reference import PAGE, render_settings_page
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
+REFERENCE = ROOT / "ops" / "reference"
+COMMANDS_PAGE = (REFERENCE / "commands.md").read_text()
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "PROMISES.md")),
+    *sorted(REFERENCE.glob("*.md")),
+    *sorted((ROOT / "ops" / "decisions").glob("*.md")),
+    *sorted((ROOT / "ops" / "runbooks").glob("*.md")),
+]
 SOCKET = (
     (ROOT / "companion" / "README.md").read_text().split("**The socket, version 1.**")[1].split("\n\n")[0]
 )
@@ -20,28 +28,63 @@ ENDINGS = {
     frames.ending(1, state, 1, "line")["type"] for state in ("complete", "stopped", "paused", "refused")
 }
 OUTGOING = set(re.findall(r'"type": "(\w+)"', inspect.getsource(frames))) | ENDINGS
-COMMANDS = sorted(path.stem for path in (ROOT / "ops" / "management" / "commands").glob("[a-z]*.py"))
+COMMANDS = {path.stem for path in (ROOT / "ops" / "management" / "commands").glob("[a-z]*.py")}
+NAMED_PATH = re.compile(r"(?:`|\]\()((?:ops|personas|scripts|companion|routing|tests)/[\w./-]+)[`)]")
+README_LINES = 150
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN))
-def test_every_setting_stands_in_the_table_of_settings(name: str) -> None:
-    assert re.search(rf"^\| `{name}` \|", README, re.M)
+def test_the_page_of_settings_is_what_the_declarations_say() -> None:
+    # Write it again with: python -m ops.project.settings_reference
+    assert PAGE.read_text() == render_settings_page(settings.DECLARED_SETTINGS)
 
 
-def test_the_table_of_settings_names_nothing_that_does_not_exist() -> None:
-    table = README.split("### Settings")[1].split("###")[0]
+def test_a_setting_has_the_name_under_which_it_is_used() -> None:
+    renamed = {"EMAIL_URL": "MAIL_SERVER"}
 
-    assert set(re.findall(r"^\| `(\w+)` \|", table, re.M)) == KNOWN
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_management_command_stands_in_the_readme(command: str) -> None:
-    assert f"`manage.py {command}" in README
+    assert all(
+        hasattr(settings, renamed.get(setting.name, setting.name)) for setting in settings.DECLARED_SETTINGS
+    )
 
 
-@pytest.mark.parametrize("path", re.findall(r"`((?:ops|personas|scripts)/[\w./-]+)`", README))
-def test_every_path_the_readme_names_exists(path: str) -> None:
-    assert (ROOT / path).exists()
+def test_the_page_of_commands_names_every_command_and_no_other() -> None:
+    assert set(re.findall(r"^\| `manage\.py (\w+)", COMMANDS_PAGE, re.M)) == COMMANDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_path_that_a_page_names_exists(page: Path) -> None:
+    missing = {path for path in NAMED_PATH.findall(page.read_text()) if not (ROOT / path).exists()}
+
+    assert missing == set()
+
+
+def test_the_readme_fits_on_two_screens() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+
+
+@pytest.mark.parametrize(
+    "record", sorted((ROOT / "ops" / "decisions").glob("[0-9]*.md")), ids=lambda path: path.stem
+)
+def test_a_decision_record_has_the_sections_of_the_template_in_order(record: Path) -> None:
+    sections = re.findall(
+        r"^\*\*(\w[\w ]*?)(?:\.\*\*|\*\*)", (record.parent / "0000-template.md").read_text(), re.M
+    )
+    written = [
+        name
+        for name in re.findall(r"^\*\*(\w[\w ]*?)(?:\.\*\*|\*\*)", record.read_text(), re.M)
+        if name in sections
+    ]
+
+    assert written == [name for name in sections if name in written]
+    assert {"Status", "Context", "Decision"} <= set(written)
+
+
+@pytest.mark.parametrize(
+    "record", sorted((ROOT / "ops" / "decisions").glob("[0-9]*.md")), ids=lambda path: path.stem
+)
+def test_every_decision_record_stands_in_the_list(record: Path) -> None:
+    listed = (record.parent / "README.md").read_text()
+
+    assert record.name in listed
 
 
 @pytest.mark.parametrize("frame", sorted(INCOMING | OUTGOING))
