@@ -10,6 +10,7 @@ from ops.backups.reporting.report import Report
 from ops.backups.restoring.leftovers import Cleaned
 from ops.backups.restoring.order import Order
 from ops.backups.restoring.restore_spec import Wanted
+from ops.backups.run.clock import is_of_the_future
 from ops.backups.run.errors import DrillStopped, SourceDamaged
 from ops.backups.run.facts import Difference, Picture
 
@@ -116,12 +117,17 @@ def report_of(
 
 
 def _as_of(found: Findings, started_at: str) -> str:
-    """The moment whose data were drilled, ISO 8601; empty for a file that does not say. Never later than the drill."""
+    """The moment whose data were drilled, ISO 8601, never later than the drill.
+
+    Empty for a file that does not say it, and for a backup that was dated by a clock which was wrong.
+    """
     if found.level == "A":
         return started_at
-    if found.wanted is None or found.wanted.made_at is None:
+    started = datetime.fromisoformat(started_at)
+    made_at = found.wanted.made_at if found.wanted else None
+    if made_at is None or is_of_the_future(made_at, started):
         return ""
-    return min(found.wanted.made_at, datetime.fromisoformat(started_at)).isoformat(timespec="seconds")
+    return min(made_at, started).isoformat(timespec="seconds")
 
 
 def _age_days(found: Findings, started_at: str) -> int | None:

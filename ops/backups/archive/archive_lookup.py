@@ -1,8 +1,10 @@
 """What lies where a backup was named: the backup, or something else that is said, with what to name instead."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ops.backups.archive import manifest, rotation
+from ops.backups.run.clock import is_of_the_future
 from ops.backups.run.errors import CouldNotRun, DrillStopped
 
 CONTENTS = "toc.dat"
@@ -33,9 +35,14 @@ def refuse_a_removed_one(path: Path) -> None:
 
 
 def newest(folder: Path) -> Path | None:
-    """The newest whole backup in a folder of backups, by its manifest."""
+    """The newest whole backup in a folder of backups, by its manifest.
+
+    One that is dated in the future is older than it says: it is named only where there is no other.
+    """
     found = [kept for entry in _entries(folder) if not isinstance(kept := _look_at(entry), str)]
-    return folder / max(found, key=lambda kept: (kept.made_at, kept.name)).name if found else None
+    now = datetime.now(UTC)
+    found.sort(key=lambda kept: (not is_of_the_future(kept.made_at, now), kept.made_at, kept.name))
+    return folder / found[-1].name if found else None
 
 
 def backups_in(folder: Path, *, made_by: rotation.Kept) -> tuple[list[rotation.Kept], list[str]]:

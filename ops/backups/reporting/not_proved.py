@@ -67,6 +67,11 @@ def _by_level(run: Run) -> Iterator[str]:
     if run.age_days:
         days = f"{run.age_days} day{'s' if run.age_days > 1 else ''}"
         yield f"anything newer than this backup, which was {days} old: the proof is worth no more than that"
+    if run.age_days is None and run.level == "B":
+        yield (
+            "how old these data are: the manifest names a time later than this drill, so a clock was wrong. "
+            "The drill does not count as a proof"
+        )
     if run.level == "A":
         yield "last night's backup: this was a dump made for the drill (drill the other with --backup)"
     if run.level == "C":

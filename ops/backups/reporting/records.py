@@ -10,6 +10,7 @@ from typing import Any
 
 from ops.backups.reporting.report import age_said, duration
 from ops.backups.reporting.verdict import Verdict
+from ops.backups.run.clock import is_of_the_future
 
 FOLDER = "drills"
 QUARTER = timedelta(days=91)
@@ -32,7 +33,7 @@ class Record:
     restore_s: float
     differences: int
     as_of: datetime | None = None
-    """The moment whose data were drilled, never later than the drill; None where the file did not say."""
+    """The moment whose data were drilled, never later than the drill; None where that is unknown."""
     in_use_doubt: str = ""
     source_is_damaged: bool = False
 
@@ -194,6 +195,11 @@ def _read(path: Path) -> Record:
         )
 
 
+def _known(as_of: str, at: datetime) -> datetime | None:
+    found = datetime.fromisoformat(as_of) if as_of else None
+    return None if found is None or is_of_the_future(found, at) else min(at, found)
+
+
 def _record(facts: dict[str, Any]) -> Record:
     at = datetime.fromisoformat(facts["ended_at"])
     # A report of an earlier release does not say how old its data were.
@@ -201,7 +207,7 @@ def _record(facts: dict[str, Any]) -> Record:
     return Record(
         run=str(facts["run"]),
         at=at,
-        as_of=min(at, datetime.fromisoformat(as_of)) if as_of else None,
+        as_of=_known(as_of, at),
         in_use_doubt=str(facts.get("in_use_doubt", "")),
         source_is_damaged=bool(facts.get("source_is_damaged", False)),
         verdict=str(facts["verdict"]),

@@ -60,7 +60,7 @@ class Report:
     """Restore and ANALYZE: from an empty database to one that can serve. 0 where it did not come to that."""
     kept_dump: str = ""
     as_of: str = ""
-    """The moment whose data were drilled, ISO 8601: a proof is worth no more. Empty where the file does not say."""
+    """The moment whose data were drilled, ISO 8601: a proof is worth no more. Empty where that is unknown."""
     in_use_doubt: str = ""
     """Why the source may not be the database in use; empty where it is, or where a file was drilled."""
     source_is_damaged: bool = False
@@ -81,7 +81,7 @@ class Report:
     def age(self) -> str:
         """How old the data were that were drilled, for people."""
         if not self.as_of:
-            return "unknown: the file does not say"
+            return "unknown: the file does not say when it was made, or names a time to come"
         at, started = datetime.fromisoformat(self.as_of), datetime.fromisoformat(self.started_at)
         return f"of {at:%Y-%m-%d %H:%M} UTC, {age_said(started - at)} when it was drilled"
 

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 
 from ops import audit
+from ops.backups.archive import archive_lookup
 from ops.backups.commands import arguments
 from ops.backups.commands.ending import ending
 from ops.backups.commands.progress_bar import Bar
@@ -37,8 +38,15 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument(
             "--backup", type=arguments.place, metavar="PATH", help="drill this, not a fresh dump"
+        )
+        what.add_argument(
+            "--newest-in",
+            type=arguments.place,
+            metavar="FOLDER",
+            help="drill the newest backup in this folder, by what the manifests say",
         )
         parser.add_argument(
             "--target",
@@ -109,10 +117,9 @@ def kept(report: Report, folder: Path) -> Path | OSError:
 
 def order_of(options: dict[str, Any]) -> Order:
     """What was typed, and the settings, as an order. Raises CouldNotRun."""
-    if options["measure"] and options["backup"]:
-        raise CouldNotRun(
-            "--measure times a fresh dump.", mend="Leave --backup out, or drill without --measure."
-        )
+    archive = options["backup"] or _newest_in(options["newest_in"])
+    if options["measure"] and archive:
+        raise CouldNotRun("--measure times a fresh dump.", mend="Name no backup, or drill without --measure.")
     target = options["target"] or settings.DRILL_TARGET_URL
     target_setting = "--target" if options["target"] else "DRILL_TARGET_URL"
     same = target == "same-server"
@@ -129,7 +136,7 @@ def order_of(options: dict[str, Any]) -> Order:
         state=settings.COMPANION_STATE_DIR,
         key=settings.BACKUP_KEY,
         trust=options["trust"],
-        archive=options["backup"].absolute() if options["backup"] else None,
+        archive=archive.absolute() if archive else None,
         where="same server" if same else "target" if target else "private server",
         target=named,
         target_setting=target_setting,
@@ -142,6 +149,17 @@ def order_of(options: dict[str, Any]) -> Order:
         in_use=in_use(),
         known=(Address.of(usual, setting="DRILL_TARGET_URL"),) if is_usual_known else (),
     )
+
+
+def _newest_in(folder: Path | None) -> Path | None:
+    if folder is None:
+        return None
+    if (found := archive_lookup.newest(folder)) is None:
+        raise CouldNotRun(
+            f"There is no whole backup in {folder}.",
+            mend="Name the folder that manage.py backup writes to, or make a backup first.",
+        )
+    return found
 
 
 def in_use() -> Address | None:

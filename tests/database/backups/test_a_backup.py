@@ -81,6 +81,15 @@ def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: Make, state
     assert len(made.left_alone) == 3
 
 
+def test_a_drill_of_a_backup_dated_in_the_future_says_that_its_age_is_unknown(make: Make, drill: Run) -> None:
+    made = make(hours=73 * 365 * 24)
+
+    report = drill(source=None, archive=made.path, where="private server")
+
+    assert (report.verdict, report.as_of) == (Verdict.PROVED, ""), report.as_text()
+    assert "a clock was wrong. The drill does not count" in report.not_proved[0]
+
+
 def test_backups_dated_in_the_future_cost_neither_the_new_one_nor_themselves(make: Make, state: Path) -> None:
     century = 73 * 365 * 24
     future = {make(hours=hours, keep=0).path.name for hours in (century, century + 1)}

@@ -138,6 +138,18 @@ def test_a_backup_and_a_bare_archive_are_taken(shelf: Path) -> None:
     assert newest(shelf) == whole
 
 
+def test_a_backup_dated_in_the_future_is_the_newest_only_where_there_is_no_other(shelf: Path) -> None:
+    future = shelf / "companion-20990101T000000Z"
+    shutil.copytree(shelf / "companion-20260101T000000Z", future)
+    head = json.loads((future / "manifest.json").read_text()) | {"made_at": "2099-01-01T00:00:00+00:00"}
+    (future / "manifest.json").write_text(json.dumps(head))
+
+    assert newest(shelf) == shelf / "companion-20260102T000000Z"
+    for name in ("companion-20260101T000000Z", "companion-20260102T000000Z"):
+        shutil.rmtree(shelf / name)
+    assert newest(shelf) == future
+
+
 def test_a_folder_of_backups_and_a_missing_one_name_the_newest(shelf: Path) -> None:
     last = str(shelf / "companion-20260102T000000Z")
 

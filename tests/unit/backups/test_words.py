@@ -223,6 +223,13 @@ def test_operators_are_told_when_a_drill_found_the_database_in_use_damaged(tmp_p
     )
 
 
+def test_a_drill_of_data_that_are_dated_later_than_itself_is_no_proof(tmp_path: Path) -> None:
+    record(tmp_path, days_ago=1, verdict="PROVED", older_by=-26_500)
+
+    assert records.unproved(tmp_path, NOW) == "no drill has proved it yet"
+    assert records.due_at(tmp_path) is None
+
+
 def test_a_proof_is_worth_the_age_of_its_backup_and_not_that_of_its_drill(tmp_path: Path) -> None:
     record(tmp_path, days_ago=1, verdict="PROVED", older_by=200)
 
