@@ -31,6 +31,7 @@ from ops.stack.surroundings import (
     signature,
 )
 from ops.stack.valkey import EmbeddedValkey
+from ops.stack.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = (sys.executable, "manage.py")
@@ -68,6 +69,7 @@ class Launch:
 
     def bring_up(self) -> None:
         """Everything up to the moment at which the web processes can start."""
+        self.say(f"Care companion {VERSION}.")
         self._settle_environment()
         self._database()
         self._queue()

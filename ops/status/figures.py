@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from ops.minutes import LastHour, last_hour
+from ops.stack.version import VERSION
 from ops.status.rules import Rule
 
 FIGURES = """
@@ -78,6 +79,7 @@ def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[s
     operators, processes, alerts, tried = (_loaded(value) or {} for value in found)
     chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
+        "version": VERSION,
         "in_flight": in_flight,
         "ceiling": ceiling_in_force(setting=settings.ceiling, operators=chosen, preset=preset),
         # Where it comes from. A lane's own limit holds as well, for the turns on that lane.

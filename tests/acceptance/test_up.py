@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from ops.stack.account import Account, passing_prefix
+from ops.stack.version import VERSION
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, free_ports, up
 from tests.patience import wait_until
 
@@ -59,6 +60,7 @@ def status(
 def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
     assert status(serving, "/healthz")[0] == 200
     assert f"ready: {serving.address}" in serving.said
+    assert f"Care companion {VERSION}." in serving.said
     for name in ("Sam", "Ines", "Rosa", "Tomas", "Ada"):
         assert name in serving.text
     assert f"{serving.address}/card/" in serving.text

@@ -11,6 +11,7 @@ from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
 from ops.jobs import send_alerts
 from ops.models import Alert, Round
+from ops.stack.version import VERSION
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
@@ -44,6 +45,7 @@ async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_h
     assert during["in_flight"] == before["in_flight"] + 1
     assert after["held_questions"] == before["held_questions"] + 1
     assert after["last_hour"]["paused"] == before["last_hour"]["paused"] + 1
+    assert after["version"] == VERSION
     assert after["persona"]["name"] == "Robin"
     assert len(after["persona"]["version"]) == 16
     assert after["routing"]["preset"] == "normal"

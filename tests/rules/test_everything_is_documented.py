@@ -10,6 +10,7 @@ from django.conf import settings
 
 from companion import frames
 from ops.project.settings_reference import PAGE, render_settings_page
+from ops.stack.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "ops" / "reference"
@@ -55,6 +56,11 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
     missing = {path for path in NAMED_PATH.findall(page.read_text()) if not (ROOT / path).exists()}
 
     assert missing == set()
+
+
+def test_the_changes_of_the_version_in_use_are_listed() -> None:
+    assert f"\n## {VERSION}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION)
 
 
 def test_the_readme_fits_on_two_screens() -> None:
