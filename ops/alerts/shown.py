@@ -39,7 +39,8 @@ def shown(found: Sequence[Told], *, operator: bool, sites: Collection[int] = ())
 def _to_staff(found: Sequence[Told], sites: Collection[int]) -> str:
     theirs = [alert for alert in found if alert.site in sites]
     rest = title(len(found) - len(theirs), operator=False)
-    return " ".join([*(f"{alert.says} {alert.do}" for alert in theirs), *([rest] if rest else [])])
+    # A line for each, which the page keeps.
+    return "\n".join([*(f"{alert.says} {alert.do}" for alert in theirs), *([rest] if rest else [])])
 
 
 def title(count: int, *, operator: bool) -> str:

@@ -183,3 +183,13 @@ async def test_the_pictures_are_for_everyone(
 
     assert found.violations_count == 0, found.generate_report()
     assert await room.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+async def test_what_to_press_next_stays_in_sight_on_a_phone(open_room: OpenRoom, people: People) -> None:
+    room = await open_room(viewport={"width": 320, "height": 568})
+    await room.page.goto(f"{room.base_url}/card/#{people.rosa.card.link}")
+
+    await room.page.get_by_role("button", name="Tree", exact=True).click()
+
+    assert await room.page.evaluate("() => scrollY") > 0
+    await expect(room.page.get_by_text(SECOND)).to_be_in_viewport(ratio=1)

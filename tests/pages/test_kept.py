@@ -1,5 +1,6 @@
 """A question that was kept past its hold is offered back: *Ask it again*, *Let it go* (T8)."""
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.pages.conftest import OpenRoom
@@ -10,7 +11,18 @@ from tests.processes import Rehearsal, Web
 from tests.staff import broken_turn, run_out
 
 QUESTION = "What helps against fear?"
+LONG_QUESTION = "What can I do when the nights are long, and I think of home until it is light outside?"
 KEPT = "I did not come back to this in time. You can ask it again, or let it go."
+
+IN_SIGHT = """() => {
+  const shows = (node) => {
+    const box = node.getBoundingClientRect();
+    const at = (y) => document.elementFromPoint(box.left + 30, y);
+    return node.contains(at(box.top + 2)) && node.contains(at(box.bottom - 2));
+  };
+  return [...document.querySelectorAll("[data-kept] h2, [data-kept] button, [data-kept-problem]:not([hidden])")]
+    .every(shows);
+}"""
 
 
 def offer(room: Room) -> Locator:
@@ -160,3 +172,35 @@ async def test_an_offer_that_comes_is_whole_in_sight_as_far_as_the_last_answer_l
           return [...document.querySelectorAll("[data-kept] button"), answer].every(shows);
         }"""
     )
+
+
+@pytest.mark.parametrize("size", [(320, 568), (1280, 800)], ids=["phone", "desk"])
+async def test_an_offer_is_whole_in_sight_when_the_page_opens(
+    open_room: OpenRoom, people: People, size: tuple[int, int]
+) -> None:
+    room = await open_room(viewport={"width": size[0], "height": size[1]})
+    rosa = people.rosa
+    script = Script(rosa.conversation.pk, [snapshot(turn) for turn in range(1, 9)])
+    script.kept = [{"turn": 1, "question": LONG_QUESTION, "line": KEPT}]
+
+    await script.stand_behind(room, rosa)
+
+    await expect(offer(room)).to_be_visible()
+    await room.until(IN_SIGHT)
+
+
+async def test_what_can_be_pressed_stays_in_sight_when_it_cannot_be_asked_now(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room(viewport={"width": 1280, "height": 800})
+    rosa = people.rosa
+    script = Script(rosa.conversation.pk, [snapshot(turn) for turn in range(1, 9)])
+    script.kept = [{"turn": 1, "question": LONG_QUESTION, "line": KEPT}]
+    await script.stand_behind(room, rosa)
+
+    await offer(room).get_by_role("button", name="Ask it again").click()
+    await script.until_sent("ask_again")
+    script.tell({"type": "problem", "code": "not_now", "line": "Let me come to your other words first."})
+    await expect(offer(room)).to_contain_text("other words first")
+
+    assert await room.page.evaluate(IN_SIGHT)

@@ -85,7 +85,7 @@ function up() {
   if (painter.isOpen) return painter.now();
   painter.open();
   // Whoever comes for the first time begins at the top, where it says whom they talk to.
-  if (all.length) place.toEnd();
+  if (all.length) place.toEnd(kept.shown);
 }
 
 function down(announced) {

@@ -48,6 +48,11 @@ export class Kept {
     this.#show(this.#offers);
   }
 
+  /** The offer on the page; null while there is none. */
+  get shown() {
+    return this.#box.hidden ? null : this.#box;
+  }
+
   clear() {
     this.#pending = null;
     this.#announced.clear();
@@ -81,8 +86,13 @@ export class Kept {
   /** It cannot be asked now: the line says so, and the question stays. */
   #problem(line) {
     this.#pending = null;
-    this.#draw();
-    this.#say("problem", line);
+    this.#place.during(
+      () => {
+        this.#draw();
+        this.#say("problem", line);
+      },
+      () => this.#reading(),
+    );
     this.#announce(line);
   }
 
@@ -121,7 +131,8 @@ export class Kept {
 
   #say(name, text) {
     const node = this.#part(name);
-    if (node.textContent !== text) node.textContent = text;
+    const words = node.querySelector("[data-words]") ?? node;
+    if (words.textContent !== text) words.textContent = text;
     node.hidden = !text;
   }
 

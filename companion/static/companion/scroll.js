@@ -49,9 +49,10 @@ export class Place {
     this.#offer();
   }
 
-  /** Go to the end of what has been said. */
-  toEnd() {
-    this.#to(this.#end());
+  /** Go to the end of what has been said, but not past the start of `node`, if there is one. */
+  toEnd(node = null) {
+    const start = node ? node.getBoundingClientRect().top + window.scrollY - this.#covered() : Infinity;
+    this.#to(Math.min(this.#end(), start));
     this.#offer();
   }
 

@@ -196,8 +196,8 @@ async def test_staff_are_told_of_refusals_at_their_own_sites_and_of_the_rest_by_
     assert f"turn {here}." in title
     assert f"turn {there}" not in title
     assert title.endswith(
-        "Read the turn now, and see how the person is. There is 1 open problem for operators."
-    )
+        "Read the turn now, and see how the person is.\nThere is 1 open problem for operators."
+    ), "a line for each"
 
 
 def ended(person: Person, *, state: TurnState, reason: Reason | FailureClass, ago_s: float = 0) -> int:
