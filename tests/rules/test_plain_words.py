@@ -1,0 +1,226 @@
+"""Plain English: code and pages for readers name the person, or use the passive, instead of whoever and nobody."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+VAGUE = re.compile(r"\b(?:whoever|nobody|somebody|anybody)\b(?![\"`'])", re.IGNORECASE)
+"""The account `nobody` is written in quotes."""
+
+STILL_VAGUE: dict[str, int] = {
+    "CHANGELOG.md": 6,
+    "PROMISES.md": 4,
+    "companion/access.py": 2,
+    "companion/drafts.py": 2,
+    "companion/engine.py": 1,
+    "companion/history.py": 1,
+    "companion/ledger.py": 3,
+    "companion/process.py": 4,
+    "companion/runner.py": 6,
+    "companion/sessions.py": 1,
+    "companion/states.py": 1,
+    "companion/sweep.py": 1,
+    "companion/turn_close.py": 1,
+    "companion/turn_policy.py": 1,
+    "companion/urls.py": 1,
+    "companion/views.py": 2,
+    "companion/waiting_room.py": 2,
+    "ops/README.md": 1,
+    "ops/access.py": 1,
+    "ops/alerts/README.md": 3,
+    "ops/alerts/kinds.py": 3,
+    "ops/alerts/lasting.py": 2,
+    "ops/alerts/rows.py": 3,
+    "ops/alerts/sending.py": 1,
+    "ops/alerts/statements.py": 1,
+    "ops/alerts/watch.py": 1,
+    "ops/backups/__init__.py": 1,
+    "ops/backups/archive/MANIFEST.md": 2,
+    "ops/backups/archive/rotation.py": 1,
+    "ops/backups/archive/sealing.py": 1,
+    "ops/backups/archive/signature.py": 3,
+    "ops/backups/findings.py": 1,
+    "ops/backups/programs/private_server.py": 2,
+    "ops/backups/programs/stderr.py": 2,
+    "ops/backups/reading/fingerprint.py": 1,
+    "ops/backups/reporting/records.py": 1,
+    "ops/backups/restoring/place.py": 1,
+    "ops/backups/restoring/scratch.py": 2,
+    "ops/backups/run/error_mapping.py": 3,
+    "ops/backups/run/watch.py": 2,
+    "ops/backups/seed.py": 2,
+    "ops/bench/README.md": 1,
+    "ops/bench/children.py": 1,
+    "ops/bench/relay.py": 2,
+    "ops/bench/run.py": 1,
+    "ops/bench/speakers.py": 1,
+    "ops/deploy/README.md": 1,
+    "ops/jobs.py": 1,
+    "ops/lane_checks/README.md": 1,
+    "ops/lane_checks/answer_lines.py": 1,
+    "ops/lane_checks/fallback.py": 1,
+    "ops/lane_checks/results.py": 1,
+    "ops/load/README.md": 2,
+    "ops/load/judge.py": 5,
+    "ops/load/person.py": 2,
+    "ops/load/plots.py": 1,
+    "ops/load/run.py": 1,
+    "ops/load/targets.py": 1,
+    "ops/management/commands/ceiling.py": 1,
+    "ops/management/commands/demo_site.py": 3,
+    "ops/management/commands/fallback_drill.py": 1,
+    "ops/management/commands/rehearse_outage.py": 1,
+    "ops/management/commands/route.py": 1,
+    "ops/management/commands/seed_rows.py": 1,
+    "ops/management/commands/staff.py": 1,
+    "ops/management/commands/transcript.py": 1,
+    "ops/measure/run.py": 3,
+    "ops/migrations/0004_selections_only_rise.py": 1,
+    "ops/models.py": 5,
+    "ops/names.py": 3,
+    "ops/outage/errors.py": 1,
+    "ops/people/README.md": 2,
+    "ops/people/cards.py": 7,
+    "ops/people/finding.py": 1,
+    "ops/people/sites.py": 5,
+    "ops/people/staff.py": 4,
+    "ops/project/bounded_http.py": 1,
+    "ops/project/unread.py": 1,
+    "ops/project/web.py": 3,
+    "ops/project/wiring.py": 1,
+    "ops/runbooks/a-group-session.md": 5,
+    "ops/runbooks/a-provider-is-failing.md": 5,
+    "ops/runbooks/change-routing-at-night.md": 3,
+    "ops/runbooks/people-and-cards.md": 10,
+    "ops/runbooks/restore-drill.md": 5,
+    "ops/runbooks/restore-for-real.md": 2,
+    "ops/runbooks/what-fails.md": 2,
+    "ops/selections/applied.py": 4,
+    "ops/selections/board.py": 1,
+    "ops/selections/pins.py": 2,
+    "ops/selections/selecting.py": 2,
+    "ops/socket_access.py": 2,
+    "ops/stack/doors.py": 1,
+    "ops/stack/errors.py": 2,
+    "ops/stack/launch.py": 2,
+    "ops/stack/postgres.py": 4,
+    "ops/stack/process.py": 3,
+    "ops/stack/roster.py": 1,
+    "ops/stack/supervise.py": 3,
+    "ops/stack/surroundings.py": 1,
+    "ops/stack/switch.py": 1,
+    "ops/stack/unavailable.py": 3,
+    "ops/stack/valkey.py": 2,
+    "ops/staff/README.md": 2,
+    "ops/staff/turn_pages.py": 1,
+    "ops/static_files/README.md": 1,
+    "ops/static_files/serving.py": 1,
+    "ops/status/README.md": 1,
+    "ops/status/caching.py": 1,
+    "ops/status/exposition.py": 2,
+    "ops/status/frame.py": 1,
+    "ops/status/live.py": 2,
+    "ops/status/texts.py": 4,
+    "ops/transcripts/meanings.py": 1,
+    "ops/transcripts/queries.py": 2,
+    "routing/adapters/translate.py": 1,
+    "routing/adapters/transport.py": 1,
+    "routing/breaker.py": 1,
+    "routing/chain.py": 1,
+    "routing/error_facts.py": 1,
+    "routing/lanes.py": 2,
+    "routing/rehearsal/doors.py": 3,
+    "routing/retry.py": 3,
+    "routing/retry_after.py": 1,
+    "routing/selection.py": 2,
+    "tests/acceptance/backups/pooler.py": 1,
+    "tests/acceptance/running_up.py": 3,
+    "tests/acceptance/test_death.py": 1,
+    "tests/acceptance/test_load.py": 1,
+    "tests/acceptance/test_moving_traffic.py": 1,
+    "tests/acceptance/test_one_probe.py": 1,
+    "tests/acceptance/test_the_queue_is_gone.py": 1,
+    "tests/acceptance/test_the_waiting_room.py": 1,
+    "tests/acceptance/test_up.py": 4,
+    "tests/acceptance/test_up_settings.py": 1,
+    "tests/adapters/test_closing.py": 1,
+    "tests/adapters/test_connections.py": 1,
+    "tests/adapters/test_last_words.py": 1,
+    "tests/adapters/test_rehearsal.py": 1,
+    "tests/ceilings.py": 1,
+    "tests/chains.py": 1,
+    "tests/database/alerts/test_alerts.py": 1,
+    "tests/database/alerts/test_lasting.py": 1,
+    "tests/database/alerts/test_sending.py": 1,
+    "tests/database/backups/test_asking_for_a_drill.py": 1,
+    "tests/database/backups/writer.py": 1,
+    "tests/database/selections/test_applied.py": 1,
+    "tests/database/selections/test_following.py": 1,
+    "tests/database/selections/test_route_command.py": 1,
+    "tests/database/selections/test_selecting.py": 1,
+    "tests/database/selections/test_the_copy_on_disk.py": 1,
+    "tests/database/test_demo_people.py": 3,
+    "tests/database/test_embedded_servers.py": 7,
+    "tests/database/test_journal.py": 2,
+    "tests/database/test_people_and_cards.py": 3,
+    "tests/database/test_throttle.py": 3,
+    "tests/database/test_transcript.py": 2,
+    "tests/database/test_waiting_room.py": 1,
+    "tests/database/test_what_is_typed.py": 1,
+    "tests/loopback_only.py": 1,
+    "tests/pages/door.py": 1,
+    "tests/pages/test_typed_words.py": 1,
+    "tests/pages/test_way_in.py": 1,
+    "tests/selections.py": 1,
+    "tests/sockets/test_a_lost_ring.py": 1,
+    "tests/sockets/test_breaker.py": 2,
+    "tests/sockets/test_limits.py": 2,
+    "tests/unit/backups/test_signals.py": 1,
+    "tests/unit/backups/test_stderr.py": 1,
+    "tests/unit/test_engine.py": 1,
+    "tests/unit/test_logs.py": 1,
+    "tests/unit/test_loopback_only.py": 1,
+    "tests/unit/test_persona_check.py": 1,
+    "tests/unit/test_personas_load.py": 1,
+    "tests/unit/test_routing_translate.py": 1,
+    "tests/unit/test_stack_supervision.py": 1,
+}
+"""Files and how many lines may still say so. A number falls and never rises."""
+
+THIS_FILE = Path(__file__).resolve()
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "PROMISES.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / "ops").rglob("*.md"),
+]
+SOURCES = [
+    path
+    for room in ("companion", "ops", "personas", "routing", "scripts", "tests")
+    for path in (ROOT / room).rglob("*.py")
+]
+
+
+def vague_lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if VAGUE.search(line)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in (*SOURCES, *PAGES) if path != THIS_FILE],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_file_uses_plain_words(path: Path) -> None:
+    found = vague_lines(path.read_text(encoding="utf-8"))
+
+    assert len(found) <= STILL_VAGUE.get(str(path.relative_to(ROOT)), 0), found
+
+
+@pytest.mark.parametrize("line", ["Whoever waits is told.", "# so that nobody waits", "somebody's words"])
+def test_a_vague_line_is_seen(line: str) -> None:
+    assert vague_lines(line) == [line]
+
+
+@pytest.mark.parametrize("line", ["the account `nobody`", 'ACCOUNTS = ("postgres", "nobody")'])
+def test_the_account_of_that_name_is_not_meant(line: str) -> None:
+    assert vague_lines(line) == []
