@@ -1,7 +1,7 @@
-"""The participant's socket: a frame in, one call, and return. What it sends comes from its outbox.
+"""The participant's socket: each frame causes one call. What the socket sends comes from its outbox.
 
-Handlers return within milliseconds, because Channels gives a socket one message at a time: a turn that was
-awaited here would make its own *stop* wait.
+Handlers return within milliseconds, because Channels delivers the messages of a socket one at a time: a handler
+that awaited a turn would keep the page's own `stop` waiting.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from companion.access import LiveVisit, VisitAccess
 from companion.client_address import client_network
 from companion.cookies import read_cookie
 from companion.history import History
-from companion.outbox import KeptQuestions, Outbox
+from companion.outbox import KeptQuestionsRead, Outbox
 from companion.runner import Runner
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
@@ -34,62 +34,62 @@ TOO_FAR_BEHIND = 4408
 COME_BACK = 4503
 
 
-class Sockets:
-    """The open sockets of a process, so that it can count and close them."""
+class SocketRegistry:
+    """The open sockets of a process, for counting and closing them."""
 
     def __init__(self) -> None:
         self._open: dict[ChatConsumer, tuple[LiveVisit, str]] = {}
-        self._of_participant: Counter[int] = Counter()
-        self._from_address: Counter[str] = Counter()
+        self._count_by_participant: Counter[int] = Counter()
+        self._count_by_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
 
     @property
     def visits(self) -> set[UUID]:
-        """The visits with a socket open here."""
+        """The visits that have an open socket here."""
         return {visit.visit for visit, _ in self._open.values()}
 
     def has_room(self, visit: LiveVisit, address: str, policy: TurnPolicy) -> bool:
-        """Whether the participant of this visit and this address may have one more."""
+        """Whether the participant of this visit, and this address, may open one more socket."""
         return (
-            self._of_participant[visit.participant] < policy.pages_per_person
-            and self._from_address[address] < policy.pages_per_address
+            self._count_by_participant[visit.participant] < policy.pages_per_person
+            and self._count_by_address[address] < policy.pages_per_address
         )
 
     def add(self, socket: "ChatConsumer", visit: LiveVisit, address: str) -> None:
-        """`socket` is open for this visit, from this address."""
+        """Count an open socket of this visit, from this address."""
         self._open[socket] = (visit, address)
-        self._of_participant[visit.participant] += 1
-        self._from_address[address] += 1
+        self._count_by_participant[visit.participant] += 1
+        self._count_by_address[address] += 1
 
     def discard(self, socket: "ChatConsumer") -> None:
-        """`socket` has gone."""
+        """Forget a socket. Does nothing for one that was never added."""
         if known := self._open.pop(socket, None):
             visit, address = known
-            _one_less(self._of_participant, visit.participant)
-            _one_less(self._from_address, address)
+            _decrement(self._count_by_participant, visit.participant)
+            _decrement(self._count_by_address, address)
 
     def close_visits(self, visits: set[UUID]) -> None:
-        """Close every socket of these visits: their sessions have ended."""
+        """Close every socket of these visits, which have ended."""
         for socket, (visit, _) in list(self._open.items()):
             if visit.visit in visits:
                 socket.close_soon(SESSION_ENDED)
 
     async def close_all(self, code: int) -> None:
-        """Close every socket and wait until each close frame is on its way."""
+        """Close every socket and wait until each close frame is sent."""
         await asyncio.gather(*(socket.close(code) for socket in list(self._open)), return_exceptions=True)
 
 
-class Service(Protocol):
-    """What the sockets of one process share."""
+class ChatService(Protocol):
+    """The parts of a process that its sockets use."""
 
     policy: TurnPolicy
     runner: Runner
     history: History
     watchers: Watchers
     visit_access: VisitAccess
-    sockets: Sockets
+    sockets: SocketRegistry
 
     @property
     def is_draining(self) -> bool: ...
@@ -98,7 +98,7 @@ class Service(Protocol):
 class ChatConsumer(AsyncConsumer):
     """One socket of a participant's page, protocol version 1."""
 
-    def __init__(self, service: Callable[[], Service], cookie_name: str) -> None:
+    def __init__(self, service: Callable[[], ChatService], cookie_name: str) -> None:
         self._service = service()
         self._cookie_name = cookie_name
         self._visit: LiveVisit | None = None
@@ -107,29 +107,29 @@ class ChatConsumer(AsyncConsumer):
         self._closing: asyncio.Task[None] | None = None
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler directly. The stock dispatch hops through the one database thread for every event."""
+        """Call the handler directly: Channels' own dispatch goes through the one database thread for every event."""
         match message["type"]:
             case "websocket.connect":
                 await self._connect()
             case "websocket.receive":
                 await self._receive(message.get("text"))
             case "websocket.disconnect":
-                self._leave()
+                self._detach()
                 raise StopConsumer
 
     def close_soon(self, code: int) -> None:
-        """Close without waiting for it."""
+        """Close in a task of its own."""
         self._closing = asyncio.create_task(self.close(code))
 
     async def close(self, code: int) -> None:
         """Send nothing more and close. Codes: 1000, 3000 to 4999."""
         if not self._is_closed:
             self._is_closed = True
-            self._leave()
+            self._detach()
             await self.send({"type": "websocket.close", "code": code})
 
     async def _connect(self) -> None:
-        # A close before the accept would be a plain 403, and the page could not tell why.
+        # Accept first: a close before it is a plain 403, which tells the page no reason.
         await self.send({"type": "websocket.accept"})
         service = self._service
         if service.is_draining:
@@ -142,7 +142,7 @@ class ChatConsumer(AsyncConsumer):
             if visit is None:
                 await self.close(SESSION_ENDED)
                 return
-            address = _address(self.scope)
+            address = _client_address(self.scope)
             if not service.sockets.has_room(visit, address, service.policy):
                 log.warning("socket.too_many visit=%s participant=%d", visit.visit, visit.participant)
                 line = service.policy.lines.too_many_pages
@@ -152,30 +152,30 @@ class ChatConsumer(AsyncConsumer):
             self._visit = visit
             outbox = self._outbox = Outbox(self._send_frame, service.history, conversation=visit.conversation)
             service.sockets.add(self, visit, address)
-            # Subscribe first, then read: what happens in between waits in the outbox.
+            # Subscribe first, then read: events in between wait in the outbox.
             service.watchers.watch(outbox)
             page, kept = await asyncio.gather(
-                service.history.latest(visit.conversation), service.history.kept(visit.conversation)
+                service.history.read_latest(visit.conversation), service.history.read_kept(visit.conversation)
             )
         except psycopg.Error as failure:
             log.warning("socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
             return
-        snapshots = [view.snapshot() for view in page.views]
-        offers = [one.offer() for one in kept]
+        snapshots = [view.to_snapshot() for view in page.views]
+        offers = [question.to_offer() for question in kept]
         hello = frames.hello(
             service.policy.character, visit.conversation, snapshots, offers, has_earlier=page.has_earlier
         )
         await self._send_frame(hello)
-        outbox.begin(page.views, kept)
-        service.watchers.saw(page.views)
+        outbox.start(page.views, kept)
+        service.watchers.follow(page.views)
 
     async def _receive(self, text: str | None) -> None:
         if self._is_closed or self._visit is None or self._outbox is None:
             return
         lines = self._service.policy.lines
         try:
-            frame = frames.read(text)
+            frame = frames.parse_frame(text)
         except frames.FrameRefused as refusal:
             line = {"too_long": lines.too_long, "empty": lines.nothing_written}.get(
                 refusal.code, lines.not_understood
@@ -183,13 +183,13 @@ class ChatConsumer(AsyncConsumer):
             await self._send_frame(frames.problem(refusal.code, line))
             return
         try:
-            await self._act(frame, self._visit, self._outbox)
+            await self._handle(frame, self._visit, self._outbox)
         except psycopg.Error as failure:
-            # Nothing was acknowledged, so the page keeps the words and sends them again under the same key.
+            # No `accepted` was sent, so the page keeps the words and sends them again under the same key.
             log.warning("socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
 
-    async def _act(
+    async def _handle(
         self,
         frame: frames.Frame,
         visit: LiveVisit,
@@ -206,20 +206,20 @@ class ChatConsumer(AsyncConsumer):
                 await self._ask_again(frame, visit, outbox)
             case frames.LetGo():
                 await self._service.runner.let_go(conversation=visit.conversation, turn=frame.turn)
-                await self._tell_kept(visit, outbox)
+                await self._send_kept(visit, outbox)
             case frames.Stop():
-                if await self._is_theirs(frame.turn, visit):
+                if await self._check_owns_turn(frame.turn, visit):
                     await self._service.runner.stop(frame.turn)
             case frames.CatchUp():
                 await self._catch_up(frame, visit, outbox)
 
     async def _say(self, frame: frames.Say, visit: LiveVisit) -> None:
         if self._service.is_draining:
-            # Nothing is admitted here any more: the page sends it again under the same key, to a process that stays.
+            # A draining process admits no turn. The page sends the words again under the same key, to another process.
             await self.close(COME_BACK)
             return
-        asked = SayRequest(visit=visit.visit, key=frame.key, question=frame.text)
-        opened = await self._service.runner.say(asked)
+        request = SayRequest(visit=visit.visit, key=frame.key, question=frame.text)
+        opened = await self._service.runner.say(request)
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
@@ -231,25 +231,25 @@ class ChatConsumer(AsyncConsumer):
         if self._service.is_draining:
             await self.close(COME_BACK)
             return
-        again = AskAgainRequest(visit=visit.visit, key=frame.key, turn=frame.turn)
-        opened = await self._service.runner.ask_again(again)
+        request = AskAgainRequest(visit=visit.visit, key=frame.key, turn=frame.turn)
+        opened = await self._service.runner.ask_again(request)
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("not_now", self._service.policy.lines.ask_again_later))
         elif opened is OpenRefusal.SETTLED:
-            await self._tell_kept(visit, outbox)
+            await self._send_kept(visit, outbox)
         elif not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
-    async def _tell_kept(self, visit: LiveVisit, outbox: Outbox) -> None:
-        questions = await self._service.history.kept(visit.conversation)
-        outbox.offer(KeptQuestions(questions=questions, asked=True))
+    async def _send_kept(self, visit: LiveVisit, outbox: Outbox) -> None:
+        questions = await self._service.history.read_kept(visit.conversation)
+        outbox.enqueue(KeptQuestionsRead(questions=questions, asked=True))
 
     async def _catch_up(self, frame: frames.CatchUp, visit: LiveVisit, outbox: Outbox) -> None:
         views = [
             view
-            for view in await self._service.history.named([frame.turn])
+            for view in await self._service.history.read_turns([frame.turn])
             if view.conversation == visit.conversation
         ]
         if not views:
@@ -259,9 +259,9 @@ class ChatConsumer(AsyncConsumer):
             log.warning("socket.too_far_behind visit=%s", visit.visit)
             await self.close(TOO_FAR_BEHIND)
             return
-        self._service.watchers.saw(views)
+        self._service.watchers.follow(views)
 
-    async def _is_theirs(self, turn: int, visit: LiveVisit) -> bool:
+    async def _check_owns_turn(self, turn: int, visit: LiveVisit) -> bool:
         if await self._service.visit_access.owns_turn(visit.conversation, turn):
             return True
         await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
@@ -269,21 +269,21 @@ class ChatConsumer(AsyncConsumer):
 
     async def _send_frame(self, frame: dict[str, Any]) -> None:
         if not self._is_closed:
-            await self.send({"type": "websocket.send", "text": frames.write(frame)})
+            await self.send({"type": "websocket.send", "text": frames.serialize_frame(frame)})
 
-    def _leave(self) -> None:
+    def _detach(self) -> None:
         self._is_closed = True
         self._service.sockets.discard(self)
         if self._outbox is not None:
-            self._service.watchers.leave(self._outbox)
+            self._service.watchers.unwatch(self._outbox)
 
 
-def _address(scope: dict[str, Any]) -> str:
+def _client_address(scope: dict[str, Any]) -> str:
     client = scope.get("client")
     return client_network(str(client[0])) if client else ""
 
 
-def _one_less(counts: Counter[Any], name: object) -> None:
+def _decrement(counts: Counter[Any], name: object) -> None:
     counts[name] -= 1
     if not counts[name]:
         del counts[name]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from companion.frames import mend
+from companion.frames import clean_text
 
 MAX_DRAFT_CHARS = 16_000
 """Code points. Pages send no more."""
@@ -41,7 +41,7 @@ def save(visit: UUID, *, conversation: int, text: str) -> bool:
     """Keep the words of a visit in place of what was kept. False: this conversation is not that visit's, or it was
     ended."""
     with connection.cursor() as cursor:
-        cursor.execute(KEEP, {"visit": visit, "conversation": conversation, "text": mend(text)})
+        cursor.execute(KEEP, {"visit": visit, "conversation": conversation, "text": clean_text(text)})
         return bool(cursor.rowcount == 1)
 
 

@@ -1,4 +1,4 @@
-"""Every frame of the socket, version 1: what a page may send, and what it is sent."""
+"""Every frame of the socket, version 1: what a page may send, and what it receives."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 VERSION = 1
 MAX_MESSAGE_CHARS = 4_000
-"""Code points in one message."""
+"""Unicode code points in one message."""
 MAX_FRAME_BYTES = 65_536
 """Bytes of UTF-8 in one frame."""
 
-# The page judges by the same characters: companion/static/companion/message.js.
+# The page uses the same set of characters: companion/static/companion/message.js.
 _VISIBLE = regex.compile(
     r"[^\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\N{BRAILLE PATTERN BLANK}"
     r"\N{MUSICAL SYMBOL NULL NOTEHEAD}]"
@@ -35,7 +35,7 @@ class _Frame(BaseModel):
 
 
 class Say(_Frame):
-    """A message. `key` is chosen when it is first sent and stays the same however often it is sent again."""
+    """A message. The page chooses `key` for its first sending and repeats it when it sends the message again."""
 
     type: Literal["say"]
     key: UUID
@@ -43,7 +43,7 @@ class Say(_Frame):
 
 
 class CatchUp(_Frame):
-    """Ask for what came after piece `after` of a turn."""
+    """Request the pieces after piece `after` of a turn."""
 
     type: Literal["catch_up"]
     turn: int = Field(ge=1, lt=2**63)
@@ -51,14 +51,14 @@ class CatchUp(_Frame):
 
 
 class Stop(_Frame):
-    """End a reply, or leave the waiting room."""
+    """Stop a reply, or leave the waiting room."""
 
     type: Literal["stop"]
     turn: int = Field(ge=1, lt=2**63)
 
 
 class AskAgain(_Frame):
-    """Ask a kept question again, as a new turn. `key` is that turn's, as with a message."""
+    """Ask a kept question again as a new turn with this `key`."""
 
     type: Literal["ask_again"]
     turn: int = Field(ge=1, lt=2**63)
@@ -66,14 +66,14 @@ class AskAgain(_Frame):
 
 
 class LetGo(_Frame):
-    """Do not offer a kept question any more. Answered with `kept`."""
+    """Stop offering a kept question. Answered with `kept`."""
 
     type: Literal["let_go"]
     turn: int = Field(ge=1, lt=2**63)
 
 
 class Ack(_Frame):
-    """Everything up to piece `seq` of a turn has been shown."""
+    """The page has shown everything up to piece `seq` of a turn."""
 
     type: Literal["ack"]
     turn: int = Field(ge=1, lt=2**63)
@@ -81,7 +81,7 @@ class Ack(_Frame):
 
 
 class Ping(_Frame):
-    """The page is there."""
+    """Keeps the connection alive. Answered with `pong`."""
 
     type: Literal["ping"]
 
@@ -90,17 +90,17 @@ Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Ping
 _incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="type")])
 
 
-def read(text: str | None) -> Frame:
-    """The frame in `text`. Raises FrameRefused for anything else, and for a message that is empty or too long."""
+def parse_frame(text: str | None) -> Frame:
+    """Parse a frame. Raises FrameRefused for an unknown or malformed one, and for a message empty or too long."""
     if text is None:
         raise FrameRefused("bad_frame")
-    # Counted before anything is parsed; a code point has one byte at least.
+    # Measured before parsing. The length is checked first because a code point has at least one byte.
     if len(text) > MAX_FRAME_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_FRAME_BYTES:
         raise FrameRefused("too_long")
     try:
         loaded = json.loads(text)
         if isinstance(loaded, dict) and isinstance(loaded.get("text"), str):
-            loaded["text"] = mend(loaded["text"])
+            loaded["text"] = clean_text(loaded["text"])
         frame = _incoming.validate_python(loaded)
     except (ValueError, RecursionError, ValidationError):
         raise FrameRefused("bad_frame") from None
@@ -112,13 +112,13 @@ def read(text: str | None) -> Frame:
     return frame
 
 
-def mend(text: str) -> str:
-    """`text` as PostgreSQL can store it: no NUL, and U+FFFD for each lone surrogate."""
+def clean_text(text: str) -> str:
+    """Make `text` storable in PostgreSQL: remove NUL, and replace each lone surrogate by U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
-def write(frame: dict[str, Any]) -> str:
-    """A frame as it goes over the socket."""
+def serialize_frame(frame: dict[str, Any]) -> str:
+    """Return a frame as JSON text."""
     return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -151,12 +151,12 @@ def waiting(turn: int, line: str) -> dict[str, Any]:
 
 
 def kept(questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """The kept questions as they are now, oldest first: [{"turn", "question", "line"}]. Replaces what was told."""
+    """The kept questions as they are now, oldest first: [{"turn", "question", "line"}]. Replaces what the page has."""
     return {"type": "kept", "questions": questions}
 
 
 def still_here(turn: int, line: str) -> dict[str, Any]:
-    """The turn speaks and no word has come for some seconds. The first word takes the line's place."""
+    """The turn is admitted and has no word after some seconds. The first word replaces the line."""
     return {"type": "still_here", "turn": turn, "line": line}
 
 

@@ -1,6 +1,6 @@
-"""The heartbeat of one process: a row, written every second on the database's clock.
+"""The heartbeat of one process: a row, written every second with the database's clock.
 
-All leases hang on it: a turn is its owner's as long as the owner's row is young.
+It is the lease of all its turns: a turn belongs to its owner while the owner's row is younger than the lease.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draini
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServedRouting:
-    """What turns that start now on a process are served by, for its heartbeat."""
+    """The routing that turns starting now on a process are served by."""
 
     routing_version: int
     preset: str
@@ -45,7 +45,7 @@ class ServedRouting:
 
 
 class Heartbeat:
-    """Beats for one process. `sockets` counts its open sockets, `serves` tells which chain it serves."""
+    """Writes the heartbeat of one process. `sockets` counts its open sockets, `routing` returns what it serves."""
 
     def __init__(
         self,
@@ -54,29 +54,29 @@ class Heartbeat:
         *,
         process: UUID,
         sockets: Callable[[], int],
-        serves: Callable[[], ServedRouting],
+        routing: Callable[[], ServedRouting],
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
         self._sockets = sockets
-        self._serves = serves
-        self._beaten_at = 0.0
+        self._routing = routing
+        self._last_beat_s = 0.0
         self.draining = False
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the lease is safely held: the last good beat is younger than three quarters of it."""
-        return time.monotonic() - self._beaten_at < 0.75 * self._policy.lease_s
+        """Whether the last good beat is younger than three quarters of the lease."""
+        return time.monotonic() - self._last_beat_s < 0.75 * self._policy.lease_s
 
     @property
     def has_lapsed(self) -> bool:
-        """Whether everybody else takes this process for dead."""
-        return time.monotonic() - self._beaten_at > self._policy.lease_s
+        """Whether other processes take this one for dead."""
+        return time.monotonic() - self._last_beat_s > self._policy.lease_s
 
     async def beat(self) -> None:
         """Write the row once. Raises psycopg.Error."""
-        began, serves = time.monotonic(), self._serves()
+        began, routing = time.monotonic(), self._routing()
         async with self._pool.connection() as connection:
             await connection.execute(
                 BEAT,
@@ -87,14 +87,14 @@ class Heartbeat:
                     "sockets": self._sockets(),
                     "draining": self.draining,
                     "persona_version": self._policy.persona_version,
-                    "routing_version": serves.routing_version,
-                    "preset": serves.preset,
-                    "routing_hash": serves.routing_hash,
-                    "documents_refused": serves.documents_refused,
-                    "conditions": [one[:140] for one in serves.conditions],
+                    "routing_version": routing.routing_version,
+                    "preset": routing.preset,
+                    "routing_hash": routing.routing_hash,
+                    "documents_refused": routing.documents_refused,
+                    "conditions": [condition[:140] for condition in routing.conditions],
                 },
             )
-        self._beaten_at = began
+        self._last_beat_s = began
 
     async def run(self) -> None:
         """Beat until cancelled."""
@@ -104,16 +104,16 @@ class Heartbeat:
                     await self.beat()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("heartbeat.missed cause=%s", type(failure).__name__)
-                await self._look_at_the_pool()
+                await self._check_pool()
             await asyncio.sleep(self._policy.beat_s)
 
-    async def _look_at_the_pool(self) -> None:
-        # Connections of a server that restarted are thrown away now, not by the next who needs one.
+    async def _check_pool(self) -> None:
+        # Discards connections to a server that has restarted, before a turn needs one.
         with contextlib.suppress(psycopg.Error, TimeoutError):
             async with asyncio.timeout(self._policy.lease_s / 2):
                 await self._pool.check()
 
-    async def leave(self) -> None:
-        """Take the row away: a process that has left owns nothing."""
+    async def delete(self) -> None:
+        """Delete the row: its turns have no owner from now on."""
         async with self._pool.connection() as connection:
             await connection.execute("DELETE FROM companion_process WHERE id = %s", (self._process,))

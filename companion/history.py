@@ -1,7 +1,7 @@
-"""What a participant's page or an export may read of a conversation: one query decides for all.
+"""Reads a conversation as its participant may see it: one query serves pages, sockets and exports.
 
-A half answer is in no read: a paused turn shows its question and its drafted line, and nothing that was said.
-A turn whose owner's heartbeat has stopped already reads as paused, even before any process has swept it.
+No read returns a half answer: a paused turn shows its question and its drafted line, and no piece of its reply.
+A turn whose owner's heartbeat has stopped reads as paused even before a sweep has paused it.
 """
 
 import json
@@ -21,15 +21,15 @@ from companion.prompt_inputs import PromptInputs, ask_materials, materials
 from companion.turn_policy import TurnPolicy
 
 Row = tuple[Any, ...]
-PAGE = 50
-# A turn whose owner is silent reads as paused: whoever opens a page is not to wait for a dead process.
-DERIVED = """CASE WHEN t.state IN ('waiting', 'speaking')
+PAGE_TURNS = 50
+# A turn whose owner's lease has run out reads as paused, so that a page does not wait for a dead process.
+EFFECTIVE_STATE = """CASE WHEN t.state IN ('waiting', 'speaking')
                  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
                 THEN 'paused' ELSE t.state END"""
 
 
-def _visible(*, question: str, reply: str, cuts: str, said: str, state: str) -> str:
-    """The visibility query: what may be seen of turns, with as much of their texts as these expressions give."""
+def _build_query(*, question: str, reply: str, cuts: str, said: str, state: str) -> str:
+    """Build the visibility query. The arguments are SQL expressions for the texts to read and for the state."""
     return f"""
 SELECT t.id, t.key, t.conversation_id, {question},
        CASE WHEN seen.state = 'paused' THEN '[]'::jsonb ELSE t.openings END,
@@ -59,38 +59,40 @@ LEFT JOIN LATERAL (
 """
 
 
-VISIBLE = _visible(
+VISIBLE = _build_query(
     question="t.question",
     reply="t.reply",
     cuts="t.cuts",
     said="string_agg(s.text, '' ORDER BY s.seq)",
-    state=DERIVED,
+    state=EFFECTIVE_STATE,
 )
-# The same without a text: who only watches how turns stand, many of them and often, would read all of them again. An
-# open page believes no end before it is stored: an owner that was only late goes on.
-STANDING = _visible(question="''", reply="''", cuts="'{}'::int[]", said="''::text", state="t.state")
-STAND = f"{STANDING} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
+# Without texts: watchers poll the states of many turns several times a second. The stored state is read and not the
+# effective one, because an owner whose heartbeat is only late goes on speaking.
+STATES = _build_query(question="''", reply="''", cuts="'{}'::int[]", said="''::text", state="t.state")
+READ_STATES = f"{STATES} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
-LATEST = f"""
+READ_LATEST = f"""
 {VISIBLE} WHERE t.id IN (
     SELECT last.id FROM unnest(%(conversations)s::bigint[]) AS c(id)
     CROSS JOIN LATERAL (
         SELECT id FROM companion_turn WHERE conversation_id = c.id ORDER BY id DESC LIMIT %(limit)s) last
 ) ORDER BY t.id
 """
-BEFORE = f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s"
-AFTER = (
+READ_BEFORE = f"""
+{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s
+"""
+READ_AFTER = (
     f"{VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id > %(turn)s ORDER BY t.id LIMIT %(limit)s"
 )
-NAMED = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
+READ_TURNS = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
-PIECES = """
+READ_PIECES = """
 SELECT s.turn_id, s.seq, s.text FROM companion_spoken s
 JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.turn_id
 WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 """
 
-# Whether this person has been told so under the same selection, and not longer ago than a visit lasts.
+# Whether an earlier turn showed the line under the same selection, within the time that a visit lasts.
 SAID_REDUCED = """
 SELECT EXISTS (
     SELECT 1 FROM companion_turn t
@@ -101,7 +103,7 @@ SELECT EXISTS (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class TurnView:
     """One turn as its participant may see it."""
 
     turn: int
@@ -116,10 +118,10 @@ class View:
     cuts: tuple[int, ...]
     owner: UUID
     is_unread: bool = False
-    """It ended before anything had read the question: its words belong back in the box."""
+    """The turn ended before a provider read the question, so the page puts the words back into the box."""
 
-    def snapshot(self) -> dict[str, Any]:
-        """The shape in `hello` and on history pages: id, key, question, openings, reply, state, line, seq, unread."""
+    def to_snapshot(self) -> dict[str, Any]:
+        """The shape in `hello` and history pages: id, key, question, openings, reply, state, line, seq, unread."""
         return {
             "id": self.turn,
             "key": str(self.key),
@@ -133,7 +135,7 @@ class View:
         }
 
     def pieces_after(self, seq: int) -> list[tuple[int, str]]:
-        """The pieces of an ended turn's reply after `seq`, cut exactly as they were first shown."""
+        """Return (seq, text) of an ended turn's pieces after `seq`, cut as they were first shown."""
         pieces, start = [], 0
         for number, length in enumerate(self.cuts, start=1):
             if number > seq:
@@ -143,92 +145,90 @@ class View:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
-    """At most `PAGE` turns, oldest first."""
+class HistoryPage:
+    """At most `PAGE_TURNS` turns, oldest first."""
 
-    views: tuple[View, ...]
+    views: tuple[TurnView, ...]
     has_earlier: bool
     """Whether there are turns before them."""
 
 
 class History:
-    """Reads for sockets and turns, on the process's own pool."""
+    """Reads for sockets and turns, on the process's own pool. Concurrent reads of one kind share a query."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], policy: TurnPolicy) -> None:
         self._pool = pool
         self._policy = policy
-        self._materials: Batch[int, PromptInputs] = Batch(self._material_of)
-        # A page of fifty turns may be long, so not all at once.
-        self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._kept_of)
-        self._latest: Batch[int, Page] = Batch(self._latest_of, at_most=32)
+        self._prompt_inputs: Batch[int, PromptInputs] = Batch(self._read_prompt_inputs_of)
+        # A page has up to 50 turns with their texts, so a batch of pages is kept small.
+        self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._read_kept_of)
+        self._latest: Batch[int, HistoryPage] = Batch(self._read_latest_of, at_most=32)
 
-    async def latest(self, conversation: int) -> Page:
-        """The last turns of a conversation."""
+    async def read_latest(self, conversation: int) -> HistoryPage:
+        """Return the last turns of a conversation."""
         return await self._latest.submit(conversation)
 
-    async def _latest_of(self, conversations: Sequence[int]) -> list[Page]:
-        """Pages that open together are read together."""
-        found: dict[int, list[View]] = {conversation: [] for conversation in conversations}
-        for row in await self._rows(LATEST, conversations=list(found), limit=PAGE + 1):
-            view = _view(row)
-            found[view.conversation].append(view)
-        return [_page(found[conversation]) for conversation in conversations]
+    async def _read_latest_of(self, conversations: Sequence[int]) -> list[HistoryPage]:
+        views: dict[int, list[TurnView]] = {conversation: [] for conversation in conversations}
+        for row in await self._rows(READ_LATEST, conversations=list(views), limit=PAGE_TURNS + 1):
+            view = _make_view(row)
+            views[view.conversation].append(view)
+        return [_make_page(views[conversation]) for conversation in conversations]
 
-    async def kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """The ids of the kept questions of these conversations, oldest first; none: not listed."""
+    async def read_kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Return the ids of kept questions by conversation, oldest first; conversations without any are left out."""
         rows = await self._rows(KEPT_TURNS, conversations=list(conversations), offered=MAX_OFFERED)
         return {conversation: tuple(turns) for conversation, turns in rows}
 
-    async def kept(self, conversation: int) -> tuple[KeptQuestion, ...]:
-        """The kept questions of a conversation, oldest first."""
+    async def read_kept(self, conversation: int) -> tuple[KeptQuestion, ...]:
+        """Return the kept questions of a conversation, oldest first."""
         return await self._kept.submit(conversation)
 
-    async def _kept_of(self, conversations: Sequence[int]) -> list[tuple[KeptQuestion, ...]]:
-        kept = await self.kept_turns(list(set(conversations)))
+    async def _read_kept_of(self, conversations: Sequence[int]) -> list[tuple[KeptQuestion, ...]]:
+        kept = await self.read_kept_turns(list(set(conversations)))
         ids = [turn for turns in kept.values() for turn in turns]
         line = self._policy.lines.kept
         questions = {
             view.turn: KeptQuestion(turn=view.turn, question=view.question, line=line)
-            for view in (await self.named(ids) if ids else ())
+            for view in (await self.read_turns(ids) if ids else ())
         }
         return [
             tuple(questions[turn] for turn in kept.get(conversation, ()) if turn in questions)
             for conversation in conversations
         ]
 
-    async def named(self, turns: Sequence[int]) -> list[View]:
-        """The turns of these ids. The caller checks whose they are."""
-        return [_view(row) for row in await self._rows(NAMED, turns=list(turns))]
+    async def read_turns(self, turns: Sequence[int]) -> list[TurnView]:
+        """Return the turns of these ids. The caller checks whose they are."""
+        return [_make_view(row) for row in await self._rows(READ_TURNS, turns=list(turns))]
 
-    async def standing(self, turns: Sequence[int]) -> list[View]:
-        """How the turns of these ids stand, in views without question, reply and cuts."""
-        return [_view(row) for row in await self._rows(STAND, turns=list(turns))]
+    async def read_states(self, turns: Sequence[int]) -> list[TurnView]:
+        """Return the turns of these ids without question, reply and cuts."""
+        return [_make_view(row) for row in await self._rows(READ_STATES, turns=list(turns))]
 
-    async def pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
-        """(turn, seq, text) of turns still speaking, after the piece each names."""
-        return await self._rows(PIECES, turns=list(after), after=list(after.values()))
+    async def read_pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
+        """Return (turn, seq, text) of turns still speaking. `after` maps a turn to the last piece not to return."""
+        return await self._rows(READ_PIECES, turns=list(after), after=list(after.values()))
 
-    async def material(self, turn: int) -> PromptInputs:
-        """Everything a prompt for `turn` may be made of."""
-        return await self._materials.submit(turn)
+    async def read_prompt_inputs(self, turn: int) -> PromptInputs:
+        """Return everything that the prompt of `turn` may contain."""
+        return await self._prompt_inputs.submit(turn)
 
-    async def said_reduced(self, turn: int, version: int) -> bool:
-        """Whether a turn of the last eight hours has said, under this selection, that replies are reduced."""
+    async def has_said_reduced(self, turn: int, version: int) -> bool:
+        """Whether a turn of the last eight hours showed the *reduced* line under this selection."""
         [[said]] = await self._rows(SAID_REDUCED, turn=turn, version=version)
         return bool(said)
 
-    async def _material_of(self, turns: Sequence[int]) -> list[PromptInputs]:
-        """Turns that start together are read together."""
+    async def _read_prompt_inputs_of(self, turns: Sequence[int]) -> list[PromptInputs]:
         async with self._pool.connection() as connection:
             found = await materials(await ask_materials(connection, turns))
         return [found[turn] for turn in turns]
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            return await _all(cursor, query, facts | reading(self._policy))
+            return await _fetch_all(cursor, query, facts | query_parameters(self._policy))
 
 
-def reading(policy: TurnPolicy) -> dict[str, Any]:
+def query_parameters(policy: TurnPolicy) -> dict[str, Any]:
     """The figures and drafted lines of the policy that the visibility query names."""
     return {
         "pause": policy.lines.pause,
@@ -240,39 +240,43 @@ def reading(policy: TurnPolicy) -> dict[str, Any]:
     }
 
 
-def earlier(policy: TurnPolicy, conversation: int, before: int) -> Page:
-    """One page of turns before a turn. For pages: uses Django's connection."""
-    rows = _page_rows(BEFORE, conversation=conversation, turn=before, limit=PAGE + 1, **reading(policy))
-    return _page([_view(row) for row in reversed(rows)])
+def read_earlier(policy: TurnPolicy, conversation: int, before: int) -> HistoryPage:
+    """Return the page of turns before a turn. For views: uses Django's connection."""
+    rows = _fetch_rows(
+        READ_BEFORE, conversation=conversation, turn=before, limit=PAGE_TURNS + 1, **query_parameters(policy)
+    )
+    return _make_page([_make_view(row) for row in reversed(rows)])
 
 
-def since(policy: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
-    """Snapshots of the turns after a turn, oldest first. For pages: uses Django's connection."""
-    rows = _page_rows(AFTER, conversation=conversation, turn=after, limit=PAGE, **reading(policy))
-    return [_view(row).snapshot() for row in rows]
+def read_since(policy: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
+    """Return snapshots of the next `PAGE_TURNS` turns, oldest first. For views: uses Django's connection."""
+    rows = _fetch_rows(
+        READ_AFTER, conversation=conversation, turn=after, limit=PAGE_TURNS, **query_parameters(policy)
+    )
+    return [_make_view(row).to_snapshot() for row in rows]
 
 
-def _page(views: list[View]) -> Page:
-    return Page(views=tuple(views[-PAGE:]), has_earlier=len(views) > PAGE)
+def _make_page(views: list[TurnView]) -> HistoryPage:
+    return HistoryPage(views=tuple(views[-PAGE_TURNS:]), has_earlier=len(views) > PAGE_TURNS)
 
 
-def _page_rows(query: str, **facts: Any) -> list[Row]:
+def _fetch_rows(query: str, **facts: Any) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(query, facts)
         rows: list[Row] = cursor.fetchall()
         return rows
 
 
-async def _all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]) -> list[Row]:
+async def _fetch_all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]) -> list[Row]:
     await cursor.execute(query, facts)
     return await cursor.fetchall()
 
 
-def _view(row: Row) -> View:
+def _make_view(row: Row) -> TurnView:
     turn, key, conversation, question, openings, reply, state, line, seq, cuts, owner, is_unread = row
     if isinstance(openings, str):
         openings = _loads(openings)
-    return View(
+    return TurnView(
         turn=turn,
         key=key,
         conversation=conversation,
@@ -289,6 +293,6 @@ def _view(row: Row) -> View:
 
 
 def _loads(text: str) -> list[dict[str, str]]:
-    # Django's cursors hand JSON over as text; the native pool's hand over objects.
+    # Django's cursors return JSON as text; psycopg's own return objects.
     loaded: list[dict[str, str]] = json.loads(text)
     return loaded

@@ -68,7 +68,7 @@ class KeptQuestion:
     question: str
     line: str
 
-    def offer(self) -> dict[str, Any]:
+    def to_offer(self) -> dict[str, Any]:
         """The shape in `hello` and `kept` frames: turn, question, line."""
         return {"turn": self.turn, "question": self.question, "line": self.line}
 

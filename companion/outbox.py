@@ -1,8 +1,8 @@
-"""What one socket has been shown, and what it is shown next: in order, exactly once, never more than it reads.
+"""Sends each socket every piece once and in order, and no more than the page acknowledges.
 
-Words arrive live, from the journal of this process or from rows; each socket keeps a cursor per turn, so a
-piece that comes twice is dropped and a gap is filled from rows. A page that does not acknowledge is not sent
-more: what it misses stays in rows, not in memory.
+Pieces arrive from the journal of this process or from rows. A socket keeps a cursor for each turn: a piece that
+arrives twice is dropped, and a gap is filled from rows. While a page does not acknowledge, its pieces stay in rows
+and not in memory.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ from uuid import UUID
 import psycopg
 
 from companion import frames
-from companion.history import History, View
+from companion.history import History, TurnView
 from companion.journal import StoredChunk
 from companion.kept_questions import KeptQuestion
 from companion.states import ENDED
 
 log = logging.getLogger(__name__)
 
-MOST_PIECES = 200
-MOST_BYTES = 262_144
-"""What may be on its way to a page that has not acknowledged it."""
-MOST_REWINDS = 20
-"""How often a page may ask again for what is on its way, and acknowledge nothing."""
+MAX_UNREAD_PIECES = 200
+MAX_UNREAD_BYTES = 262_144
+"""Limits of what is sent and not yet acknowledged."""
+MAX_REWINDS = 20
+"""Catch-ups that a page may ask for without acknowledging a piece in between."""
 _ENDED = frozenset(state.value for state in ENDED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Accepted:
+class TurnAccepted:
     """A message of this conversation is stored as a turn."""
 
     turn: int
@@ -41,16 +41,16 @@ class Accepted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KeptQuestions:
-    """The kept questions of this conversation as they are now, oldest first. `asked`: the page waits for them."""
+class KeptQuestionsRead:
+    """The current kept questions of this conversation, oldest first. `asked`: the page has requested them."""
 
     questions: tuple[KeptQuestion, ...]
     asked: bool = False
 
 
 @dataclass(slots=True)
-class Cursor:
-    """How far a socket has been shown one turn."""
+class TurnCursor:
+    """How much of one turn a socket has been sent."""
 
     seq: int = 0
     openings: int = 0
@@ -60,7 +60,7 @@ class Cursor:
 
 
 class Outbox:
-    """One socket's sender. `send` takes one frame; it is called by one task at a time."""
+    """Sends the frames of one socket. `send` takes one frame and is called by one task at a time."""
 
     def __init__(
         self, send: Callable[[dict[str, Any]], Awaitable[None]], history: History, *, conversation: int
@@ -68,45 +68,45 @@ class Outbox:
         self._send = send
         self._history = history
         self.conversation = conversation
-        self._cursors: dict[int, Cursor] = {}
-        self._events: deque[Accepted | StoredChunk | View | KeptQuestions] = deque()
+        self._cursors: dict[int, TurnCursor] = {}
+        self._events: deque[TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead] = deque()
         self._behind: set[int] = set()
-        self.kept: tuple[int, ...] = ()
-        """The turns of the kept questions that this page was told of."""
+        self.kept_turns: tuple[int, ...] = ()
+        """The turns whose kept questions the page has been sent."""
         self._unread: deque[tuple[int, int, int]] = deque()
         self._unread_bytes = 0
-        self._rewound = 0
-        self._ready = False
-        self._closed = False
+        self._rewinds = 0
+        self._is_started = False
+        self._is_closed = False
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, turns: Iterable[View], kept: tuple[KeptQuestion, ...] = ()) -> None:
-        """The page has been given these in its `hello`; from here on it is sent what changes."""
-        self.kept = tuple(one.turn for one in kept)
+    def start(self, turns: Iterable[TurnView], kept: tuple[KeptQuestion, ...] = ()) -> None:
+        """Start sending changes. `turns` and `kept` are what the page has received in its `hello`."""
+        self.kept_turns = tuple(question.turn for question in kept)
         for view in turns:
-            self._cursors[view.turn] = Cursor(
+            self._cursors[view.turn] = TurnCursor(
                 seq=view.seq,
                 openings=len(view.openings),
                 waiting=view.state == "waiting",
                 still_here=view.state == "speaking" and bool(view.line),
                 ended=view.state in _ENDED,
             )
-        self._ready = True
-        self._run()
+        self._is_started = True
+        self._start_sending()
 
-    def offer(self, event: Accepted | StoredChunk | View | KeptQuestions) -> None:
-        """Something happened in this socket's conversation."""
+    def enqueue(self, event: TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead) -> None:
+        """Add an event of this socket's conversation. Pieces beyond the limits are dropped and read from rows later."""
         if isinstance(event, StoredChunk) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
             return
         self._events.append(event)
-        self._run()
+        self._start_sending()
 
     def acknowledge(self, turn: int, seq: int) -> None:
-        """The page has shown everything up to this piece."""
+        """Note that the page has shown everything up to this piece, which makes room for more."""
         if not any(sent == turn and piece <= seq for sent, piece, _ in self._unread):
             return
-        self._rewound = 0
+        self._rewinds = 0
         while self._unread:
             sent, piece, size = self._unread[0]
             if sent == turn and piece > seq:
@@ -115,93 +115,98 @@ class Outbox:
             self._unread_bytes -= size
             if sent == turn and piece == seq:
                 break
-        self._run()
+        self._start_sending()
 
-    def rewind(self, view: View, after: int) -> bool:
-        """The page asked to catch up on a turn from this piece on. False: it asks and asks, and reads nothing."""
-        self._rewound += any(sent == view.turn for sent, _, _ in self._unread)
-        if self._rewound > MOST_REWINDS:
+    def rewind(self, view: TurnView, after: int) -> bool:
+        """Send a turn again from piece `after` on. False: the page has asked too often without acknowledging."""
+        self._rewinds += any(sent == view.turn for sent, _, _ in self._unread)
+        if self._rewinds > MAX_REWINDS:
             return False
-        cursor = self._cursors.setdefault(view.turn, Cursor())
+        cursor = self._cursors.setdefault(view.turn, TurnCursor())
         cursor.seq = min(after, view.seq)
         cursor.openings = 0 if cursor.seq == 0 else len(view.openings)
         cursor.ended = cursor.waiting = cursor.still_here = False
         self._unread = deque(entry for entry in self._unread if entry[0] != view.turn)
         self._unread_bytes = sum(size for _, _, size in self._unread)
         self._behind.add(view.turn)
-        self._run()
+        self._start_sending()
         return True
 
-    def nudge(self) -> None:
-        """Try again what could not be read before."""
-        self._run()
+    def retry(self) -> None:
+        """Continue after rows could not be read."""
+        self._start_sending()
 
-    async def settle(self) -> None:
-        """Wait until everything that was offered is on its way."""
+    async def flush(self) -> None:
+        """Wait until every event that was added is sent."""
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     def close(self) -> None:
         """Send nothing more."""
-        self._closed = True
+        self._is_closed = True
         self._events.clear()
         self._behind.clear()
 
-    def floor(self, turn: int) -> int | None:
-        """The last piece of a turn this socket was shown; None: it needs no more of it now."""
+    def last_shown(self, turn: int) -> int | None:
+        """Return the last piece of a turn that was sent; None if it has ended or is to be read from rows."""
         cursor = self._cursors.get(turn)
         if cursor is None:
             return 0
         return None if cursor.ended or turn in self._behind else cursor.seq
 
-    def unended(self) -> list[int]:
-        """The turns this socket knows and has not seen the end of."""
+    def open_turns(self) -> list[int]:
+        """Return the turns of which this socket has not been sent the end."""
         return [turn for turn, cursor in self._cursors.items() if not cursor.ended]
 
     def _is_full(self) -> bool:
-        return len(self._unread) >= MOST_PIECES or self._unread_bytes >= MOST_BYTES
+        return len(self._unread) >= MAX_UNREAD_PIECES or self._unread_bytes >= MAX_UNREAD_BYTES
 
-    def _run(self) -> None:
+    def _start_sending(self) -> None:
         has_work = self._events or (self._behind and not self._is_full())
-        if self._ready and not self._closed and has_work and (self._task is None or self._task.done()):
+        if (
+            self._is_started
+            and not self._is_closed
+            and has_work
+            and (self._task is None or self._task.done())
+        ):
             self._task = asyncio.create_task(self._drain())
 
     async def _drain(self) -> None:
-        while not self._closed:
+        while not self._is_closed:
             if self._events:
                 event = self._events.popleft()
                 match event:
-                    case Accepted():
-                        await self._accept(event.turn, event.key)
+                    case TurnAccepted():
+                        await self._send_accepted(event.turn, event.key)
                     case StoredChunk():
-                        await self._say(event)
-                    case View():
-                        await self._change(event)
-                    case KeptQuestions():
-                        await self._keep(event)
+                        await self._send_stored(event)
+                    case TurnView():
+                        await self._send_state(event)
+                    case KeptQuestionsRead():
+                        await self._send_kept(event)
             elif self._behind and not self._is_full():
                 if not await self._refill():
                     return
             else:
                 return
 
-    async def _accept(self, turn: int, key: UUID) -> None:
+    async def _send_accepted(self, turn: int, key: UUID) -> None:
         if turn not in self._cursors:
-            self._cursors[turn] = Cursor()
+            self._cursors[turn] = TurnCursor()
             await self._send(frames.accepted(key, turn))
 
-    async def _say(self, said: StoredChunk) -> None:
-        cursor = self._cursors.setdefault(said.turn, Cursor())
-        if cursor.ended or said.seq <= cursor.seq:
+    async def _send_stored(self, chunk: StoredChunk) -> None:
+        cursor = self._cursors.setdefault(chunk.turn, TurnCursor())
+        if cursor.ended or chunk.seq <= cursor.seq:
             return
-        if said.seq != cursor.seq + 1 or said.turn in self._behind or self._is_full():
-            self._behind.add(said.turn)
+        if chunk.seq != cursor.seq + 1 or chunk.turn in self._behind or self._is_full():
+            self._behind.add(chunk.turn)
             return
-        await self._open(said.turn, said.openings)
-        await self._words(said.turn, said.seq, said.text)
+        await self._send_openings(chunk.turn, chunk.openings)
+        await self._send_chunk(chunk.turn, chunk.seq, chunk.text)
 
-    async def _change(self, view: View) -> None:
-        await self._accept(view.turn, view.key)
+    async def _send_state(self, view: TurnView) -> None:
+        await self._send_accepted(view.turn, view.key)
         cursor = self._cursors[view.turn]
         if cursor.ended:
             return
@@ -214,34 +219,36 @@ class Outbox:
                 cursor.still_here = True
                 await self._send(frames.still_here(view.turn, view.line))
         elif view.state in _ENDED:
-            await self._end(view, cursor)
+            await self._send_ending(view, cursor)
 
-    async def _keep(self, event: KeptQuestions) -> None:
-        turns = tuple(one.turn for one in event.questions)
-        if event.asked or turns != self.kept:
-            self.kept = turns
-            await self._send(frames.kept([one.offer() for one in event.questions]))
+    async def _send_kept(self, event: KeptQuestionsRead) -> None:
+        turns = tuple(question.turn for question in event.questions)
+        if event.asked or turns != self.kept_turns:
+            self.kept_turns = turns
+            await self._send(frames.kept([question.to_offer() for question in event.questions]))
 
-    async def _end(self, view: View, cursor: Cursor) -> None:
-        # After a pause the closing frame stands alone: a half answer is not sent again.
+    async def _send_ending(self, view: TurnView, cursor: TurnCursor) -> None:
+        # A paused turn is closed by its last frame alone: a half answer is never sent again.
         shows_reply = view.state in {"complete", "stopped", "handed_over"}
         if shows_reply and (cursor.seq < view.seq or view.turn in self._behind):
             self._behind.add(view.turn)
             return
         self._behind.discard(view.turn)
         cursor.ended = True
-        await self._send(_ending(view))
+        await self._send(_ending_frame(view))
 
     async def _refill(self) -> bool:
-        """Catch up from rows on every turn this socket fell behind in. False: the rows cannot be read now."""
+        """Send from rows what is missing of every turn that fell behind. False: the rows cannot be read now."""
         turns, self._behind = sorted(self._behind), set()
         try:
             views = [
-                view for view in await self._history.named(turns) if view.conversation == self.conversation
+                view
+                for view in await self._history.read_turns(turns)
+                if view.conversation == self.conversation
             ]
-            live = {view.turn: self._cursors.setdefault(view.turn, Cursor()).seq for view in views}
+            live = {view.turn: self._cursors.setdefault(view.turn, TurnCursor()).seq for view in views}
             spoken = [view.turn for view in views if view.state == "speaking"]
-            pieces = await self._history.pieces({turn: live[turn] for turn in spoken}) if spoken else []
+            pieces = await self._history.read_pieces({turn: live[turn] for turn in spoken}) if spoken else []
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("outbox.cannot_refill turns=%d cause=%s", len(turns), type(failure).__name__)
             self._behind.update(turns)
@@ -251,30 +258,30 @@ class Outbox:
                 missing = [(seq, text) for turn, seq, text in pieces if turn == view.turn]
             else:
                 missing = view.pieces_after(live[view.turn])
-            await self._catch_up(view, missing)
+            await self._send_missing(view, missing)
         return True
 
-    async def _catch_up(self, view: View, missing: list[tuple[int, str]]) -> None:
+    async def _send_missing(self, view: TurnView, missing: list[tuple[int, str]]) -> None:
         cursor = self._cursors[view.turn]
         if missing:
-            await self._open(view.turn, view.openings)
+            await self._send_openings(view.turn, view.openings)
         for seq, text in missing:
             if self._is_full():
                 self._behind.add(view.turn)
                 return
             if seq == cursor.seq + 1:
-                await self._words(view.turn, seq, text)
+                await self._send_chunk(view.turn, seq, text)
         if view.state != "speaking":
-            await self._change(view)
+            await self._send_state(view)
 
-    async def _open(self, turn: int, openings: tuple[dict[str, str], ...]) -> None:
+    async def _send_openings(self, turn: int, openings: tuple[dict[str, str], ...]) -> None:
         cursor = self._cursors[turn]
         if cursor.seq == 0:
             for opening in openings[cursor.openings :]:
                 await self._send(frames.opening(turn, opening))
             cursor.openings = len(openings)
 
-    async def _words(self, turn: int, seq: int, text: str) -> None:
+    async def _send_chunk(self, turn: int, seq: int, text: str) -> None:
         self._cursors[turn].seq = seq
         size = len(text.encode())
         self._unread.append((turn, seq, size))
@@ -282,5 +289,5 @@ class Outbox:
         await self._send(frames.words(turn, seq, text))
 
 
-def _ending(view: View) -> dict[str, Any]:
+def _ending_frame(view: TurnView) -> dict[str, Any]:
     return frames.ending(view.turn, view.state, view.seq, view.line, is_unread=view.is_unread)

@@ -1,4 +1,4 @@
-"""One web process of the companion: its turns, its sockets, and the loops that keep both true."""
+"""One web process of the companion: its turns, its sockets, and its background loops."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.access import VisitAccess
 from companion.breakers import SharedBreakers
-from companion.consumers import COME_BACK, Sockets
+from companion.consumers import COME_BACK, SocketRegistry
 from companion.doorbell import Doorbell
 from companion.engine import LaneCaller
 from companion.heartbeat import Heartbeat, ServedRouting
@@ -39,17 +39,17 @@ from routing.chain import Route
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
-LOOK_FOR_KEPT_EVERY = 5
-"""Ticks between two looks for questions whose hold, or whose time of being offered, has run out."""
-RECHECK_EVERY = 30
-"""Ticks between two checks that the visits of all open sockets are still live."""
+KEPT_CHECK_TICKS = 5
+"""Ticks between two reads of kept questions: a hold, or the time for offering one, may have run out."""
+VISIT_CHECK_TICKS = 30
+"""Ticks between two checks that the visits of open sockets are live."""
 
 
 def _ignore(_value: object) -> None:
     """Default for callbacks."""
 
 
-def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> ServedRouting:
+def _describe_routing(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> ServedRouting:
     return ServedRouting(
         routing_version=route.version,
         preset=route.preset,
@@ -59,12 +59,12 @@ def _served(route: Route, documents_refused: int, conditions: tuple[str, ...]) -
     )
 
 
-class Process:
-    """Built once, on the event loop it lives on, and started. `route` names the chain for turns that start now.
+class WebProcess:
+    """Build it on the event loop it runs on, then start it. `route` returns the chain for turns that start now.
 
     `on_selection` is given the version of every selection that is stored, `recorded` the story of every turn that this
-    process has ended. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
-    with how it is set up. `alongside` are loops of others that run as long as this process does.
+    process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
+    with its configuration. `extra_loops` run as long as this process does.
     """
 
     def __init__(
@@ -81,27 +81,35 @@ class Process:
         recorded: Callable[[Story], None] = _ignore,
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
-        alongside: Sequence[Callable[[], Awaitable[None]]] = (),
+        extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self.id = process
         self.policy = policy
         self._pool = pool
         self._on_selection = on_selection
-        self._alongside = alongside
+        self._extra_loops = extra_loops
         self.breakers = SharedBreakers(
             pool,
             process=process,
-            changed=self.rerouted,
+            changed=self.reroute,
             monotonic=asyncio.get_running_loop().time,
             tuning=tuning,
         )
         self.history = History(pool, policy)
         self.watchers = Watchers(self.history, process=process)
         self.ledger = Ledger(
-            pool, policy, process=process, told=self._told, route=lambda: heading(route(), self.breakers)
+            pool,
+            policy,
+            process=process,
+            told=self._on_gate_result,
+            route=lambda: heading(route(), self.breakers),
         )
         self.journal = Journal(
-            pool, policy, process=process, shown=self.watchers.said, lost=lambda turn: self.runner.ended(turn)
+            pool,
+            policy,
+            process=process,
+            shown=self.watchers.publish_chunk,
+            lost=lambda turn: self.runner.ended(turn),
         )
         self.runner = Runner(
             ledger=self.ledger,
@@ -122,29 +130,29 @@ class Process:
             waiting=lambda: self.runner.waiting,
         )
         self.visit_access = VisitAccess(pool)
-        self.sockets = Sockets()
+        self.sockets = SocketRegistry()
         self.heartbeat = Heartbeat(
             pool,
             policy,
             process=process,
             sockets=lambda: len(self.sockets),
-            serves=lambda: _served(route(), documents_refused(), conditions()),
+            routing=lambda: _describe_routing(route(), documents_refused(), conditions()),
         )
         self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
 
     @property
     def is_ready(self) -> bool:
-        """Whether new people may be sent here."""
+        """Whether a proxy may send new visits here."""
         return bool(self._loops) and self.heartbeat.is_fresh and not self.heartbeat.draining
 
     @property
     def is_draining(self) -> bool:
-        """Whether this process has been told to leave."""
+        """Whether this process has been told to stop."""
         return self.heartbeat.draining
 
     async def start(self) -> None:
-        """Open the pool, sweep what a dead process left, and begin. Waits for the database if it is away."""
+        """Open the pool, run the gate once and start the loops. Waits until the database answers."""
         await self._pool.open()
         while True:
             try:
@@ -161,15 +169,15 @@ class Process:
             self.journal.run,
             self.watchers.run,
             self._tick,
-            self._mind_the_lease,
+            self._watch_lease,
             self._lanes.run,
-            *self._alongside,
+            *self._extra_loops,
         )
-        self._loops = [asyncio.create_task(self._kept(loop)) for loop in loops]
+        self._loops = [asyncio.create_task(self._keep_running(loop)) for loop in loops]
         log.info("process.started process=%s", self.id)
 
     async def drain(self) -> None:
-        """Take no more turns, let running ones finish for the grace time, then pause them; close every socket."""
+        """Admit no more turns, let running ones finish within the grace time, pause the rest, close the sockets."""
         self.heartbeat.draining = True
         try:
             await self.heartbeat.beat()
@@ -180,42 +188,42 @@ class Process:
             async with asyncio.timeout(self.policy.grace_s):
                 await self.runner.idle()
         except TimeoutError:
-            await self._pause_the_rest()
-        await self._say_goodbye()
+            await self._pause_running()
+        await self._close_sockets()
         log.info("process.drained process=%s", self.id)
 
-    async def _pause_the_rest(self) -> None:
+    async def _pause_running(self) -> None:
         try:
             async with asyncio.timeout(self.policy.store_within_s + 1):
                 await self.runner.pause_all()
         except TimeoutError:
-            # The database is away. Whoever sweeps next pauses them, with the words that were stored.
+            # The database is away. The next sweep of another process pauses them, with the words that were stored.
             log.warning("process.drained_without_pausing turns=%d", len(self.runner.driven))
 
-    async def _say_goodbye(self) -> None:
+    async def _close_sockets(self) -> None:
         try:
             async with asyncio.timeout(self.policy.store_within_s):
-                await self.watchers.settle()
+                await self.watchers.flush()
         except (psycopg.Error, TimeoutError):
             log.warning("process.goodbye_without_database process=%s", self.id)
         await self.sockets.close_all(COME_BACK)
 
     async def stop(self) -> None:
-        """End the loops, give up the heartbeat and close the pool."""
+        """Cancel the loops, delete the heartbeat row and close the pool."""
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         try:
             async with asyncio.timeout(2):
-                # A probe of this process is free for the next at once, and not when its lease is over.
+                # Releases this process's probes now and not when their leases run out.
                 await self.breakers.settle()
-                await self.heartbeat.leave()
+                await self.heartbeat.delete()
         except (psycopg.Error, TimeoutError):
             log.warning("process.left_without_goodbye process=%s", self.id)
         await self._pool.close(timeout=2)
 
-    async def _kept(self, loop: Any) -> None:
-        # These loops are the process; one that dies of something nobody foresaw is begun again.
+    async def _keep_running(self, loop: Any) -> None:
+        # The process cannot work without its loops, so a loop that raises is started again.
         while True:
             try:
                 await loop()
@@ -223,14 +231,14 @@ class Process:
                 log.error("process.loop_broke loop=%s cause=%s", loop.__qualname__, type(failure).__name__)
                 await asyncio.sleep(0.5)
 
-    def _told(self, result: GateResult, ended: list[ClosedTurn]) -> None:
+    def _on_gate_result(self, result: GateResult, ended: list[ClosedTurn]) -> None:
         for admitted in result.admitted:
             if admitted.owner == self.id:
                 self.runner.admitted(admitted)
-        gone = [*ended, *result.lost]
-        for one in gone:
-            self.runner.ended(one.turn)
-        self.watchers.changed((one.turn, one.conversation) for one in gone)
+        closed = [*ended, *result.lost]
+        for turn in closed:
+            self.runner.ended(turn.turn)
+        self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
 
     def _on_notification(self, notification: Notification) -> None:
         match notification:
@@ -239,7 +247,7 @@ class Process:
             case BreakersChanged():
                 self._lanes.moved()
             case KeptChanged():
-                self.watchers.kept_changed(notification.kept)
+                self.watchers.mark_kept_changed(notification.kept)
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended)
@@ -256,10 +264,10 @@ class Process:
                 self.runner.admitted(admitted)
         for turn in notification.ended:
             self.runner.ended(turn)
-        self.watchers.changed(notification.changed)
+        self.watchers.mark_changed(notification.changed)
 
     async def _on_connect(self) -> None:
-        await self._look()
+        await self._check_rows()
         self.watchers.refresh()
 
     async def _tick(self) -> None:
@@ -268,46 +276,46 @@ class Process:
             await asyncio.sleep(TICK_S)
             ticks += 1
             try:
-                await self._look()
+                await self._check_rows()
                 if ticks % 3 == 0:
                     self.watchers.refresh()
                     await self.ledger.sweep(driven=self.runner.driven, watched=self.watchers.conversations)
-                if ticks % LOOK_FOR_KEPT_EVERY == 0:
-                    self.watchers.kept_changed(self.watchers.conversations)
-                if ticks % RECHECK_EVERY == 0:
-                    await self._recheck_visits()
+                if ticks % KEPT_CHECK_TICKS == 0:
+                    self.watchers.mark_kept_changed(self.watchers.conversations)
+                if ticks % VISIT_CHECK_TICKS == 0:
+                    await self._check_visits()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("process.tick_missed cause=%s", type(failure).__name__)
 
-    async def _look(self) -> None:
-        """What a lost bell would have told: who may speak now, what has ended, which lanes are called."""
+    async def _check_rows(self) -> None:
+        """Read what a lost notification would have said: admitted turns, ended turns, and breakers."""
         if self.heartbeat.has_lapsed:
-            # It would take its own turns for lost, and with words that nobody was shown. First it is heard of again.
+            # The gate would pause this process's own turns as lost. The heartbeat must be written first.
             return
         self._lanes.moved()
         await self.ledger.gate()
         if driven := self.runner.driven:
-            speaking, gone = await self.ledger.standing(driven)
+            speaking, ended = await self.ledger.standing(driven)
             waiting = set(self.runner.waiting)
             for admitted in speaking:
                 if admitted.turn in waiting:
                     self.runner.admitted(admitted)
-            for turn in gone:
+            for turn in ended:
                 self.runner.ended(turn)
 
-    async def _mind_the_lease(self) -> None:
-        """Break off every call once the lease is over: another process has given its slot to somebody else."""
+    async def _watch_lease(self) -> None:
+        """Cancel every call once the lease has run out: another process may have given its slot away."""
         while True:
             await asyncio.sleep(TICK_S)
             if self.heartbeat.has_lapsed:
                 for turn in self.runner.driven:
                     self.runner.ended(turn)
 
-    def rerouted(self) -> None:
-        """The chain for turns that start now has changed: those that wait are to wait for its head."""
+    def reroute(self) -> None:
+        """Let waiting turns wait for the first lane of the chain that is now in force."""
         self._lanes.moved()
 
-    async def _recheck_visits(self) -> None:
+    async def _check_visits(self) -> None:
         visits = self.sockets.visits
         if visits:
             self.sockets.close_visits(visits - await self.visit_access.filter_live(visits))

@@ -20,7 +20,7 @@ from companion.engine import Answered, Broken, LaneCaller, Limits, ReplyText, Tu
 from companion.history import History
 from companion.journal import Journal, TurnBuffer
 from companion.ledger import Ledger
-from companion.outbox import Accepted
+from companion.outbox import TurnAccepted
 from companion.outcome import Outcome, log_story, story_of
 from companion.prompt import PromptDraft
 from companion.prompt_inputs import PromptInputs
@@ -128,7 +128,7 @@ class Runner:
     async def let_go(self, *, conversation: int, turn: int) -> None:
         """Settle a kept question because its participant said so."""
         if await self._ledger.let_go(conversation=conversation, turn=turn):
-            self._watchers.kept_changed([conversation])
+            self._watchers.mark_kept_changed([conversation])
 
     async def _opened(
         self, opening: Coroutine[Any, Any, OpenedTurn | OpenRefusal]
@@ -208,11 +208,11 @@ class Runner:
     ) -> OpenedTurn | OpenRefusal:
         opened = await opening
         if isinstance(opened, OpenedTurn) and opened.is_new:
-            self._watchers.accepted(
-                Accepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
+            self._watchers.publish_accepted(
+                TurnAccepted(turn=opened.turn, conversation=opened.conversation, key=asked.key)
             )
             if isinstance(asked, AskAgainRequest):
-                self._watchers.kept_changed([opened.conversation])
+                self._watchers.mark_kept_changed([opened.conversation])
             self._start(opened, asked.visit)
         return opened
 
@@ -229,7 +229,7 @@ class Runner:
         if early := self._early.pop(opened.turn, None):
             admission.set_result(early)
         else:
-            self._watchers.changed([(opened.turn, opened.conversation)])
+            self._watchers.mark_changed([(opened.turn, opened.conversation)])
         drive.task = self._spawn(self._drive(drive))
         drive.task.add_done_callback(lambda _: self._drives.pop(opened.turn, None))
 
@@ -261,7 +261,7 @@ class Runner:
     def _nudge_later(self, drive: _Drive) -> None:
         changed = [(drive.turn, drive.conversation)]
         wait_s = self._policy.still_here_s + CLOCKS_APART_S
-        drive.nudge = asyncio.get_running_loop().call_later(wait_s, self._watchers.changed, changed)
+        drive.nudge = asyncio.get_running_loop().call_later(wait_s, self._watchers.mark_changed, changed)
 
     def _cancel_nudge(self, drive: _Drive) -> None:
         if drive.nudge is not None:
@@ -298,7 +298,7 @@ class Runner:
     async def _speak(self, drive: _Drive) -> None:
         admitted = drive.admission.result()
         route = self._route()
-        material = drive.material = drive.material or await self._history.material(drive.turn)
+        material = drive.material = drive.material or await self._history.read_prompt_inputs(drive.turn)
         route = drive.route = route.within(material.regions)
         if not route.lanes:
             # Whatever was selected, nobody outside the site's regions reads what its people write.
@@ -342,7 +342,7 @@ class Runner:
         """Whether the line is due, should a lane answer whose replies are marked."""
         if not any(route.marks(lane) for lane in route.lanes):
             return False
-        return not await self._history.said_reduced(turn, route.version)
+        return not await self._history.has_said_reduced(turn, route.version)
 
     def _reduced(self) -> list[dict[str, str]]:
         """The drafted line before the first word of a reply that may not be as good."""

@@ -1,6 +1,7 @@
-"""Who may act for a participant: a page of our own, by what the browser itself says of where a request comes from.
+"""Refuses requests of pages of other origins, by the headers that the browser itself sets.
 
-A CSRF cookie can be lost while the visit's own cookie is there, and a visit must be able to end all the same.
+Django's CSRF cookie alone is not enough: a browser may lose it and keep the session cookie, and a visit must still
+be able to end.
 """
 
 from collections.abc import Callable, Collection
@@ -12,20 +13,20 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import get_callable
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-View = Callable[..., HttpResponse]
+ViewFunction = Callable[..., HttpResponse]
 
 
 def is_own_origin(origin: str, *, host: str, trusted: Collection[str], https_only: bool) -> bool:
     """Whether `origin` is one of the trusted origins, or that of the host itself. `host` must be known to be ours.
 
-    `https_only` where the service is behind HTTPS: what is served over HTTP under its name is another's page.
+    `https_only`: the service is behind HTTPS, so a page served over HTTP under its name is not its own.
     """
     own = {f"https://{host}"} if https_only else {f"http://{host}", f"https://{host}"}
-    return origin.lower() in {one.rstrip("/").lower() for one in own.union(trusted)}
+    return origin.lower() in {allowed.rstrip("/").lower() for allowed in own.union(trusted)}
 
 
-def require_same_origin(view: View) -> View:
-    """Refuse what a page of another origin sends. A caller that says nothing of its origin needs the CSRF cookie."""
+def require_same_origin(view: ViewFunction) -> ViewFunction:
+    """Make a view refuse pages of other origins. A request that names no origin needs a CSRF token."""
     protected = csrf_protect(view)
 
     @csrf_exempt
@@ -33,7 +34,7 @@ def require_same_origin(view: View) -> View:
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.method in ("GET", "HEAD"):
             return view(request, *args, **kwargs)
-        match _comes_from_us(request):
+        match _is_same_origin(request):
             case True:
                 return view(request, *args, **kwargs)
             case None:
@@ -45,8 +46,8 @@ def require_same_origin(view: View) -> View:
     return guarded
 
 
-def _comes_from_us(request: HttpRequest) -> bool | None:
-    """None: the request does not say."""
+def _is_same_origin(request: HttpRequest) -> bool | None:
+    """None: the request has no header that tells its origin."""
     origin = request.headers.get("Origin", "")
     if origin and is_own_origin(
         origin,
@@ -55,7 +56,7 @@ def _comes_from_us(request: HttpRequest) -> bool | None:
         https_only=settings.SESSION_COOKIE_SECURE,
     ):
         return True
-    # A page cannot set this header. It is right where a privacy setting makes the origin "null".
+    # A page cannot set this header. It is present where a privacy setting makes the origin "null".
     if site := request.headers.get("Sec-Fetch-Site"):
         return site == "same-origin"
     return False if origin else None

@@ -24,7 +24,7 @@ from companion.access import (
 )
 from companion.cards import PICTURES
 from companion.forms import CodeForm
-from companion.history import earlier, since
+from companion.history import read_earlier, read_since
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
 
@@ -145,10 +145,10 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     policy = context().policy
     answer: dict[str, object] = {"conversation": visit.conversation}
     if before is not None:
-        page = earlier(policy, visit.conversation, before)
-        answer |= {"turns": [view.snapshot() for view in page.views], "earlier": page.has_earlier}
+        page = read_earlier(policy, visit.conversation, before)
+        answer |= {"turns": [view.to_snapshot() for view in page.views], "earlier": page.has_earlier}
     else:
-        answer["turns"] = since(policy, visit.conversation, after or 0)
+        answer["turns"] = read_since(policy, visit.conversation, after or 0)
     return JsonResponse(answer)
 
 

@@ -1,6 +1,6 @@
-"""Who watches which conversation on this process, and how they hear of what happens to it.
+"""Publishes what happens in conversations to the sockets that watch them on this process.
 
-A turn that another process drives is read from rows: all such turns in one query, every 250 ms and at each ring.
+Turns that another process drives are read from rows: all of them in one query, every 250 ms and at each notification.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from uuid import UUID
 
 import psycopg
 
-from companion.history import History, View
+from companion.history import History, TurnView
 from companion.journal import StoredChunk
-from companion.outbox import Accepted, KeptQuestions, Outbox
+from companion.outbox import KeptQuestionsRead, Outbox, TurnAccepted
 from companion.states import LIVE
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class Watchers:
         self._history = history
         self._process = process
         self._outboxes: dict[int, set[Outbox]] = defaultdict(set)
-        self._elsewhere: dict[int, int] = {}
+        self._remote: dict[int, int] = {}
         self._changed: set[int] = set()
         self._kept: set[int] = set()
         self._wake = asyncio.Event()
@@ -43,11 +43,11 @@ class Watchers:
         return list(self._outboxes)
 
     def watch(self, outbox: Outbox) -> None:
-        """From now on `outbox` hears of its conversation. Subscribe first, then read."""
+        """Publish the conversation of `outbox` to it. Subscribe before reading, so that no change is missed."""
         self._outboxes[outbox.conversation].add(outbox)
 
-    def leave(self, outbox: Outbox) -> None:
-        """`outbox` hears no more."""
+    def unwatch(self, outbox: Outbox) -> None:
+        """Stop publishing to `outbox` and close it."""
         outbox.close()
         outboxes = self._outboxes.get(outbox.conversation)
         if outboxes is not None:
@@ -55,61 +55,63 @@ class Watchers:
             if not outboxes:
                 del self._outboxes[outbox.conversation]
 
-    def said(self, said: StoredChunk) -> None:
-        """Words of a turn of this process are stored."""
-        self._offer(said.conversation, said)
+    def publish_chunk(self, chunk: StoredChunk) -> None:
+        """Publish a stored piece of a reply."""
+        self._publish(chunk.conversation, chunk)
 
-    def accepted(self, accepted: Accepted) -> None:
-        """A message is stored as a turn of this process."""
-        self._offer(accepted.conversation, accepted)
+    def publish_accepted(self, accepted: TurnAccepted) -> None:
+        """Publish that a message is stored as a turn."""
+        self._publish(accepted.conversation, accepted)
 
-    def _offer(self, conversation: int, event: Accepted | StoredChunk | View | KeptQuestions) -> None:
+    def _publish(
+        self, conversation: int, event: TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead
+    ) -> None:
         for outbox in tuple(self._outboxes.get(conversation, ())):
-            outbox.offer(event)
+            outbox.enqueue(event)
 
-    def changed(self, turns: Iterable[tuple[int, int]]) -> None:
-        """These (turn, conversation) have changed, here or elsewhere; those that are watched are read again.
+    def mark_changed(self, turns: Iterable[tuple[int, int]]) -> None:
+        """Read these (turn, conversation) again, if they are watched.
 
-        So is what else is open in the same conversation: its own wait may begin where an earlier turn ends.
+        Other open turns of the same conversation are read too: one may start to wait when an earlier one ends.
         """
         for turn, conversation in turns:
             if outboxes := self._outboxes.get(conversation):
-                self._changed.update((turn,), *(outbox.unended() for outbox in outboxes))
+                self._changed.update((turn,), *(outbox.open_turns() for outbox in outboxes))
                 self._wake.set()
 
-    def kept_changed(self, conversations: Iterable[int]) -> None:
-        """The kept questions of these conversations may have changed: those that are watched are read again."""
-        if mine := self._outboxes.keys() & set(conversations):
-            self._kept |= mine
+    def mark_kept_changed(self, conversations: Iterable[int]) -> None:
+        """Read the kept questions of these conversations again, if they are watched."""
+        if watched := self._outboxes.keys() & set(conversations):
+            self._kept |= watched
             self._wake.set()
 
-    def saw(self, views: Iterable[View]) -> None:
-        """A socket has just read these turns: follow the live ones that another process drives."""
+    def follow(self, views: Iterable[TurnView]) -> None:
+        """Poll those of these turns that are live and driven by another process."""
         for view in views:
-            if view.state in _LIVE and view.owner != self._process and view.turn not in self._elsewhere:
-                self._elsewhere[view.turn] = view.conversation
+            if view.state in _LIVE and view.owner != self._process and view.turn not in self._remote:
+                self._remote[view.turn] = view.conversation
                 self._wake.set()
 
     def refresh(self) -> None:
-        """Read every turn again whose end a socket still waits for: a bell may have been lost, or an owner died."""
+        """Read every turn again whose end no socket was sent: a notification may be lost, or an owner may be dead."""
         for outboxes in self._outboxes.values():
             for outbox in outboxes:
-                outbox.nudge()
-                self._changed.update(outbox.unended())
+                outbox.retry()
+                self._changed.update(outbox.open_turns())
         self._wake.set()
 
-    async def settle(self) -> None:
-        """Show every socket the end of what has ended, and wait until that is on its way. Raises psycopg.Error."""
+    async def flush(self) -> None:
+        """Send every socket the ends of its turns, and wait until they are sent. Raises psycopg.Error."""
         self.refresh()
         changed, self._changed = self._changed, set()
-        await self._read(changed)
+        await self._read_changed(changed)
         outboxes = [outbox for group in self._outboxes.values() for outbox in group]
-        await asyncio.gather(*(outbox.settle() for outbox in outboxes))
+        await asyncio.gather(*(outbox.flush() for outbox in outboxes))
 
     async def run(self) -> None:
-        """Read what changed, and follow turns elsewhere, until cancelled."""
+        """Read changed turns, and poll those of other processes, until cancelled."""
         while True:
-            if not self._elsewhere:
+            if not self._remote:
                 await self._wake.wait()
             else:
                 try:
@@ -121,7 +123,7 @@ class Watchers:
             changed, self._changed = self._changed, set()
             kept, self._kept = self._kept, set()
             try:
-                await self._read(changed)
+                await self._read_changed(changed)
                 await self._read_kept(kept)
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
@@ -130,53 +132,56 @@ class Watchers:
                 await asyncio.sleep(POLL_S)
                 self._wake.set()
 
-    async def _read(self, changed: set[int]) -> None:
-        self._elsewhere = {
+    async def _read_changed(self, changed: set[int]) -> None:
+        self._remote = {
             turn: conversation
-            for turn, conversation in self._elsewhere.items()
+            for turn, conversation in self._remote.items()
             if conversation in self._outboxes
         }
-        turns = changed | self._elsewhere.keys()
+        turns = changed | self._remote.keys()
         if not turns:
             return
-        views = await self._history.standing(sorted(turns))
-        self.saw(views)
+        views = await self._history.read_states(sorted(turns))
+        self.follow(views)
         for view in views:
             if view.state not in _LIVE:
-                self._elsewhere.pop(view.turn, None)
-            self._offer(view.conversation, view)
-        await self._follow([view for view in views if view.turn in self._elsewhere])
+                self._remote.pop(view.turn, None)
+            self._publish(view.conversation, view)
+        await self._publish_remote_chunks([view for view in views if view.turn in self._remote])
 
     async def _read_kept(self, conversations: set[int]) -> None:
-        """Tell each socket of the kept questions it was not told of, and of those that are kept no more."""
+        """Publish the kept questions of conversations in which a socket was sent other ones."""
         if not conversations:
             return
-        turns = await self._history.kept_turns(sorted(conversations))
+        turns = await self._history.read_kept_turns(sorted(conversations))
         stale = [
             conversation
             for conversation in conversations
             if any(
-                outbox.kept != turns.get(conversation, ()) for outbox in self._outboxes.get(conversation, ())
+                outbox.kept_turns != turns.get(conversation, ())
+                for outbox in self._outboxes.get(conversation, ())
             )
         ]
-        found = await asyncio.gather(*(self._history.kept(conversation) for conversation in stale))
-        for conversation, questions in zip(stale, found, strict=True):
-            self._offer(conversation, KeptQuestions(questions=questions))
+        questions_of = await asyncio.gather(
+            *(self._history.read_kept(conversation) for conversation in stale)
+        )
+        for conversation, questions in zip(stale, questions_of, strict=True):
+            self._publish(conversation, KeptQuestionsRead(questions=questions))
 
-    async def _follow(self, views: list[View]) -> None:
-        """Pass on the new words of turns that another process drives."""
-        floors: dict[int, int] = {}
+    async def _publish_remote_chunks(self, views: list[TurnView]) -> None:
+        """Publish new pieces of turns that another process drives."""
+        shown: dict[int, int] = {}
         by_turn = {view.turn: view for view in views if view.state == "speaking"}
         for view in by_turn.values():
-            seen = [outbox.floor(view.turn) for outbox in self._outboxes.get(view.conversation, ())]
-            known = [floor for floor in seen if floor is not None]
+            sent = [outbox.last_shown(view.turn) for outbox in self._outboxes.get(view.conversation, ())]
+            known = [seq for seq in sent if seq is not None]
             if known and min(known) < view.seq:
-                floors[view.turn] = min(known)
-        if not floors:
+                shown[view.turn] = min(known)
+        if not shown:
             return
-        for turn, seq, text in await self._history.pieces(floors):
+        for turn, seq, text in await self._history.read_pieces(shown):
             view = by_turn[turn]
-            self.said(
+            self.publish_chunk(
                 StoredChunk(
                     turn=turn,
                     conversation=view.conversation,

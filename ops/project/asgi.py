@@ -23,17 +23,17 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 # Models may be imported only now.
-from companion.process import Process  # noqa: E402
-from companion.sockets import sockets  # noqa: E402
+from companion.process import WebProcess  # noqa: E402
+from companion.sockets import build_socket_application  # noqa: E402
 from ops.project.uncancelled import uncancelled  # noqa: E402
 from ops.staff.page_socket import NowConsumer  # noqa: E402
 from ops.status.live import Live  # noqa: E402
 
-running: list[Process] = []
+running: list[WebProcess] = []
 watched: list[Live] = []
 
 
-def process() -> Process:
+def process() -> WebProcess:
     """The process that serves here."""
     return running[0]
 
@@ -46,4 +46,6 @@ def live() -> Live:
 _staff = {"live": live, "cookie_name": settings.SESSION_COOKIE_NAME}
 _now = path("ws/ops/", NowConsumer.as_asgi(**_staff, wants_figures=True))
 _page = path("ws/ops/page/", NowConsumer.as_asgi(**_staff, wants_figures=False))
-application = ProtocolTypeRouter({"http": uncancelled(pages), "websocket": sockets(process, _now, _page)})
+application = ProtocolTypeRouter(
+    {"http": uncancelled(pages), "websocket": build_socket_application(process, _now, _page)}
+)

@@ -18,7 +18,7 @@ from twisted.internet import defer, reactor, task
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
 from companion.consumers import COME_BACK
-from companion.process import Process
+from companion.process import WebProcess
 from ops.project import asgi, wiring
 from ops.project.bounded_http import BoundedFactory
 from ops.project.bounded_socket import BoundedSocket
@@ -43,7 +43,7 @@ REFUSED = 78
 
 
 class WebServer(Server):
-    """Daphne that starts a Process before it listens and drains it before it leaves."""
+    """Daphne that starts a WebProcess before it listens and drains it before it leaves."""
 
     def __init__(self, *, host: str, port: int, process: Any, descriptor: int | None = None) -> None:
         super().__init__(
@@ -64,7 +64,7 @@ class WebServer(Server):
         self._port = port
         self._descriptor = descriptor
         self._build = process
-        self._process: Process | None = None
+        self._process: WebProcess | None = None
         self.callers = Callers(
             per_address=None if settings.COMPANION_BEHIND_PROXY else _connections_per_address(),
             total=max(FILES_KEPT, raise_file_limit() - FILES_KEPT),

@@ -16,7 +16,7 @@ from django.utils.timezone import localdate
 from psycopg_pool import AsyncConnectionPool
 
 from companion.page_context import PageContext
-from companion.process import Process
+from companion.process import WebProcess
 from companion.prompt import least_window
 from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
@@ -175,8 +175,8 @@ def build_live() -> Live:
     return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts_lately(), place=place)
 
 
-def build_process(policy: TurnPolicy, routing: lanes.Routing) -> Process:
-    """One web process. Call on the event loop it is to live on; it is started by `Process.start`."""
+def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
+    """One web process. Call on the event loop it is to live on; it is started by `WebProcess.start`."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
         min_size=2,
@@ -196,7 +196,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> Process:
     )
     book = AlertBook(pool)
     store = RoutingStore(
-        routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.rerouted()
+        routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.reroute()
     )
     usage = UsageBook(pool, routing)
 
@@ -212,7 +212,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> Process:
         needs=lambda lane: least_window(policy.system_prompt, max_tokens=lane.max_tokens),
         persona=lambda: of_persona(build_persona(), localdate()),
     )
-    process = Process(
+    process = WebProcess(
         pool=pool,
         bell_url=settings.DATABASE_URL,
         policy=policy,
@@ -224,7 +224,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> Process:
         recorded=recorded,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
-        alongside=(store.run, book.run, usage.run, watch.run, conditions.run),
+        extra_loops=(store.run, book.run, usage.run, watch.run, conditions.run),
     )
     return process
 

@@ -37,7 +37,7 @@ def paused(person: Person, question: str, *, hold: timedelta = HELD, **facts: An
 
 
 async def material_of(pool: AsyncConnectionPool[Any], turn: Turn) -> PromptInputs:
-    return await History(pool, build_turn_policy()).material(turn.pk)
+    return await History(pool, build_turn_policy()).read_prompt_inputs(turn.pk)
 
 
 async def test_answered_held_questions_stand_before_their_answer_and_no_half_answer_anywhere(

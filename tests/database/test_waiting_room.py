@@ -129,7 +129,7 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
     again = await desk.ask(ada)
     assert again.material is not None
     assert [turn for turn, _ in again.material.held] == [desk.admitted[0].turn]
-    assert again.material == await history.material(again.turn)
+    assert again.material == await history.read_prompt_inputs(again.turn)
     assert (await desk.ask(people.participant("Wim"))).material is None, "whoever waits reads it when let in"
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from companion.history import View
+from companion.history import TurnView
 from companion.journal import StoredChunk
-from companion.outbox import MOST_PIECES, MOST_REWINDS, Outbox
+from companion.outbox import MAX_REWINDS, MAX_UNREAD_PIECES, Outbox
 
 TURN, CONVERSATION = 7, 3
-SPEAKING = View(
+SPEAKING = TurnView(
     turn=TURN,
     key=uuid.UUID(int=1),
     conversation=CONVERSATION,
@@ -37,7 +37,7 @@ class Rows:
         self.away = False
 
     @property
-    def view(self) -> View:
+    def view(self) -> TurnView:
         ended = self.state != "speaking"
         return replace(
             SPEAKING,
@@ -48,12 +48,12 @@ class Rows:
             cuts=tuple(map(len, self.pieces_said)) if ended and self.state != "paused" else (),
         )
 
-    async def named(self, turns: list[int]) -> list[View]:
+    async def read_turns(self, turns: list[int]) -> list[TurnView]:
         if self.away:
             raise psycopg.OperationalError
         return [self.view]
 
-    async def pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
+    async def read_pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
         stored = enumerate(self.pieces_said, start=1)
         return [(TURN, seq, text) for seq, text in stored if seq > after[TURN]]
 
@@ -71,10 +71,10 @@ class Socket:
         self.sent.append(frame)
 
     def says(self, seq: int, text: str) -> None:
-        self.outbox.offer(StoredChunk(turn=TURN, conversation=CONVERSATION, seq=seq, text=text))
+        self.outbox.enqueue(StoredChunk(turn=TURN, conversation=CONVERSATION, seq=seq, text=text))
 
     async def told(self) -> list[tuple[str, int]]:
-        await self.outbox.settle()
+        await self.outbox.flush()
         return [(frame["type"], frame.get("seq", 0)) for frame in self.sent]
 
 
@@ -87,12 +87,12 @@ async def test_what_is_said_while_the_page_is_given_its_hello_comes_after_it_and
     for seq in (1, 2, 3):
         socket.says(seq, f"{seq} ")
     assert await socket.told() == []
-    socket.outbox.begin([replace(SPEAKING, seq=2, reply="1 2 ")])
+    socket.outbox.start([replace(SPEAKING, seq=2, reply="1 2 ")])
     assert await socket.told() == [("words", 3)]
 
 
 async def test_a_piece_that_comes_twice_is_sent_once(socket: Socket) -> None:
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     for seq in (1, 1, 2, 1, 2):
         socket.says(seq, f"{seq} ")
     assert await socket.told() == [("words", 1), ("words", 2)]
@@ -100,7 +100,7 @@ async def test_a_piece_that_comes_twice_is_sent_once(socket: Socket) -> None:
 
 async def test_a_gap_is_filled_from_rows_before_anything_that_follows(socket: Socket) -> None:
     socket.rows.pieces_said = ["1 ", "2 ", "3 "]
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     socket.says(3, "3 ")
     assert await socket.told() == [("words", 1), ("words", 2), ("words", 3)]
@@ -109,28 +109,28 @@ async def test_a_gap_is_filled_from_rows_before_anything_that_follows(socket: So
 
 async def test_while_rows_cannot_be_read_nothing_is_skipped_and_a_nudge_tries_again(socket: Socket) -> None:
     socket.rows.pieces_said, socket.rows.away = ["1 ", "2 "], True
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(2, "2 ")
     assert await socket.told() == []
     socket.rows.away = False
-    socket.outbox.nudge()
+    socket.outbox.retry()
     assert await socket.told() == [("words", 1), ("words", 2)]
 
 
 async def test_the_last_words_come_before_the_end_of_a_whole_reply(socket: Socket) -> None:
     socket.rows.pieces_said, socket.rows.state = ["1 ", "2 "], "complete"
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
-    socket.outbox.offer(socket.rows.view)
-    socket.outbox.offer(socket.rows.view)
+    socket.outbox.enqueue(socket.rows.view)
+    socket.outbox.enqueue(socket.rows.view)
     assert await socket.told() == [("words", 1), ("words", 2), ("complete", 2)]
 
 
 async def test_after_a_pause_the_closing_frame_stands_alone_and_nothing_follows_it(socket: Socket) -> None:
     socket.rows.pieces_said, socket.rows.state, socket.rows.line = ["1 ", "2 ", "3 "], "paused", "A pause."
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
-    socket.outbox.offer(socket.rows.view)
+    socket.outbox.enqueue(socket.rows.view)
     socket.says(2, "2 ")
     assert await socket.told() == [("words", 1), ("paused", 3)]
     assert socket.sent[-1]["line"] == "A pause."
@@ -138,32 +138,32 @@ async def test_after_a_pause_the_closing_frame_stands_alone_and_nothing_follows_
 
 async def test_a_page_that_asks_again_and_again_and_reads_nothing_is_too_far_behind(socket: Socket) -> None:
     socket.rows.pieces_said = ["1 ", "2 "]
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     await socket.told()
     answers = []
-    for _ in range(MOST_REWINDS + 1):
+    for _ in range(MAX_REWINDS + 1):
         answers.append(socket.outbox.rewind(socket.rows.view, 0))
         await socket.told()
-    assert answers == [True] * MOST_REWINDS + [False]
+    assert answers == [True] * MAX_REWINDS + [False]
 
 
 async def test_a_page_that_acknowledges_may_ask_again_as_often_as_it_likes(socket: Socket) -> None:
     socket.rows.pieces_said = ["1 ", "2 "]
-    socket.outbox.begin([SPEAKING])
+    socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
-    for _ in range(3 * MOST_REWINDS):
+    for _ in range(3 * MAX_REWINDS):
         await socket.told()
         socket.outbox.acknowledge(TURN, 1)
         assert socket.outbox.rewind(socket.rows.view, 0)
 
 
 async def test_a_page_that_reads_nothing_costs_no_more_than_its_two_hundred_pieces(socket: Socket) -> None:
-    socket.outbox.begin([SPEAKING])
-    for seq in range(1, MOST_PIECES + 51):
+    socket.outbox.start([SPEAKING])
+    for seq in range(1, MAX_UNREAD_PIECES + 51):
         socket.rows.pieces_said.append(f"{seq} ")
         socket.says(seq, f"{seq} ")
-        await socket.outbox.settle()
-    assert len(await socket.told()) == MOST_PIECES
-    socket.outbox.acknowledge(TURN, MOST_PIECES)
-    assert await socket.told() == [("words", seq) for seq in range(1, MOST_PIECES + 51)]
+        await socket.outbox.flush()
+    assert len(await socket.told()) == MAX_UNREAD_PIECES
+    socket.outbox.acknowledge(TURN, MAX_UNREAD_PIECES)
+    assert await socket.told() == [("words", seq) for seq in range(1, MAX_UNREAD_PIECES + 51)]

@@ -5,15 +5,15 @@ import uuid
 from collections.abc import Sequence
 from typing import cast
 
-from companion.history import History, View
+from companion.history import History, TurnView
 from companion.outbox import Outbox
 from companion.watchers import POLL_S, Watchers
 
 ELSEWHERE = uuid.uuid4()
 
 
-def speaking(turn: int) -> View:
-    return View(
+def speaking(turn: int) -> TurnView:
+    return TurnView(
         turn=turn,
         key=uuid.uuid4(),
         conversation=1,
@@ -35,7 +35,7 @@ class Read:
         self.at: list[float] = []
         self.often = asyncio.Event()
 
-    async def standing(self, turns: Sequence[int]) -> list[View]:
+    async def read_states(self, turns: Sequence[int]) -> list[TurnView]:
         self.at.append(asyncio.get_running_loop().time())
         if len(self.at) >= 4:
             self.often.set()
@@ -51,7 +51,7 @@ async def test_a_turn_of_another_process_is_read_once_in_a_poll_however_long_it_
 
     watchers.watch(Outbox(send, cast(History, read), conversation=1))
     following = asyncio.create_task(watchers.run())
-    watchers.saw([speaking(7)])
+    watchers.follow([speaking(7)])
     async with asyncio.timeout(20):
         await read.often.wait()
     following.cancel()
