@@ -87,7 +87,7 @@ def clear_sessions() -> None:
 
 @shared_task(name="ops.clear_drafts")
 def clear_drafts() -> None:
-    """Drop typed words that nobody came back for."""
+    """Drop typed words whose writer did not come back."""
     if dropped := drafts.delete_old():
         log.info("jobs.drafts_cleared count=%d", dropped)
 

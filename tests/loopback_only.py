@@ -2,7 +2,7 @@
 
 The guard stands at Python's own door to the system, the audit event of every `connect` and of every name that
 is looked up. A refused address raises at once, so nothing leaves; and it is remembered, so a test also fails
-when somebody swallowed the exception.
+when other code swallowed the exception.
 """
 
 import ipaddress

@@ -41,7 +41,7 @@ class BoundedRequest(WebRequest):
             super().handleContentChunk(data)
 
     def process(self) -> Any:
-        # Daphne would take it for where the service is mounted, whoever sent it.
+        # Daphne would take this header of any caller as the mount point of the service.
         self.requestHeaders.removeHeader(b"daphne-root-path")
         if [one.lower() for one in self.requestHeaders.getRawHeaders(b"upgrade", [])[:1]] == [b"websocket"]:
             self.channel.callers.upgrade(self.channel.transport)

@@ -1,6 +1,6 @@
 """One web process: Daphne, with a beginning and an end.
 
-Stock Daphne has neither: it tells nobody that it starts, and on SIGTERM it leaves as soon as the first
+Stock Daphne has neither: it does not announce that it starts, and on SIGTERM it leaves as soon as the first
 consumer has ended, without a close frame.
 """
 
@@ -55,7 +55,7 @@ class WebServer(Server):
             websocket_handshake_timeout=60,
             websocket_max_message_size=262_144,
             websocket_max_frame_size=262_144,
-            # From anybody else the header is only what the caller would like its address to be.
+            # Without a trusted proxy the caller itself chooses the header.
             proxy_forwarded_address_header="X-Real-IP" if settings.COMPANION_BEHIND_PROXY else None,
             server_name="",
             verbosity=1,
@@ -107,7 +107,7 @@ class WebServer(Server):
 
     def _endpoint(self) -> Any:
         if self._descriptor is not None:
-            # Whoever started us listens already and goes on when we leave: callers wait instead of being refused.
+            # The parent process listens already and continues after us: callers wait instead of being refused.
             return AdoptedStreamServerEndpoint(reactor, self._descriptor, socket.AF_INET)  # type: ignore[no-untyped-call]
         return TCP4ServerEndpoint(  # type: ignore[no-untyped-call]
             reactor, self._port, backlog=BACKLOG, interface=self._host

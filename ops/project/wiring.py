@@ -162,7 +162,7 @@ def build_facts_lately() -> Lately[Settings]:
 
 
 def build_live() -> Live:
-    """The figures that staff watch on one process. Its pool is its own: whoever watches takes nothing from a reply."""
+    """The figures that staff watch on one process. Its pool is its own: watching takes no connection from a reply."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
         min_size=0,

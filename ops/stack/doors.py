@@ -1,7 +1,7 @@
 """Doors: the listening sockets of one `up`. It keeps them open from its first step to its last.
 
 A web process is handed its door when it starts. Between two of them the callers wait in the door's queue, or
-are answered with the unavailable page; nobody is ever turned away by a closed port.
+are answered with the unavailable page; the port never closes.
 """
 
 import contextlib

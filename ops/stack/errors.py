@@ -2,7 +2,7 @@
 
 CannotStart           the one to catch; its text says what is wrong and what mends it
   AlreadyRunning      another `up` holds this state folder
-  PortInUse           somebody else answers on a port that was asked for
+  PortInUse           another program listens on a requested port
   DiskFull            there is no room to write
   ServerFailed        an embedded server did not come up; carries the end of its log
 """
@@ -19,7 +19,7 @@ class AlreadyRunning(CannotStart):
 
 
 class PortInUse(CannotStart):
-    """Somebody else answers on a port that was asked for."""
+    """Another program listens on a requested port."""
 
 
 class DiskFull(CannotStart):

@@ -167,7 +167,7 @@ class Launch:
         self.state.publish(facts | {"pid": os.getpid(), "ports": [door.port for door in self.doors]})
 
     def _prepare(self) -> Mapping[str, Any]:
-        # A database that somebody else looks after gets no accounts and cards that nobody asked for.
+        # A database that DATABASE_URL names gets demo accounts only on request.
         unasked = "--if-new" if self._has_own_database else "--show"
         command = [*MANAGE, "demo_site", "--migrate", "--json", *([] if self.wants_demo else [unasked])]
         printed = self.supervisor.run_once("prepare", command)
@@ -247,7 +247,7 @@ def _web(door: Door) -> Program:
 def _worker(state: StateFolder) -> Program:
     celery = (sys.executable, "-m", "celery", "--app", "ops.project.celery", "worker", "--beat")
     schedule = ("--schedule", str(state.run / "beat"), "--concurrency", "2", "--loglevel", "WARNING")
-    # One worker talks to nobody: looking for others would only make it slow to start.
+    # There is one worker; searching for others would only slow its start.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     return Program(
         name="worker", command=(*celery, *schedule, *alone), stage=WORKER_STAGE, grace_s=WORKER_GRACE_S

@@ -34,7 +34,7 @@ SETTINGS: Mapping[str, str] = {
     "max_connections": "300",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # A statement, a DETAIL line or a parameter can hold what somebody wrote: none of them may reach the log.
+    # Statements, DETAIL lines and parameters can hold what people wrote: none of them may reach the log.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "log_parameter_max_length_on_error": "0",
@@ -65,12 +65,12 @@ class EmbeddedPostgres:
 
     def url_as(self, role: str) -> str:
         """Where the database is, as `role`."""
-        # The port is named because a PGPORT in somebody's environment would win over a missing one.
+        # Name the port: otherwise PGPORT in the environment would win.
         return f"postgresql://{role}@:{PORT}/{NAME}?host={quote(str(self._socket_folder()))}"
 
     @property
     def running(self) -> Running | None:
-        """The server's main process, whoever started it, or None."""
+        """The server's main process, also when another program started it, or None."""
         return _server_of(self._data)
 
     def start(self) -> str:
@@ -209,7 +209,7 @@ class EmbeddedPostgres:
 
     def _reap(self) -> None:
         if self._child is not None:
-            # One that has not written its number down yet, or whose file is gone, has been ended by nobody.
+            # A server without a pid file was not ended above.
             self._child.send_signal(SHUTDOWN_SIGNALS["immediate"])
             self._child.wait()
             self._child = None
@@ -237,7 +237,7 @@ def binary(name: str) -> Path:
 
 
 def _version_of(data: Path) -> str:
-    # It is repeated to the operator, so a link to a file of somebody else must not be read.
+    # The operator sees this text, so do not follow a link to a file of another account.
     with open(os.open(data / "PG_VERSION", os.O_RDONLY | os.O_NOFOLLOW)) as file:
         said = file.read(16).strip()
     return said if said.isdecimal() else "of an unknown version"

@@ -50,7 +50,7 @@ def group(running: Running) -> list[psutil.Process]:
     """What is left of the process group this process leads or has led: children that came to life meanwhile."""
     leader = Running.of(running.pid)
     if leader is not None and abs(leader.created - running.created) >= 2:
-        # The number has been given again, and the group that it names now is somebody else's.
+        # The number was reused: the group belongs to another program now.
         return []
     members = []
     for process in psutil.process_iter():
@@ -83,7 +83,7 @@ def kill(processes: Iterable[psutil.Process]) -> None:
 
 
 def wait_until_over(processes: Iterable[psutil.Process], *, limit_s: float) -> bool:
-    """Wait until none of them runs any more, without taking the exit status from whoever started them."""
+    """Wait until none of them runs any more, without taking the exit status from their parents."""
     deadline = time.monotonic() + limit_s
     while any(map(_goes_on, processes)):
         if time.monotonic() > deadline:
@@ -94,7 +94,7 @@ def wait_until_over(processes: Iterable[psutil.Process], *, limit_s: float) -> b
 
 def _goes_on(process: psutil.Process) -> bool:
     try:
-        # One that nobody has waited for yet stays listed as a zombie; it does nothing any more.
+        # A zombie stays listed until its parent waits for it; it has ended.
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False

@@ -1,4 +1,4 @@
-"""The roster: which processes of one `up` run and in which order they end, on disk for whoever must end them."""
+"""The roster: which processes of one `up` run, and in which order they end, on disk for the guard and the next start."""
 
 import contextlib
 import json

@@ -129,7 +129,7 @@ class Supervisor:
         path = self.state.log(name)
         since = path.stat().st_size if path.exists() else 0
         with open_log(path) as log:
-            # Whoever runs and is not on the roster is ended by nobody.
+            # A running process that is not on the roster would never be ended.
             with held_back():
                 popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log, environment=self.environment)
                 self._enrol(name, popen, stage=1, grace_s=3)
@@ -197,7 +197,7 @@ class Supervisor:
         try:
             hosted.server.start()
         except CannotStart as refusal:
-            # Whoever is still served is served on; a full disk, say, may have room again later.
+            # Go on serving: the cause, such as a full disk, may pass.
             self.say(f"{refusal}\nThe next attempt is in {LONGEST_PAUSE_S:.0f} s.")
             self.not_before[hosted.name] = time.monotonic() + LONGEST_PAUSE_S
         else:
@@ -224,7 +224,7 @@ class Supervisor:
     def _has_ended(self, child: Child) -> None:
         assert child.popen is not None
         code, child.popen = child.popen.returncode, None
-        # Whoever has just died has left its own children without anybody to end them.
+        # The children of a dead process are still running: end them.
         if (entry := self.roster.entries.get(child.program.name)) is not None:
             kill(group(entry.running))
         self.roster.drop(child.program.name)

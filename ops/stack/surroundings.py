@@ -23,7 +23,7 @@ def is_on(environment: Mapping[str, str], name: str) -> bool:
 
 
 def listed_with(named: str, own: Sequence[str]) -> str:
-    """A comma-separated list as somebody set it, and what has to be in it all the same, once each."""
+    """The entries of a comma-separated setting and the required ones, once each."""
     entries = [entry.strip() for entry in named.split(",") if entry.strip()]
     return ",".join(dict.fromkeys([*entries, *own]))
 

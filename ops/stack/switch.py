@@ -1,6 +1,6 @@
 """Root gives up its rights for the rest of a process, and becomes the account that a state folder belongs to.
 
-So every file in that folder has one owner, whoever starts `scripts/up` and the commands, and nothing that account has
+So every file in that folder has one owner, whichever account starts `scripts/up` and the commands, and nothing that account has
 put there is ever opened with the rights of root. An ordinary user is left as they are.
 """
 

@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "templates" / "unavailable.html"
 CSS, SVG, SCRIPT = "text/css; charset=utf-8", "image/svg+xml", "text/javascript; charset=utf-8"
-# It looks as every other page of few words does, so that nobody thinks they have come somewhere else.
+# It looks like the other short pages, so that people recognise the service.
 PARTS = {"variables.css": CSS, "base.css": CSS, "companion.css": CSS, "quiet.css": CSS, "mark.svg": SVG}
 LOOKS = ROOT / "companion" / "static" / "companion"
 FILES = {f"/static/companion/{name}": (kind, LOOKS / name) for name, kind in PARTS.items()} | {
@@ -42,7 +42,7 @@ HEADERS = {
 
 
 class UnavailablePage:
-    """Answers every request on a listening socket that somebody else owns, until it is told to stop."""
+    """Answers every request on the listening socket of a door, until it is stopped."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._server = _Server(listening)
@@ -55,7 +55,7 @@ class UnavailablePage:
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer no more; the socket goes on listening, so that whoever is next finds the callers waiting."""
+        """Answer no more; the socket goes on listening, so that callers wait for the next process."""
         self._server.shutdown()
         self._thread.join()
 

@@ -39,7 +39,7 @@ class EmbeddedValkey:
 
     @property
     def running(self) -> Running | None:
-        """The server's process, whoever started it, or None."""
+        """The server's process, also when another program started it, or None."""
         with contextlib.suppress(OSError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
             process = psutil.Process(int((self._folder / "valkey.pid").read_text()))
             alive = process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == self._folder.resolve()
@@ -141,7 +141,7 @@ class EmbeddedValkey:
 
     def _reap(self) -> None:
         if self._child is not None:
-            # One that has not written its number down yet, or whose file is gone, has been ended by nobody.
+            # A server without a pid file was not ended above.
             self._child.kill()
             self._child.wait()
             self._child = None

@@ -88,7 +88,7 @@ class StaticFiles:
             return None
         if (content := self._kept.find(name)) is not None:
             return answer(name, content, FOR_EVER)
-        # Of a release that never ran on this machine. Ours is the nearest there is; nobody may keep it by that name.
+        # A release that never ran on this machine. Ours is the nearest; browsers must not cache it under that name.
         plain = self._answers.get(parts["stem"] + parts["kind"])
         return plain and answer(name, plain.content, NOT_AT_ALL)
 

@@ -1,4 +1,4 @@
-"""`scripts/up` as somebody at a keyboard has it: started, read line by line, and stopped."""
+"""`scripts/up` as a person at a keyboard uses it: started, read line by line, and stopped."""
 
 import os
 import queue
@@ -74,11 +74,11 @@ class Up:
         return "\n".join(self.said)
 
     def processes(self) -> list[psutil.Process]:
-        """Everything that runs for this state folder, whoever started it."""
+        """All processes that run for this state folder."""
         return [process for process in psutil.process_iter() if belongs_to(process, self.state)]
 
     def each(self, ask: Callable[[psutil.Process], Answer]) -> list[Answer]:
-        """Ask this of everything that runs for it. Whoever has ended meanwhile, as servers' helpers do, is left out."""
+        """Ask this of every process that runs for it. Processes that end meanwhile are left out."""
         answers = []
         for process in self.processes():
             with suppress(psutil.NoSuchProcess):

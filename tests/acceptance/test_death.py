@@ -82,7 +82,7 @@ async def test_a_process_killed_at_a_random_moment_leaves_a_paused_turn_and_a_he
     await comes_back(left, rosa, cookie, turn, seen)
 
 
-async def test_all_processes_killed_and_one_started_leaves_nobody_stuck(
+async def test_all_processes_killed_and_one_started_leaves_no_turn_stuck(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     webs = [another_web(), another_web()]
@@ -104,7 +104,7 @@ async def test_all_processes_killed_and_one_started_leaves_nobody_stuck(
         await comes_back(started, person, cookie, turn, page.words(turn))
 
 
-async def test_whoever_writes_to_a_process_that_leaves_is_sent_to_one_that_stays(
+async def test_a_person_who_writes_to_a_process_that_leaves_is_sent_to_one_that_stays(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     leaving = another_web()
@@ -174,7 +174,7 @@ async def test_a_process_that_slept_beyond_its_lease_shows_nothing_more_of_a_tur
 
 
 @pytest.mark.parametrize("away_s", [0, 10], ids=["restarted at once", "away for ten seconds"])
-async def test_a_database_that_restarts_stops_nobody_for_longer_than_it_is_away(
+async def test_a_database_that_restarts_stops_no_turn_for_longer_than_it_is_away(
     another_web: Callable[..., Web],
     people: People,
     rehearsal: Rehearsal,
@@ -194,7 +194,7 @@ async def test_a_database_that_restarts_stops_nobody_for_longer_than_it_is_away(
         ending = await reading
     seen, row = page.words(turn), stored(rosa, turn)
     assert row.reply.startswith(seen)
-    # A database that dies between a commit and its answer leaves one piece stored that nobody was shown. Its process
+    # A database that dies between a commit and its answer leaves one piece stored that was never shown. Its process
     # takes that piece back, unless it has been away for so long that the sweep ends the turn, which cannot know.
     shown = max(frame["seq"] for frame in page.frames if frame["type"] == "words")
     assert row.seq - shown <= (1 if away_s else 0)

@@ -119,10 +119,10 @@ def test_a_first_start_killed_while_the_database_is_made_is_mended_by_the_next(t
 
 
 def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
-    with socket.socket() as somebody:
-        somebody.bind(("127.0.0.1", 0))
-        somebody.listen()
-        taken = somebody.getsockname()[1]
+    with socket.socket() as other_program:
+        other_program.bind(("127.0.0.1", 0))
+        other_program.listen()
+        taken = other_program.getsockname()[1]
         with up(tmp_path, port=taken) as run:
             assert run.to_the_end() == 1
 

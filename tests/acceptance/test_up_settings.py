@@ -1,4 +1,4 @@
-"""`scripts/up` with settings of a real installation: a public name, a key of its own, a database of somebody else."""
+"""`scripts/up` with settings of a real installation: a public name, a key of its own, a database of its own server."""
 
 import http.client
 import subprocess
@@ -55,7 +55,7 @@ def test_with_a_public_name_alone_it_answers_this_machine_and_its_commands(tmp_p
         assert "Traceback" not in measured.stderr and "There: first request" in measured.stdout
 
 
-def test_a_database_of_somebody_else_gets_no_demo_people_unless_they_are_asked_for(
+def test_a_named_database_gets_no_demo_people_unless_they_are_asked_for(
     tmp_path: Path, database: EmbeddedPostgres
 ) -> None:
     name = f"elsewhere_{uuid.uuid4().hex[:8]}"

@@ -80,11 +80,11 @@ def test_a_failing_statement_leaves_none_of_its_words_in_the_log(
     server: EmbeddedPostgres, folder: Path
 ) -> None:
     with psycopg.connect(server.url, autocommit=True) as connection, pytest.raises(psycopg.Error):
-        connection.execute("SELECT 1 / 0, 'what somebody wrote'")
+        connection.execute("SELECT 1 / 0, 'what a person wrote'")
 
     log = (folder / "postgres" / "postgres.log").read_text()
     assert "division by zero" in log
-    assert "what somebody wrote" not in log
+    assert "what a person wrote" not in log
 
 
 def test_a_second_handle_uses_the_server_that_runs(server: EmbeddedPostgres, folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_it_starts_while_the_children_of_a_killed_server_still_hold_its_memory(
     assert wait_until_over([process], limit_s=5)
 
 
-def test_a_number_in_the_pid_file_that_is_now_somebody_else_does_not_stop_it(
+def test_a_number_in_the_pid_file_that_is_another_process_now_does_not_stop_it(
     server: EmbeddedPostgres, folder: Path
 ) -> None:
     pid_file = folder / "postgres" / "data" / "postmaster.pid"
@@ -205,7 +205,7 @@ def test_root_may_keep_it_where_other_accounts_may_not_enter(folder: Path) -> No
     server.kill()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user cannot harm anybody with a link of their own")
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user harms no other account with a link")
 def test_a_link_in_place_of_the_socket_folder_is_refused_and_nothing_behind_it_is_touched(
     folder: Path,
 ) -> None:
@@ -264,7 +264,7 @@ def test_a_valkey_folder_of_a_release_before_is_used_on(tmp_path: Path) -> None:
         running.kill()
 
 
-def test_valkey_serves_nobody_without_its_password(valkey: EmbeddedValkey) -> None:
+def test_valkey_serves_no_client_without_its_password(valkey: EmbeddedValkey) -> None:
     port = int(valkey.url.rsplit(":", 1)[1].split("/")[0])
 
     with redis.Redis(port=port) as stranger, pytest.raises(redis.AuthenticationError):
@@ -285,10 +285,10 @@ def test_valkey_returns_empty_at_the_same_address(valkey: EmbeddedValkey) -> Non
 def test_valkey_moves_when_its_port_was_taken_meanwhile(valkey: EmbeddedValkey) -> None:
     url = valkey.url
     valkey.stop()
-    with socket.socket() as somebody:
-        somebody.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        somebody.bind(("127.0.0.1", int(url.rsplit(":", 1)[1].split("/")[0])))
-        somebody.listen()
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", int(url.rsplit(":", 1)[1].split("/")[0])))
+        other.listen()
 
         moved = valkey.start()
 

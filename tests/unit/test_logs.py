@@ -1,4 +1,4 @@
-"""A log line never holds what somebody wrote, even when an exception quotes it."""
+"""A log line never holds what a person wrote, even when an exception quotes it."""
 
 import asyncio
 import gc
@@ -55,7 +55,7 @@ def test_a_failed_request_is_logged_without_its_path() -> None:
     assert line == "request.failed"
 
 
-async def test_a_task_that_nobody_asked_after_is_logged_without_what_it_failed_with() -> None:
+async def test_a_task_that_is_never_awaited_is_logged_without_what_it_failed_with() -> None:
     async def fails() -> None:
         raise RuntimeError(SECRET)
 

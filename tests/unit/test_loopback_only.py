@@ -8,7 +8,7 @@ import pytest
 
 from tests.loopback_only import ConnectedBeyondLoopback, Guard, guard, stays_here
 
-# An address of the block that is reserved for documentation (RFC 5737): nobody answers there.
+# An address of the block that is reserved for documentation (RFC 5737): no machine answers there.
 ELSEWHERE = "192.0.2.1"
 
 

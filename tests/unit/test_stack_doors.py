@@ -53,7 +53,7 @@ def test_a_socket_that_wants_to_be_upgraded_gets_503_as_well(door: Door) -> None
     assert answer.status == 503
 
 
-def test_every_part_of_the_page_is_there_and_it_asks_nobody_else_for_anything(door: Door) -> None:
+def test_every_part_of_the_page_is_there_and_it_asks_no_other_origin_for_anything(door: Door) -> None:
     door.say_unavailable()
     page = PAGE.read_text()
 
@@ -116,7 +116,7 @@ def test_a_caller_who_says_nothing_does_not_keep_others_waiting(door: Door) -> N
         assert ask(door, "GET", "/").status == 503
 
 
-def test_a_port_of_somebody_else_is_refused_by_name_and_none_is_kept(door: Door) -> None:
+def test_a_port_of_another_program_is_refused_by_name_and_none_is_kept(door: Door) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

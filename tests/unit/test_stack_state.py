@@ -65,7 +65,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_a_folder_of_somebody_else_is_refused_with_a_mend(tmp_path: Path) -> None:
+def test_a_folder_of_another_account_is_refused_with_a_mend(tmp_path: Path) -> None:
     if os.geteuid() == 0:
         # Root may write anywhere; a file in the way is the nearest thing to it.
         (tmp_path / "state").write_text("")

@@ -143,7 +143,7 @@ def test_children_that_outlive_a_killed_parent_are_found_by_their_group(programs
     assert [process.pid for process in group(known)] == [child.pid]
 
 
-def test_a_number_that_was_given_again_is_somebody_else(programs: Programs) -> None:
+def test_a_reused_number_is_another_process(programs: Programs) -> None:
     stranger = programs.start(STUBBORN)
     once = Running(pid=stranger.pid, created=running(stranger).created - 3600)
 
@@ -166,7 +166,7 @@ def test_the_roster_on_disk_is_what_runs_now(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[1]", '[{"name": "web"}]'])
-def test_a_roster_that_makes_no_sense_names_nobody(tmp_path: Path, content: str | None) -> None:
+def test_an_invalid_roster_names_no_process(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "children.json"
     if content is not None:
         path.write_text(content)
@@ -209,7 +209,7 @@ def test_a_program_that_dies_is_started_again(supervisor: Supervisor) -> None:
 
 
 class Interrupted(Roster):
-    """A roster to which nobody is added before somebody presses Ctrl-C."""
+    """A roster that adds no process before Ctrl-C is pressed."""
 
     def add(self, entry: Entry) -> None:
         signal.raise_signal(signal.SIGINT)
