@@ -1,4 +1,4 @@
-"""The roster: which processes of one `up` run, and in which order they end, on disk for the guard and the next start."""
+"""The roster: the processes of one `up` and the order in which they end, on disk for the guard and the next start."""
 
 import contextlib
 import json

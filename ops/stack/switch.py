@@ -1,7 +1,7 @@
 """Root gives up its rights for the rest of a process, and becomes the account that a state folder belongs to.
 
-So every file in that folder has one owner, whichever account starts `scripts/up` and the commands, and nothing that account has
-put there is ever opened with the rights of root. An ordinary user is left as they are.
+So every file in that folder has one owner, whichever account starts `scripts/up` and the commands, and no file that
+the account has put there is opened with the rights of root. Ordinary users keep their account.
 """
 
 import contextlib
