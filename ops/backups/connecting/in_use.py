@@ -15,8 +15,11 @@ from ops.backups.connecting.address import Address
 from ops.backups.connecting.session import Session
 from ops.backups.run.errors import CouldNotRun
 
+# The control file still names the former timeline until the first checkpoint after a promotion, which may take minutes.
 INSTANCE = """
-SELECT s.system_identifier::text, pg_catalog.current_database()::text, c.timeline_id,
+SELECT s.system_identifier::text, pg_catalog.current_database()::text,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN c.timeline_id
+            ELSE ('x' || left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::int END,
        extract(epoch FROM pg_catalog.pg_postmaster_start_time())::text,
        (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())::bigint
 FROM pg_catalog.pg_control_system() s, pg_catalog.pg_control_checkpoint() c

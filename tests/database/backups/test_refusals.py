@@ -1,5 +1,7 @@
 """What a drill refuses before it creates anything, each with the statement or the setting that mends it."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,10 +65,18 @@ def test_a_promoted_copy_of_the_database_in_use_is_not_that_database(
     server: Server, drill: Run, replica: EmbeddedPostgres
 ) -> None:
     copy = Server(replica.url)
-    copy.load("postgres", "SELECT pg_promote()")
-    promoted = refused(drill(source=copy.address("sample"), in_use=server.address("sample")))
-    # A copy whose clock of promotions is the same is another server all the same.
-    stale = refused(drill(source=server.address("sample"), in_use=copy.address("sample")))
+    # The control file names the new timeline only after a checkpoint, and on a busy machine that comes late.
+    checkpointer = int(
+        copy.one("postgres", "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+    )
+    os.kill(checkpointer, signal.SIGSTOP)
+    try:
+        copy.load("postgres", "SELECT pg_promote()")
+        promoted = refused(drill(source=copy.address("sample"), in_use=server.address("sample")))
+        # A copy whose clock of promotions is the same is another server all the same.
+        stale = refused(drill(source=server.address("sample"), in_use=copy.address("sample")))
+    finally:
+        os.kill(checkpointer, signal.SIGCONT)
 
     assert "a copy of the database in use: it is on timeline 2, and DATABASE_URL" in promoted
     assert "leads to timeline 1" in promoted
