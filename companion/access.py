@@ -1,6 +1,6 @@
-"""The only way to get a row for a person: who is signed in, to what, and until when.
+"""Access of participants: opens, finds and ends visits. No other module decides who may act for a participant.
 
-Pages use Django's connection; sockets use the process's own pool, so that no page can hold a socket up.
+Views use Django's connection. Sockets use the process's own pool, so that a slow page cannot delay a socket.
 """
 
 import logging
@@ -49,7 +49,7 @@ WHERE participant_id = ANY(%s) AND ended_at IS NULL AND expires_at > clock_times
 """
 
 MAX_LIVE_VISITS = 10
-"""Of one person. The oldest ends when another begins, so that a card that was copied is of little use."""
+"""Live visits of one participant. A further visit ends the oldest one, which limits the use of a copied card."""
 
 END_OLDEST_VISITS = """
 UPDATE companion_visit SET ended_at = clock_timestamp()
@@ -61,24 +61,24 @@ WHERE id IN (
 """
 
 MAX_LINK_MISSES = 3
-"""Wrong choices of pictures after which a link opens nothing until its owner types the code or has a new card."""
+"""Wrong choices of pictures after which a link opens nothing until the code is typed or a new card is issued."""
 LINK_MISS_WINDOW = timedelta(days=7)
-"""Since the last of them. A right choice does not clear them: a stranger would be given new ones every day."""
+"""Counted from the last miss. A right choice does not reset the count: it would give a stranger new ones each day."""
 
 OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
 
 
 class SiteClosed(Exception):
-    """The card is right, but its site is not open."""
+    """The card is valid, but its site is not open."""
 
 
 class WrongPictures(Exception):
-    """The link is right, but other pictures are printed beside it."""
+    """The link is valid, but the chosen pictures are not the ones on the card."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveVisit:
-    """A live visit: who is there, and what they talk in."""
+    """A live visit with its participant, site and conversation."""
 
     visit: UUID
     participant: int
@@ -88,44 +88,44 @@ class LiveVisit:
 
 
 def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
-    """Sign the holder of this code in, in place of whoever was. None: no such card. Raises SiteClosed."""
+    """Sign in with a card's code and end the session's earlier visit. None: no such card. Raises SiteClosed."""
     with transaction.atomic():
-        person = _holder(typed)
+        person = _find_holder(typed)
         if person is None or not cards.is_code(typed, person.card_handle, person.card_issue):
             return None
         visit = _open_visit(request, person)
         if person.link_misses:
-            _count_misses(person, 0)
+            _store_misses(person, 0)
     return visit
 
 
 def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -> Visit | None:
-    """Sign the holder of this link in who pressed the pictures beside it. None: it opens nothing, now or ever.
+    """Sign in with a card's link and the chosen pictures. None: the link is invalid or locked.
 
-    Raises SiteClosed; WrongPictures, which is counted: after a few within days the link waits for the code.
+    Raises SiteClosed, and WrongPictures, which counts as a miss: `MAX_LINK_MISSES` of them lock the link.
     """
     with transaction.atomic():
-        person = _holder(link)
+        person = _find_holder(link)
         if person is None:
             return None
         pictures = cards.find_pictures(link, person.card_handle, person.card_issue)
         if pictures is None:
             return None
-        misses = _recent_misses(person)
+        misses = _count_recent_misses(person)
         if misses >= MAX_LINK_MISSES:
             log.warning("card.link_rests participant=%d", person.pk)
             return None
         if cards.pictures_match(chosen, pictures):
             return _open_visit(request, person)
-        _count_misses(person, misses + 1)
+        _store_misses(person, misses + 1)
     raise WrongPictures
 
 
-def _holder(given: str) -> Participant | None:
-    handle = cards.parse_handle(given)
+def _find_holder(token: str) -> Participant | None:
+    handle = cards.parse_handle(token)
     if handle is None:
         return None
-    # Held until the visit stands: a card that is withdrawn at this moment either does not open it, or ends it.
+    # Locked until the visit is stored: a concurrent withdrawal of the card either prevents the visit or ends it.
     people = Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
     return people.filter(card_handle=handle, is_active=True).first()
 
@@ -142,44 +142,44 @@ def _open_visit(request: HttpRequest, person: Participant) -> Visit:
     return visit
 
 
-def _recent_misses(person: Participant) -> int:
+def _count_recent_misses(person: Participant) -> int:
     at = person.link_missed_at
     return person.link_misses if at and timezone.now() - at < LINK_MISS_WINDOW else 0
 
 
-def _count_misses(person: Participant, misses: int) -> None:
+def _store_misses(person: Participant, misses: int) -> None:
     Participant.objects.filter(pk=person.pk).update(link_misses=misses, link_missed_at=timezone.now())
 
 
 def session_visit_id(request: HttpRequest) -> UUID | None:
-    """The visit that this browser's session names, live or not."""
-    return _uuid(request.session.get(VISIT_KEY))
+    """Return the visit that the session names, live or not."""
+    return _parse_uuid(request.session.get(VISIT_KEY))
 
 
 def find_visit(request: HttpRequest) -> LiveVisit | None:
-    """The live visit of this browser's session."""
+    """Return the live visit of the session."""
     visit = session_visit_id(request)
     if visit is None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(LIVE_VISITS, [[visit]])
         row = cursor.fetchone()
-    return _facts(row) if row else None
+    return _make_live_visit(row) if row else None
 
 
 def sign_leaving_ticket(visit: UUID) -> str:
-    """What a page ends this visit with, even when the browser has lost its cookie or holds another person's."""
+    """Sign a ticket that ends this visit even if the browser has lost its cookie or has another participant's."""
     return signing.dumps(str(visit), salt=_TICKETS)
 
 
 def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
-    """End the visit of this ticket everywhere, or else this browser's own. Its session forgets everything it knew.
+    """End the visit of this ticket, or else the session's own. A session of the ended visit is flushed.
 
-    Returns the visit when its end is stored. A visit of somebody else in the same browser goes on.
+    Returns the visit when its end is stored. Another participant's visit in the same browser continues.
     """
     of_session = session_visit_id(request)
-    visit = _visit_on(ticket) or of_session
-    # Together or not at all: a session that was forgotten first could not end its visit any more.
+    visit = _parse_ticket(ticket) or of_session
+    # One transaction: a session flushed without the visit's end could not end it later.
     with transaction.atomic(), connection.cursor() as cursor:
         # To flush a session that has ended already would take the cookie of the next person in this browser.
         if visit == of_session and not request.session.is_empty():
@@ -193,15 +193,15 @@ def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
     return visit
 
 
-def _visit_on(ticket: str) -> UUID | None:
+def _parse_ticket(ticket: str) -> UUID | None:
     try:
-        return _uuid(signing.loads(ticket, salt=_TICKETS)) if ticket else None
+        return _parse_uuid(signing.loads(ticket, salt=_TICKETS)) if ticket else None
     except signing.BadSignature:
         return None
 
 
 def end_visits(people: Iterable[int]) -> int:
-    """End every visit of these participants, close its pages, and say how many there were."""
+    """End every visit of these participants, close their sockets, and return how many visits there were."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(END_VISITS, [list(people)])
         ended = _notify_ended(cursor)
@@ -245,7 +245,7 @@ def find_active_participant(name: str, *, site: str) -> Participant | None:
 
 @transaction.atomic
 def add_participant(name: str, *, site: Site) -> Participant:
-    """Add a participant, with a card and a conversation."""
+    """Create a participant with a card and a conversation."""
     person = Participant.objects.create(name=name, site=site, card_handle=cards.make_handle())
     Conversation.objects.create(participant=person)
     return person
@@ -262,39 +262,39 @@ def create_session(person: Participant) -> str:
 
 
 def get_card(person: Participant) -> Card:
-    """What is printed on a person's card."""
+    """Return what is printed on a participant's card."""
     return cards.derive_card(person.card_handle, person.card_issue)
 
 
 class VisitAccess:
-    """Access for sockets, on the process's own pool."""
+    """Finds visits for sockets, on the process's own pool."""
 
     def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
         self._pool = pool
-        self._asked: Batch[str, LiveVisit | None] = Batch(self._visits_of)
+        self._visits: Batch[str, LiveVisit | None] = Batch(self._find_visits)
 
     async def find_visit(self, session_key: str | None) -> LiveVisit | None:
-        """The live visit of a session cookie. A whole house that comes at once is looked up together."""
-        # Whatever is no key of ours would be asked about together with those of others.
-        is_key = session_key is not None and session_key.isascii() and session_key.isalnum()
-        return await self._asked.submit(session_key) if session_key and is_key else None
+        """Return the live visit of a session cookie. Concurrent lookups share a query."""
+        # Reject malformed keys: lookups are batched.
+        is_well_formed = session_key is not None and session_key.isascii() and session_key.isalnum()
+        return await self._visits.submit(session_key) if session_key and is_well_formed else None
 
-    async def _visits_of(self, session_keys: Sequence[str]) -> list[LiveVisit | None]:
+    async def _find_visits(self, session_keys: Sequence[str]) -> list[LiveVisit | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:
             await cursor.execute(SESSIONS, ([hash_session_key(key) for key in session_keys],))
             # decode() checks the signature under the current and the older secret keys.
             named = {
-                stored: _uuid(SessionStore().decode(data).get(VISIT_KEY))
+                stored: _parse_uuid(SessionStore().decode(data).get(VISIT_KEY))
                 for stored, data in await cursor.fetchall()
             }
             await cursor.execute(LIVE_VISITS, ([visit for visit in named.values() if visit],))
-            live = {row[0]: _facts(row) for row in await cursor.fetchall()}
+            live = {row[0]: _make_live_visit(row) for row in await cursor.fetchall()}
         return [
             live.get(visit) if (visit := named.get(hash_session_key(key))) else None for key in session_keys
         ]
 
     async def filter_live(self, visits: Iterable[UUID]) -> set[UUID]:
-        """Those of the visits that have not ended."""
+        """Return those of the visits that are live."""
         async with self._pool.connection() as native, native.cursor() as cursor:
             await cursor.execute(LIVE_VISITS, (list(visits),))
             return {row[0] for row in await cursor.fetchall()}
@@ -306,14 +306,14 @@ class VisitAccess:
             return await cursor.fetchone() is not None
 
 
-def _uuid(text: object) -> UUID | None:
+def _parse_uuid(text: object) -> UUID | None:
     try:
         return UUID(str(text))
     except ValueError:
         return None
 
 
-def _facts(row: tuple[Any, ...]) -> LiveVisit:
+def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
     visit, participant, participant_name, site_name, conversation = row
     return LiveVisit(
         visit=visit,

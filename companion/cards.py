@@ -1,8 +1,8 @@
-"""A participant's card: a link with two pictures to press, or a code to type. Nothing to remember.
+"""A participant's card: a link with two pictures to press, or a code to type.
 
-A link stays in a browser's history, so it is never the whole card: alone it opens nothing. The code is the whole card,
-and stands in no address. All of it is derived from a public handle with the secret key, so a stolen database holds
-none of it; `card_issue` makes all earlier cards of a person useless.
+A link stays in the browser's history, so it opens nothing without the pictures. The code opens a visit alone and is
+in no address. All parts are derived from a public handle with the secret key, so a stolen database contains none of
+them. Raising `card_issue` invalidates all earlier cards of a participant.
 """
 
 import hmac
@@ -31,8 +31,8 @@ PICTURES = (
     "sun",
     "tree",
 )
-"""In the order in which the page shows them. A change of the list changes the pictures of every card."""
-# Codes of the first releases stood in links, and so in the history of browsers: they open nothing any more.
+"""In the order of the page. Changing the list changes the pictures of every card."""
+# The salts differ from those of the first releases, whose codes were in links and so in browser histories.
 _CODE_SALT = "companion.cards.code"
 _LINK_SALT = "companion.cards.link"
 _PICTURES_SALT = "companion.cards.pictures"
@@ -40,7 +40,7 @@ _PICTURES_SALT = "companion.cards.pictures"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
-    """What is printed: `code` opens a visit when it is typed, `link` with both `pictures` when they are pressed."""
+    """What is printed. `code` opens a visit by itself, `link` together with both `pictures`."""
 
     code: str
     link: str
@@ -48,12 +48,12 @@ class Card:
 
 
 def make_handle() -> str:
-    """A fresh public half."""
+    """Return a new random handle, the public part of a card."""
     return "".join(secrets.choice(ALPHABET) for _ in range(HANDLE_CHARS))
 
 
 def derive_card(handle: str, issue: int) -> Card:
-    """The card of this handle and issue."""
+    """Derive the card of this handle and issue under the current secret key."""
     key: str = settings.SECRET_KEY
     return Card(
         code=_group(handle + _derive_letters(_CODE_SALT, handle, issue, key)),
@@ -63,30 +63,32 @@ def derive_card(handle: str, issue: int) -> Card:
 
 
 def parse_handle(typed: str) -> str | None:
-    """The handle in what was typed or linked; None if it cannot be a token at all."""
+    """Return the handle in a code or link; None if it has the wrong length."""
     letters = _normalize(typed)
     return letters[:HANDLE_CHARS] if len(letters) == HANDLE_CHARS + CODE_CHARS else None
 
 
 def is_code(typed: str, handle: str, issue: int) -> bool:
-    """Whether these letters are the code of this handle and issue, under the current or an older secret key."""
-    return any(_matches(typed, handle + _derive_letters(_CODE_SALT, handle, issue, key)) for key in _keys())
+    """Whether `typed` is the code of this handle and issue, under the current or an older secret key."""
+    return any(
+        _matches(typed, handle + _derive_letters(_CODE_SALT, handle, issue, key)) for key in _secret_keys()
+    )
 
 
 def find_pictures(link: str, handle: str, issue: int) -> tuple[str, str] | None:
-    """The pictures beside this link, under the secret key that it was made with; None if it is not this card's."""
-    for key in _keys():
+    """Return the pictures of this link, under the secret key it was derived with; None if the link does not match."""
+    for key in _secret_keys():
         if _matches(link, handle + _derive_letters(_LINK_SALT, handle, issue, key)):
             return _derive_pictures(handle, issue, key)
     return None
 
 
 def pictures_match(chosen: Sequence[str], pictures: tuple[str, str]) -> bool:
-    """Whether the pictures that were pressed are these, in this order."""
+    """Whether these pictures were chosen, in this order."""
     return hmac.compare_digest("\0".join(chosen).encode(), "\0".join(pictures).encode())
 
 
-def _keys() -> Iterator[str]:
+def _secret_keys() -> Iterator[str]:
     yield settings.SECRET_KEY
     yield from map(str, settings.SECRET_KEY_FALLBACKS)
 
@@ -108,7 +110,7 @@ def _derive_letters(salt: str, handle: str, issue: int, key: str) -> str:
 
 
 def _derive_pictures(handle: str, issue: int, key: str) -> tuple[str, str]:
-    """Two that differ, so that one press too many is not taken for a choice."""
+    """Derive two different pictures, so that a double press is never a right choice."""
     number = int.from_bytes(_digest(_PICTURES_SALT, handle, issue, key)[:8])
     first, second = number % len(PICTURES), number // len(PICTURES) % (len(PICTURES) - 1)
     return PICTURES[first], [name for name in PICTURES if name != PICTURES[first]][second]

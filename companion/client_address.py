@@ -1,19 +1,18 @@
-"""PURE. Which addresses count as one client."""
+"""PURE. Which IP addresses count as one client."""
 
 import ipaddress
 
 
 def client_network(address: str) -> str:
-    """The address, or its /64 network if it is IPv6: one machine has as many of those addresses as it likes.
+    """Return the address, or its /64 network for IPv6, where one machine can use any address of its network.
 
-    An IPv4 address that is written as IPv6 (::ffff:192.0.2.7) counts as that IPv4 address. Other text is returned
-    as it is.
+    An IPv4 address written as IPv6 (::ffff:192.0.2.7) counts as that IPv4 address. Other text is returned unchanged.
     """
     try:
-        known = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(known, ipaddress.IPv6Address):
-        mapped = known.ipv4_mapped
-        return str(mapped) if mapped else str(ipaddress.ip_network((int(known), 64), strict=False))
-    return str(known)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((int(parsed), 64), strict=False))
+    return str(parsed)

@@ -1,4 +1,4 @@
-"""Cookies of a socket, read as Django reads those of a page: a browser sends both the same header."""
+"""Reads the cookies of a socket with Django's own parser, so that pages and sockets agree on a session."""
 
 from collections.abc import Iterable
 from io import BytesIO
@@ -7,7 +7,7 @@ from django.core.handlers.asgi import ASGIRequest
 
 
 def read_cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
-    """The value of a cookie among the headers of a socket's scope; None if it is not there."""
-    ours = [(header, value) for header, value in headers if header == b"cookie"]
-    request = ASGIRequest({"type": "http", "method": "GET", "path": "/", "headers": ours}, BytesIO())
+    """Return the value of a cookie in the headers of an ASGI scope; None if it is not there."""
+    cookies = [(header, value) for header, value in headers if header == b"cookie"]
+    request = ASGIRequest({"type": "http", "method": "GET", "path": "/", "headers": cookies}, BytesIO())
     return request.COOKIES.get(name)

@@ -1,6 +1,6 @@
-"""Words that are typed and not sent: kept on the service for the same person's next visit, and read by nobody else.
+"""Words that are typed and not sent, stored for the same participant's next visit and shown to no one else.
 
-One row for each conversation, so that it never grows. Uses Django's connection: no page may hold a socket up.
+There is one row for each conversation, so the table does not grow with use. Uses Django's connection.
 """
 
 from uuid import UUID
@@ -10,13 +10,13 @@ from django.db import connection
 from companion.frames import clean_text
 
 MAX_DRAFT_CHARS = 16_000
-"""Code points. Pages send no more."""
+"""Unicode code points. Pages send no more."""
 RETENTION_S = 72 * 3_600
-"""How long words are offered again; older ones are dropped by a job."""
+"""How long words are offered again; a job deletes older ones."""
 
-# A visit whose time is up may still hand over what was typed in its last moments, for as long as its session lives. It
-# reads nothing. A visit that was ended may not: its person has decided.
-KEEP = """
+# An expired visit may still save what was typed in its last moments, while its session lives; it reads nothing. A
+# visit that its participant has ended may not.
+SAVE = """
 INSERT INTO companion_draft (conversation_id, visit, text, saved_at)
 SELECT c.id, v.id, %(text)s, clock_timestamp()
 FROM companion_visit v
@@ -30,37 +30,37 @@ DISCARD = """
 DELETE FROM companion_draft d USING companion_visit v, companion_conversation c
 WHERE v.id = %s AND c.participant_id = v.participant_id AND d.conversation_id = c.id
 """
-LEFT_BEFORE = """
+FIND_EARLIER = """
 SELECT text FROM companion_draft
 WHERE conversation_id = %s AND visit <> %s AND saved_at > clock_timestamp() - make_interval(secs => %s)
 """
-DROP_OLD = "DELETE FROM companion_draft WHERE saved_at < clock_timestamp() - make_interval(secs => %s)"
+DELETE_OLD = "DELETE FROM companion_draft WHERE saved_at < clock_timestamp() - make_interval(secs => %s)"
 
 
 def save(visit: UUID, *, conversation: int, text: str) -> bool:
-    """Keep the words of a visit in place of what was kept. False: this conversation is not that visit's, or it was
+    """Store the words of a visit in place of earlier ones. False: the conversation is not the visit's, or the visit was
     ended."""
     with connection.cursor() as cursor:
-        cursor.execute(KEEP, {"visit": visit, "conversation": conversation, "text": clean_text(text)})
+        cursor.execute(SAVE, {"visit": visit, "conversation": conversation, "text": clean_text(text)})
         return bool(cursor.rowcount == 1)
 
 
 def discard(visit: UUID) -> None:
-    """Forget what the person of this visit has typed."""
+    """Delete what the participant of this visit has typed."""
     with connection.cursor() as cursor:
         cursor.execute(DISCARD, [visit])
 
 
 def find_earlier(conversation: int, visit: UUID) -> str:
-    """The words that an earlier visit of this person left in the box; empty: none."""
+    """Return the words that an earlier visit of this participant left in the box; empty: none."""
     with connection.cursor() as cursor:
-        cursor.execute(LEFT_BEFORE, [conversation, visit, RETENTION_S])
+        cursor.execute(FIND_EARLIER, [conversation, visit, RETENTION_S])
         row = cursor.fetchone()
     return str(row[0]) if row else ""
 
 
 def delete_old() -> int:
-    """Drop words that nobody came back for; returns how many."""
+    """Delete words older than `RETENTION_S`; returns how many rows."""
     with connection.cursor() as cursor:
-        cursor.execute(DROP_OLD, [RETENTION_S])
+        cursor.execute(DELETE_OLD, [RETENTION_S])
         return int(cursor.rowcount)

@@ -1,9 +1,9 @@
-"""What a participant types outside the chat: the code from a card."""
+"""The form for a card's code."""
 
 from django import forms
 
 
 class CodeForm(forms.Form):
-    """A card's code. Spaces, hyphens and capitals are as they come."""
+    """A card's code with any spaces, hyphens and capitals."""
 
     code = forms.CharField(max_length=100)

@@ -1,6 +1,6 @@
-"""Kept questions: their hold is over and nothing has answered them, so the page offers them back.
+"""Kept questions: their hold is over without an answer, so the page offers them back.
 
-The participant asks one again, or lets it go. After `TurnPolicy.keep_s` it is offered no more, and staff see it as
+The participant asks one again or lets it go. After `TurnPolicy.keep_s` it is offered no more, and staff see it as
 expired.
 """
 
@@ -14,7 +14,7 @@ from companion.states import Settlement
 from companion.turn_close import Row
 
 MAX_OFFERED = 5
-"""Kept questions of one conversation that a page is told of at once, the oldest."""
+"""Kept questions of one conversation that a page shows at once, the oldest first."""
 
 # Stable times, so that an index can bound the scan.
 _KEPT_SINCE = "statement_timestamp() - make_interval(secs => %(keep_s)s)"
@@ -23,8 +23,8 @@ _IS_UNSETTLED = f"""t.answered_by_id IS NULL AND t.settled = '{Settlement.NOT}'
 IS_KEPT = f"""t.state = 'paused' AND {_IS_UNSETTLED}
     AND t.held_until <= statement_timestamp() AND t.held_until > {_KEPT_SINCE}"""
 
-# Of the conversations with kept questions: which, the oldest first. The expressions are those of one index, and neither
-# the order nor the state is any other's: else the planner may read the kept questions of everybody.
+# The kept questions by conversation, oldest first. The expressions match the index `turn_unsettled`. Order and state
+# are written so that no other index matches them: the planner could otherwise read the kept questions of everyone.
 KEPT_TURNS = f"""
 SELECT c.id, array_agg(kept.id ORDER BY kept.id)
 FROM unnest(%(conversations)s::bigint[]) AS c(id)
@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (
 GROUP BY c.id
 """
 
-# Locks the row before the gate, so that of two tabs one finds it kept and the other finds it settled.
+# Locks the row before the gate: of two tabs that ask it again, one finds it kept and the other settled.
 LOCK_KEPT = f"""
 SELECT t.question FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
@@ -62,21 +62,21 @@ RETURNING t.id
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeptQuestion:
-    """One kept question as its participant is offered it. `turn` is the one that did not answer it."""
+    """One kept question as it is offered. `turn` is the turn that did not answer it."""
 
     turn: int
     question: str
     line: str
 
     def to_offer(self) -> dict[str, Any]:
-        """The shape in `hello` and `kept` frames: turn, question, line."""
+        """Return the shape in `hello` and `kept` frames: turn, question, line."""
         return {"turn": self.turn, "question": self.question, "line": self.line}
 
 
 async def lock_kept_question(
     cursor: AsyncCursor[Row], *, visit: UUID, turn: int, keep_s: float
 ) -> str | None:
-    """Lock a kept question of this visit's participant until the transaction ends. None: it is not kept any more."""
+    """Lock a kept question of this visit's participant until the transaction ends. None: it is no longer kept."""
     facts: dict[str, Any] = {"visit": visit, "turn": turn, "keep_s": keep_s}
     await cursor.execute(LOCK_KEPT, facts)
     row = await cursor.fetchone()
@@ -89,6 +89,6 @@ async def settle_question(cursor: AsyncCursor[Row], turn: int, settled: Settleme
 
 
 async def let_go(cursor: AsyncCursor[Row], *, conversation: int, turn: int, keep_s: float) -> bool:
-    """Settle a kept question as let go. False: it is not kept any more."""
+    """Settle a kept question as let go. False: it is no longer kept."""
     await cursor.execute(LET_GO, {"conversation": conversation, "turn": turn, "keep_s": keep_s})
     return await cursor.fetchone() is not None

@@ -1,4 +1,4 @@
-"""What the participants' pages are made of, built in one place and passed to every view."""
+"""What every view of the participant's pages needs, built in `ops.project.wiring`."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from personas.schema import Persona
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageContext:
-    """The character as people meet him, the rules the history is read by, and who has tried the door too often."""
+    """The character and drafted lines, the policy that the history is read by, and the throttle of sign-ins."""
 
     persona: Persona
     policy: TurnPolicy

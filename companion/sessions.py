@@ -1,6 +1,6 @@
 """Django's database sessions, stored under a hash of their key.
 
-The key is the cookie: whoever reads the database or a dump must not be able to come in with it.
+The key is the cookie's value: a reader of the database or of a dump must not be able to sign in with it.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ from django.utils import timezone
 
 
 def hash_session_key(session_key: str) -> str:
-    """What stands in the table for a key: 160 bits of its SHA-256, in hexadecimal, as the column is 40 wide."""
+    """Return the stored form of a key: 160 bits of its SHA-256 in hexadecimal, because the column has 40 characters."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:40]
 
 
 class SessionStore(db.SessionStore):
-    """Named as Django expects of the module in SESSION_ENGINE."""
+    """Django requires this name in the module of SESSION_ENGINE."""
 
     def _get_session_from_db(self) -> Session | None:
         key = self.session_key or ""
-        found = Session.objects.filter(
+        session = Session.objects.filter(
             session_key=hash_session_key(key), expire_date__gt=timezone.now()
         ).first()
-        if found is None:
+        if session is None:
             self._session_key = None
-        return found
+        return session
 
     def exists(self, session_key: str) -> bool:
         return super().exists(hash_session_key(session_key))

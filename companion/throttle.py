@@ -1,6 +1,6 @@
-"""Sign-ins that did not fit, counted in Valkey. Where it is away, everybody is let in: a card is long.
+"""Counts failed sign-ins in Valkey and limits them. Without Valkey nothing is limited: a card is too long to guess.
 
-Only what did not fit is counted, because a whole house signs in from one address within a minute.
+Only failures count, because all people of a site may sign in from one address within a minute.
 """
 
 import logging
@@ -16,16 +16,16 @@ log = logging.getLogger(__name__)
 
 WINDOW_S = 600
 RETRY_AFTER_S = 5.0
-"""After it did not answer it is left alone for so long: sign-ins wait for one another, and must not wait for it."""
+"""After a failed call Valkey is not called for this long: concurrent sign-ins wait for one another's calls."""
 NAMES_PER_ADDRESS = 10
-"""One address may try this many times `most` passwords in all, whatever the names."""
+"""One address may try `most` passwords this many times, over all names."""
 
 
 class SignInThrottle:
-    """`most` throttle that did not fit are allowed within ten minutes. `now` is monotonic.
+    """Allows `most` failures within `WINDOW_S`. `now` is a monotonic clock in seconds.
 
-    Cards are counted by address, passwords by name and address: neither locks the other out, and one name locks no
-    other name out.
+    Cards are counted by address, passwords by name and address, so cards and passwords do not lock each other out,
+    and neither do two names.
     """
 
     def __init__(self, client: "redis.Redis", *, most: int, now: Callable[[], float]) -> None:
@@ -35,16 +35,16 @@ class SignInThrottle:
         self._away_until = 0.0
 
     def count_failure(self, address: str) -> bool:
-        """Count a card that did not fit. Returns whether that is still within what is allowed from this address.
+        """Count a wrong card. Returns whether this address is still within its limit.
 
-        A right card is never counted and never refused: it is too long to be guessed.
+        A right card is never counted and never refused.
         """
         return self._within([(_card_key(address), self._most)])
 
     def reserve(self, name: str, address: str) -> bool:
-        """Count a password before it is checked, so that parallel throttle cannot pass the limit together.
+        """Count a password before it is checked, so that parallel attempts cannot exceed the limit pipeline.
 
-        False: it may not be checked. A password that fits is given back with `release`.
+        False: it must not be checked. Call `release` for a right password.
         """
         return self._within(
             [
@@ -54,36 +54,36 @@ class SignInThrottle:
         )
 
     def release(self, name: str, address: str) -> None:
-        """The password that was reserved for did fit, or was not checked."""
+        """Undo `reserve` for a password that was right, or was not checked."""
 
-        def take_off() -> None:
-            with self._client.pipeline() as together:
+        def decrement() -> None:
+            with self._client.pipeline() as pipeline:
                 for key in (_name_key(name, address), _staff_key(address)):
-                    together.decr(key)
-                    together.expire(key, WINDOW_S, nx=True)
-                together.execute()
+                    pipeline.decr(key)
+                    pipeline.expire(key, WINDOW_S, nx=True)
+                pipeline.execute()
 
-        self._ask(take_off)
+        self._call(decrement)
 
     def _within(self, limits: Sequence[tuple[str, int]]) -> bool:
-        def count() -> list[int]:
-            with self._client.pipeline() as together:
+        def increment() -> list[int]:
+            with self._client.pipeline() as pipeline:
                 for key, _ in limits:
-                    together.incr(key)
-                    together.expire(key, WINDOW_S, nx=True)
-                made: list[int] = together.execute()[::2]
-                return made
+                    pipeline.incr(key)
+                    pipeline.expire(key, WINDOW_S, nx=True)
+                counts: list[int] = pipeline.execute()[::2]
+                return counts
 
-        counted = self._ask(count)
+        counted = self._call(increment)
         if counted is None:
             return True
-        return all(int(made) <= most for made, (_, most) in zip(counted, limits, strict=True))
+        return all(int(count) <= limit for count, (_, limit) in zip(counted, limits, strict=True))
 
-    def _ask(self, question: Callable[[], list[int] | None]) -> list[int] | None:
+    def _call(self, command: Callable[[], list[int] | None]) -> list[int] | None:
         if self._now() < self._away_until:
             return None
         try:
-            return question()
+            return command()
         except (redis.RedisError, OSError) as failure:
             log.warning("throttle.not_counted cause=%s", type(failure).__name__)
             self._away_until = self._now() + RETRY_AFTER_S

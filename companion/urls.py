@@ -1,4 +1,4 @@
-"""The participant's pages. Whoever includes them passes `context`, a callable that gives a `PageContext`."""
+"""The participant's pages. The including URLconf passes `context`, a callable that returns a `PageContext`."""
 
 from django.urls import path
 

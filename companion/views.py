@@ -1,6 +1,6 @@
-"""The participant's pages: the way in, the chat, the way out. Nothing of them is kept by any browser.
+"""The participant's pages: sign-in with a card, the chat, and sign-out. No browser may store them.
 
-Sync views on purpose: they use Django's own connections, so that no page can hold a socket up.
+The views are synchronous and use Django's own connections, so that a slow page cannot delay a socket.
 """
 
 import logging
@@ -33,62 +33,68 @@ log = logging.getLogger(__name__)
 LARGEST_ID = 2**63 - 1
 MAX_PROOF_CHARS = 64
 
-unkept = cache_control(private=True, no_store=True)
+not_stored = cache_control(private=True, no_store=True)
 
 
 @require_GET
-@unkept
+@not_stored
 def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """Lead a signed-in participant to the chat, and others to the way in."""
+    """Redirect a signed-in participant to the chat, and others to the card page."""
     return redirect("chat" if find_visit(request) else "card")
 
 
 @require_safe
-@unkept
+@not_stored
 def card_in_address(request: HttpRequest, token: str, context: Callable[[], PageContext]) -> HttpResponse:
-    """Where links of the first releases lead. The whole card stands in such an address, so it opens nothing."""
-    return _card_unknown(request, context())
+    """Refuse a link of the first releases: its address contains the whole card, so it opens nothing."""
+    return _render_card_unknown(request, context())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@unkept
+@not_stored
 @require_same_origin
 def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """The way in: a card's link and its pictures, or its code. Only what is pressed or typed opens a visit.
+    """Sign in with a card's link and pictures, or with its code.
 
-    The link's letters are in the fragment of the address, which no browser sends: opening it tries nothing.
+    The link's letters are in the fragment of the address, which no browser sends: opening a link alone tries nothing.
     """
     if request.method != "POST":
-        return _card_page(request, context())
+        return _render_card(request, context())
     link = request.POST.get("link", "")
     try:
-        is_open = _by_link(request, link) if link else _by_code(request)
+        is_open = _open_by_link(request, link) if link else _open_by_code(request)
     except SiteClosed:
-        return _closed(request, context())
+        return _render_closed(request, context())
     except WrongPictures:
-        refused = _card_page(request, context(), link=link, refused=context().persona.lines.pictures_wrong)
+        refused = _render_card(request, context(), link=link, refused=context().persona.lines.pictures_wrong)
     else:
         if is_open:
             return redirect("chat")
         line = context().persona.lines.card_unknown
-        refused = _card_unknown(request, context()) if link else _card_page(request, context(), refused=line)
-    return refused if context().throttle.count_failure(_address(request)) else _too_many(request, context())
+        refused = (
+            _render_card_unknown(request, context())
+            if link
+            else _render_card(request, context(), refused=line)
+        )
+    if context().throttle.count_failure(_get_address(request)):
+        return refused
+    return _render_too_many(request, context())
 
 
-def _by_link(request: HttpRequest, link: str) -> bool:
+def _open_by_link(request: HttpRequest, link: str) -> bool:
     chosen = [request.POST.get(name, "") for name in ("first", "second")]
     return open_visit_by_link(request, link, chosen) is not None
 
 
-def _by_code(request: HttpRequest) -> bool:
+def _open_by_code(request: HttpRequest) -> bool:
     form = CodeForm(request.POST)
     return form.is_valid() and open_visit_by_code(request, form.cleaned_data["code"]) is not None
 
 
 @require_GET
-@unkept
+@not_stored
 def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """The room itself. What was said comes over the socket, so this page holds none of it."""
+    """The chat page. The conversation comes over the socket, so the page contains none of it."""
     visit = find_visit(request)
     if visit is None:
         return redirect("card")
@@ -104,15 +110,15 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 
 
 @require_POST
-@unkept
+@not_stored
 @require_same_origin
 def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """*I am finished*: the visit ends here and on every other screen.
+    """*I am finished*: end the visit on every page of it.
 
-    A page sends a `proof` of its own making and believes only an answer that repeats it: a proxy can answer as well.
+    The page sends a random `proof` and accepts only an answer that repeats it, because a proxy may answer instead.
     """
     if (ended := end_visit(request, request.POST.get("ticket", ""))) is not None:
-        # They have finished: what they did not send, they did not want to say.
+        # The participant has finished, so unsent words are not offered again.
         drafts.discard(ended)
     proof = request.POST.get("proof", "")
     if proof and len(proof) <= MAX_PROOF_CHARS:
@@ -121,9 +127,9 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
 
 @require_GET
-@unkept
+@not_stored
 def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """The goodbye. It says nobody is signed in, so it says it only when that is true."""
+    """The goodbye page, which says that no one is signed in; while a visit is live, another page."""
     lines = context().persona.lines
     visit = find_visit(request)
     if visit is None:
@@ -133,13 +139,13 @@ def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRe
 
 
 @require_GET
-@unkept
+@not_stored
 def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """A page of turns before or after one of them, as snapshots, oldest first."""
+    """Return a page of turns before or after one turn, as snapshots, oldest first."""
     visit = find_visit(request)
     if visit is None:
         return JsonResponse({"problem": "signed_out"}, status=401)
-    before, after = _id(request.GET.get("before")), _id(request.GET.get("after"))
+    before, after = _parse_id(request.GET.get("before")), _parse_id(request.GET.get("after"))
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
     policy = context().policy
@@ -153,12 +159,12 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 
 
 @require_http_methods(["GET", "POST"])
-@unkept
+@not_stored
 @require_same_origin
 def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """Words that are typed and not sent: kept for their writer's next visit, and given to nobody else."""
+    """Save words that are typed and not sent, or return those that an earlier visit saved."""
     if request.method == "POST":
-        return _keep(request)
+        return _save_draft(request)
     visit = find_visit(request)
     if visit is None:
         return JsonResponse({"problem": "signed_out"}, status=401)
@@ -166,17 +172,17 @@ def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     return JsonResponse({"conversation": visit.conversation, "text": text})
 
 
-def _keep(request: HttpRequest) -> HttpResponse:
-    visit, conversation = session_visit_id(request), _id(request.POST.get("conversation"))
+def _save_draft(request: HttpRequest) -> HttpResponse:
+    visit, conversation = session_visit_id(request), _parse_id(request.POST.get("conversation"))
     text = request.POST.get("text", "")
     if conversation is None or len(text) > drafts.MAX_DRAFT_CHARS:
         return JsonResponse({"problem": "name a conversation and a text of its length"}, status=400)
-    # The page names whose words these are: another person may have signed in on this machine since.
-    kept = visit is not None and drafts.save(visit, conversation=conversation, text=text)
-    return JsonResponse({"kept": kept})
+    # The page names the conversation: another participant may have signed in with this browser since.
+    is_saved = visit is not None and drafts.save(visit, conversation=conversation, text=text)
+    return JsonResponse({"kept": is_saved})
 
 
-def _card_page(
+def _render_card(
     request: HttpRequest, context: PageContext, *, link: str = "", refused: str = ""
 ) -> HttpResponse:
     facts = {
@@ -189,27 +195,27 @@ def _card_page(
     return render(request, "companion/card.html", facts, status=403 if refused else 200)
 
 
-def _card_unknown(request: HttpRequest, context: PageContext) -> HttpResponse:
+def _render_card_unknown(request: HttpRequest, context: PageContext) -> HttpResponse:
     return render(
         request, "companion/card_unknown.html", {"line": context.persona.lines.card_unknown}, status=403
     )
 
 
-def _too_many(request: HttpRequest, context: PageContext) -> HttpResponse:
+def _render_too_many(request: HttpRequest, context: PageContext) -> HttpResponse:
     log.warning("sign_in.too_many_tries")
     line = context.persona.lines.too_many_tries
     return render(request, "companion/card_unknown.html", {"line": line}, status=429)
 
 
-def _address(request: HttpRequest) -> str:
+def _get_address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _closed(request: HttpRequest, context: PageContext) -> HttpResponse:
+def _render_closed(request: HttpRequest, context: PageContext) -> HttpResponse:
     return render(request, "companion/closed.html", {"line": context.persona.lines.closed}, status=403)
 
 
-def _id(text: str | None) -> int | None:
+def _parse_id(text: str | None) -> int | None:
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_ID)):
         return None
     return min(int(text), LARGEST_ID)
