@@ -86,7 +86,7 @@ class SharedBreakers:
         """Whether the lane may be called now."""
         while True:
             known = self._of(lane)
-            skip = rules.why_not(known, self.now())
+            skip = rules.find_skip(known, self.now())
             if skip is not None:
                 return skip
             if known.state is State.CLOSED:
@@ -98,11 +98,11 @@ class SharedBreakers:
 
     def force(self, lane: str) -> Permit:
         """The permit of a call that is made although the lane is not to be called."""
-        return rules.forced(self._of(lane), now=self.now())
+        return rules.force_permit(self._of(lane), now=self.now())
 
     def bars(self, lane: str) -> Skip | None:
         """Why a lane is not to be called, as far as is known here."""
-        return rules.why_not(self._of(lane), self.now())
+        return rules.find_skip(self._of(lane), self.now())
 
     def takes(self, lane: Lane) -> int:
         """How many turns the lane is given now. A process that starts meanwhile knows of no recovery."""
@@ -116,8 +116,8 @@ class SharedBreakers:
 
         def decide(known: Breaker, now: datetime) -> Breaker:
             if failure is None:
-                return rules.succeeded(known, permit)
-            return rules.failed(
+                return rules.record_success(known, permit)
+            return rules.record_failure(
                 known,
                 permit,
                 failure.failure,

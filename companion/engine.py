@@ -21,7 +21,7 @@ from typing import Protocol
 from companion.doubt import MAY_SPEAK_OF_IT, NOTHING, SPEAKS_OF_WHAT_IS_ASKED, GivenUp, class_along, give_up
 from companion.prompt import PromptDraft, held_that_fit, write_prompt
 from routing import retry
-from routing.chain import LaneCursor, PassedOver
+from routing.chain import LaneCursor, SkippedLane
 from routing.contracts import Ask, AttemptReport, Clocks, Finished, Lane, Words
 from routing.errors import CallFailed, FailureClass
 
@@ -45,7 +45,7 @@ class Answered:
     model: str
     truncated: bool
     attempts: tuple[AttemptReport, ...]
-    passed_over: tuple[PassedOver, ...] = ()
+    passed_over: tuple[SkippedLane, ...] = ()
     held: tuple[int, ...] = ()
     """Places in `PromptDraft.held` of the questions that were asked along in the last call."""
     failed_along: Mapping[int, FailureClass] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Broken:
     failure: FailureClass
     lane: Lane
     attempts: tuple[AttemptReport, ...]
-    passed_over: tuple[PassedOver, ...] = ()
+    passed_over: tuple[SkippedLane, ...] = ()
     held: tuple[int, ...] = ()
     """Places in `PromptDraft.held` of the questions that were asked along in the last call."""
     failed_along: Mapping[int, FailureClass] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from psycopg import AsyncCursor
 
 from companion.states import Settlement, TurnState
 from companion.turn_close import ClosedTurn, Ending, Row
-from routing.chain import PassedOver
+from routing.chain import SkippedLane
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
 
@@ -73,7 +73,7 @@ class Story:
     routing_hash: str = ""
     marked: bool = False
     """The lane that answered, or the preset, says that replies are reduced."""
-    passed_over: tuple[PassedOver, ...] = ()
+    passed_over: tuple[SkippedLane, ...] = ()
     attempts: tuple[AttemptReport, ...] = ()
     answers: tuple[int, ...] = ()
     """Held turns whose questions were asked along: answered if the reply is complete, let go if it was refused."""
@@ -136,7 +136,7 @@ async def _what_was_given_up(cursor: AsyncCursor[Row], stories: list[Story]) -> 
         await cursor.execute(UNASKED, {"held": unasked})
 
 
-def _skipped(one: PassedOver) -> dict[str, Any]:
+def _skipped(one: SkippedLane) -> dict[str, Any]:
     return {"lane": one.lane, "why": one.why, "until": one.until.isoformat(), "tried": one.tried}
 
 

@@ -74,7 +74,7 @@ def close_alerts() -> None:
     """Close alerts whose cause is over: a backup has been proved, another chain is no longer in force."""
     close(Kind.RESTORE_UNPROVED, but=records.unproved(settings.COMPANION_STATE_DIR, now()) or "")
     newest = selecting.newest()
-    if selection.effective(newest, now()) == NORMAL:
+    if selection.effective_preset(newest, now()) == NORMAL:
         close(Kind.PIN_LONG)
 
 

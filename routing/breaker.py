@@ -89,7 +89,7 @@ def may_call(
     breaker: Breaker, *, now: datetime, owner: UUID, tuning: Tuning = TUNING
 ) -> tuple[Breaker, Permit | Skip]:
     """Whether the lane may be called now; taking the one probe of a half-open breaker changes it."""
-    skip = why_not(breaker, now)
+    skip = find_skip(breaker, now)
     if skip is not None:
         return breaker, skip
     if breaker.state is State.CLOSED:
@@ -104,12 +104,12 @@ def may_call(
     return probing, Permit(generation=probing.generation, at=now, kind="probe")
 
 
-def forced(breaker: Breaker, *, now: datetime) -> Permit:
+def force_permit(breaker: Breaker, *, now: datetime) -> Permit:
     """The permit of a call that is made although the lane is not to be called."""
     return Permit(generation=breaker.generation, at=now, kind="forced")
 
 
-def succeeded(breaker: Breaker, permit: Permit) -> Breaker:
+def record_success(breaker: Breaker, permit: Permit) -> Breaker:
     """A whole reply came back. It closes a breaker that was not closed, and clears the failures before the call."""
     if permit.generation != breaker.generation:
         return breaker
@@ -120,7 +120,7 @@ def succeeded(breaker: Breaker, permit: Permit) -> Breaker:
     return Breaker(generation=breaker.generation + 1, last_failure=breaker.last_failure)
 
 
-def failed(
+def record_failure(
     breaker: Breaker,
     permit: Permit,
     failure: FailureClass,
@@ -129,7 +129,7 @@ def failed(
     retry_after_s: float | None = None,
     tuning: Tuning = TUNING,
 ) -> Breaker:
-    """A call failed, before its first word or after. `retry_after_s`: how long the lane asked to be left alone."""
+    """Count a failed call, before its first word or after it. `retry_after_s`: the pause that the lane asked for."""
     if permit.generation != breaker.generation:
         return breaker
     rule = RULES[failure].breaker
@@ -138,7 +138,7 @@ def failed(
     if retry_after_s is not None:
         breaker = _resting(breaker, now, retry_after_s)
     if breaker.state is not State.CLOSED and permit.kind != "probe":
-        # A call that was forced through proves what is known already.
+        # A forced call proves nothing new.
         return breaker
     breaker = replace(breaker, last_failure=failure.value)
     if rule == "opens":
@@ -160,15 +160,15 @@ def ramp(takes: int, *, closed_s: float) -> int:
     return min(takes, 2 << min(int(closed_s), 30))
 
 
-def standing(breaker: Breaker, now: datetime) -> Literal["closed", "open", "half_open", "resting"]:
+def describe_state(breaker: Breaker, now: datetime) -> Literal["closed", "open", "half_open", "resting"]:
     """How a page should call it: an open breaker whose time is up waits for a probe, so it is half-open."""
-    skip = why_not(breaker, now)
+    skip = find_skip(breaker, now)
     if skip is None:
         return "closed" if breaker.state is State.CLOSED else "half_open"
     return {"open": "open", "probing": "half_open", "resting": "resting"}[skip.why]  # type: ignore[return-value]
 
 
-def why_not(breaker: Breaker, now: datetime) -> Skip | None:
+def find_skip(breaker: Breaker, now: datetime) -> Skip | None:
     """Why the lane is not to be called, without taking a probe; None if it may be."""
     rest = breaker.rest_until
     if breaker.state is State.OPEN and breaker.opened_until is not None and now < breaker.opened_until:
@@ -194,7 +194,7 @@ def _opened(breaker: Breaker, *, until: datetime) -> Breaker:
 
 
 def _let_go(breaker: Breaker, now: datetime) -> Breaker:
-    """The probe has shown nothing: whoever comes next may try, at once."""
+    """Release the probe without a result: the next caller may probe at once."""
     return replace(_opened(breaker, until=now), openings=breaker.openings)
 
 

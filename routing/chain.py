@@ -36,7 +36,7 @@ class Route:
         return replace(self, lanes=tuple(lane for lane in self.lanes if lane.region in regions))
 
 
-def route(routing: Routing, preset: str, version: int) -> Route:
+def build_route(routing: Routing, preset: str, version: int) -> Route:
     """The route of a preset, with the version of the selection. Raises KeyError if there is no such preset."""
     chosen = routing.presets[preset]
     lanes = tuple(routing.lanes[name] for name in chosen.chain)
@@ -94,7 +94,7 @@ class Unguarded:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PassedOver:
+class SkippedLane:
     """A lane whose breaker barred it. `tried`: every lane was barred, this one recovers soonest, and it was called."""
 
     lane: str
@@ -112,7 +112,7 @@ class LaneCursor:
         self._place = 0
         self._larger_than = 0
         self._permit: Permit | None = None
-        self._passed_over: dict[str, PassedOver] = {}
+        self._passed_over: dict[str, SkippedLane] = {}
         self.tries_here = 0
         """Calls made to the lane on which the turn stands."""
 
@@ -121,7 +121,7 @@ class LaneCursor:
         return self._lanes[self._place]
 
     @property
-    def passed_over(self) -> tuple[PassedOver, ...]:
+    def passed_over(self) -> tuple[SkippedLane, ...]:
         return tuple(self._passed_over.values())
 
     @property
@@ -152,7 +152,7 @@ class LaneCursor:
             permit = self._breakers.force(self._lanes[place].name)
         for one, skip in barred.items():
             name = self._lanes[one].name
-            self._passed_over[name] = PassedOver(
+            self._passed_over[name] = SkippedLane(
                 lane=name, why=skip.why, until=skip.until, tried=one == place
             )
         if place != self._place:
@@ -202,7 +202,7 @@ class Caller:
 
 
 async def _unspoken() -> AsyncIterator[Words | Finished]:
-    """The stream of a lane whose wire nobody here speaks."""
+    """The stream of a lane without an adapter: fails as misconfigured."""
     nothing: tuple[Words, ...] = ()
     for event in nothing:
         yield event

@@ -16,7 +16,7 @@ F = FailureClass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Classification:
     """What a failure is. `code` is the provider's own short code or ours, never a sentence."""
 
     failure: FailureClass
@@ -24,31 +24,33 @@ class Verdict:
     retry_after_s: float | None = None
 
 
-def from_response(*, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> Verdict:
+def classify_response(
+    *, status: int, headers: Mapping[str, str], body: bytes, now: datetime
+) -> Classification:
     """Classify an answer whose status is not 200. `body` may be cut short; `now` serves dates without a `Date`."""
     if status < 300:
-        return Verdict(failure=F.INCOMPLETE, code=_status_code(status))
-    found = parsed(body)
+        return Classification(failure=F.INCOMPLETE, code=_status_code(status))
+    found = parse_json(body)
     facts = ErrorFacts.of(found, headers=headers)
-    verdict = Verdict(failure=_class_of(facts, status), code=facts.code or _status_code(status))
+    verdict = Classification(failure=_class_of(facts, status), code=facts.code or _status_code(status))
     if status < 400:
         return verdict
     wait = retry_after_s(headers, now=now)
     return replace(verdict, retry_after_s=facts.wait_s if wait is None else wait)
 
 
-def from_body(body: bytes) -> Verdict:
+def classify_body(body: bytes) -> Classification:
     """Classify a 200 that held no event at all: an error after all, a page, `null`, nothing."""
-    found = parsed(body)
+    found = parse_json(body)
     if is_error(found):
-        return from_object(found)
+        return classify_object(found)
     if not body.strip():
-        return Verdict(failure=F.INCOMPLETE, code="empty_body")
+        return Classification(failure=F.INCOMPLETE, code="empty_body")
     page = body[:200].lstrip().startswith(b"<")
-    return Verdict(failure=F.INCOMPLETE, code="html" if page else "not_a_stream")
+    return Classification(failure=F.INCOMPLETE, code="html" if page else "not_a_stream")
 
 
-def parsed(body: bytes | str) -> Any:
+def parse_json(body: bytes | str) -> Any:
     """The JSON in a body; None if there is none, for neither says anything. Never raises."""
     try:
         return json.loads(body)
@@ -65,12 +67,14 @@ def is_error(found: Any) -> bool:
     return bool(found.get("error")) or found.get("object") == "error" or found.get("type") == "error"
 
 
-def from_object(found: Any, *, status: int | None = None) -> Verdict:
+def classify_object(found: Any, *, status: int | None = None) -> Classification:
     """Classify an error object. `status` is the HTTP status, or None for an object inside a 200 stream."""
     facts = ErrorFacts.of(found)
     if status is None:
         status = facts.status
-    return Verdict(failure=_class_of(facts, status), code=facts.code or _status_code(status) or "no_code")
+    return Classification(
+        failure=_class_of(facts, status), code=facts.code or _status_code(status) or "no_code"
+    )
 
 
 _ABOUT_THE_REQUEST = (400, 403, 413, 422, 424, 500)

@@ -1,4 +1,4 @@
-"""PURE. The telling parts of an error, whoever made it: codes, sentence, status, and what its headers say."""
+"""PURE. The telling parts of an error from any server: codes, sentence, status, and what its headers say."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

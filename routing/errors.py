@@ -39,7 +39,7 @@ UNOPENED_THOUGHTS = "unopened_thoughts"
 """The code of a reply whose thoughts went out as words: no mark stood at their start."""
 
 
-def unknown_finish(code: str | None) -> str:
+def unknown_finish_word(code: str | None) -> str:
     """The word of no list with which a reply ended, by its attempt's code; empty if it did not."""
     return code.removeprefix(UNKNOWN_FINISH) if code and code.startswith(UNKNOWN_FINISH) else ""
 

@@ -18,7 +18,7 @@ from routing.errors import RoutingFileInvalid
 from validation.phrases import Phrases, explain_error
 
 NORMAL = "normal"
-"""The preset that is in force when nobody has selected another."""
+"""The preset in force until another is selected."""
 LONGEST_CHAIN = 4
 
 
@@ -197,7 +197,7 @@ class _Document(_Part):
 def _misfits(document: _Document) -> Iterator[str]:
     """What is wrong between the parts of a file whose parts are each right."""
     if NORMAL not in document.presets:
-        yield f"presets.{NORMAL}: is missing. Add the chain to use when nobody has selected another."
+        yield f"presets.{NORMAL}: is missing. Add the chain to use until another is selected."
     for name, entry in document.lanes.items():
         if "max_tokens" in entry.model_fields_set and entry.max_tokens * 2 > entry.context_tokens:
             yield f"lanes.{name}.max_tokens: is more than half of context_tokens. Leave room for the question."

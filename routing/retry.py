@@ -20,14 +20,14 @@ FULL_CAP_S = 2.0
 ATTEMPTS_ON_A_LANE = 2
 """While the chain has another lane, a lane is asked this often. Without one it has all the turn's attempts."""
 PATIENCE_S = 2.0
-"""A time that a lane names is waited for up to this long while another lane is free: somebody is looking at an
+"""A time that a lane names is waited for up to this long while another lane is free: a person looks at an
 empty page meanwhile. Without another lane it is waited for as long as the turn's time allows."""
 SHORTEST_CALL_S = 1.0
 """A call that would have less time than this is not begun: no reply starts so soon after a failure."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class FailureRule:
     """What one class of failure may do before the first word. After it, nothing is asked again."""
 
     same_lane: Literal["yes", "no", "without_other"]
@@ -38,36 +38,38 @@ class Rule:
     alert: bool = False
     """An operator has to look; waiting will not mend it."""
     free_once: bool = False
-    """The first in a turn is repeated at once, whatever attempts are left."""
+    """The first in a turn is repeated at once, however many attempts are left."""
     is_call: bool = True
     """False: the lane was not called, so no attempt is spent."""
 
 
-_AGAIN = Rule(same_lane="yes", next_lane="yes", breaker="counts")
-_ELSEWHERE = Rule(same_lane="without_other", next_lane="yes", breaker="counts")
-_NOWHERE = Rule(same_lane="no", next_lane="no", breaker="ignores")
-_NOWHERE_AND_TELL = Rule(same_lane="no", next_lane="no", breaker="ignores", alert=True)
+_AGAIN = FailureRule(same_lane="yes", next_lane="yes", breaker="counts")
+_ELSEWHERE = FailureRule(same_lane="without_other", next_lane="yes", breaker="counts")
+_NOWHERE = FailureRule(same_lane="no", next_lane="no", breaker="ignores")
+_NOWHERE_AND_TELL = FailureRule(same_lane="no", next_lane="no", breaker="ignores", alert=True)
 
-RULES: Mapping[FailureClass, Rule] = MappingProxyType(
+RULES: Mapping[FailureClass, FailureRule] = MappingProxyType(
     {
         F.NETWORK: _AGAIN,
-        F.NETWORK_REUSED: Rule(same_lane="yes", next_lane="yes", breaker="ignores", free_once=True),
+        F.NETWORK_REUSED: FailureRule(same_lane="yes", next_lane="yes", breaker="ignores", free_once=True),
         F.SERVER_ERROR: _AGAIN,
         F.OVERLOADED: _AGAIN,
         F.RATE_LIMITED: _AGAIN,
-        F.QUOTA: Rule(same_lane="no", next_lane="yes", breaker="opens", alert=True),
+        F.QUOTA: FailureRule(same_lane="no", next_lane="yes", breaker="opens", alert=True),
         F.FIRST_WORD_TIMEOUT: _ELSEWHERE,
         F.IDLE_TIMEOUT: _ELSEWHERE,
         F.REPLY_TIMEOUT: _NOWHERE,
         F.INCOMPLETE: _ELSEWHERE,
-        F.EMPTY: Rule(same_lane="without_other", next_lane="yes", breaker="soft"),
-        F.TOO_LONG: Rule(same_lane="no", next_lane="larger_window", breaker="ignores"),
+        F.EMPTY: FailureRule(same_lane="without_other", next_lane="yes", breaker="soft"),
+        F.TOO_LONG: FailureRule(same_lane="no", next_lane="larger_window", breaker="ignores"),
         F.MISCONFIGURED: _NOWHERE_AND_TELL,
         F.BAD_REQUEST: _NOWHERE_AND_TELL,
-        # A refusal is an answer: asking elsewhere until somebody says yes is never done.
+        # A refusal is an answer: another lane is never asked for a different one.
         F.REFUSED: _NOWHERE,
         # The lane is full: another may have room; if there is none, a slot is waited for.
-        F.LOCAL_LIMIT: Rule(same_lane="without_other", next_lane="yes", breaker="ignores", is_call=False),
+        F.LOCAL_LIMIT: FailureRule(
+            same_lane="without_other", next_lane="yes", breaker="ignores", is_call=False
+        ),
         F.CANCELLED: _NOWHERE,
         F.UNKNOWN: _NOWHERE_AND_TELL,
     }
@@ -88,7 +90,7 @@ class NextLane:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GiveUp:
-    """Ask nobody: the turn pauses."""
+    """Call no lane: the turn pauses."""
 
 
 Decision = Again | NextLane | GiveUp
@@ -139,7 +141,7 @@ def backoff(attempt: int, base: float, cap: float, random: Callable[[], float]) 
     return random() * min(cap, base * 2.0 ** min(attempt - 1, 30))
 
 
-def _may_stay(rule: Rule, *, elsewhere: bool, attempts_on_lane: int) -> bool:
+def _may_stay(rule: FailureRule, *, elsewhere: bool, attempts_on_lane: int) -> bool:
     if not elsewhere:
         return rule.same_lane != "no"
     return rule.same_lane == "yes" and attempts_on_lane < ATTEMPTS_ON_A_LANE

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 LONGEST_S = 366 * 24 * 3600.0
-"""More than a year is read as a year: nobody means it, and an absurd number must not overflow anything."""
+"""Longer waits are cut to a year: an absurd number must not overflow a date."""
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:

@@ -18,7 +18,7 @@ from routing.lanes import NORMAL, Routing
 from validation.phrases import Phrases, explain_error
 
 LASTS = timedelta(hours=4)
-"""How long anything but `normal` stays selected, unless whoever selects it says otherwise."""
+"""How long a preset other than `normal` stays selected by default."""
 LASTS_AT_MOST = timedelta(days=7)
 ALERT_AFTER = timedelta(hours=1)
 """Anything but `normal` that has been in force for so long is worth an alert."""
@@ -80,20 +80,20 @@ def to_document(selection: Selection) -> dict[str, Any]:
     }
 
 
-def fingerprint(document: Mapping[str, Any] | bytes) -> str:
+def fingerprint_document(document: Mapping[str, Any] | bytes) -> str:
     """The same for the same document: so that an invalid one is counted, logged and reported once."""
     if not isinstance(document, bytes):
         document = json.dumps(dict(document), sort_keys=True, default=str).encode("utf-8", "replace")
     return hashlib.sha256(document).hexdigest()[:16]
 
 
-def newest(current: Selection, candidate: Selection) -> Selection:
-    """The one with the higher version; an older or equal one is never applied, in whatever order they are read."""
+def pick_newest(current: Selection, candidate: Selection) -> Selection:
+    """The one with the higher version; an older or equal one is never applied, in any order of reading."""
     return candidate if candidate.version > current.version else current
 
 
-def effective(selection: Selection, now: datetime) -> str:
-    """The name of the preset in force. One that has expired is over, whether or not anybody has written so."""
+def effective_preset(selection: Selection, now: datetime) -> str:
+    """The name of the preset in force. An expired selection is over even before a row says so."""
     return NORMAL if has_expired(selection, now) else selection.preset
 
 
@@ -102,7 +102,7 @@ def has_expired(selection: Selection, now: datetime) -> bool:
     return selection.expires_at is not None and selection.expires_at <= now
 
 
-def expiry(preset: str, *, at: datetime, lasts: timedelta | None = None) -> datetime | None:
+def expiry_of(preset: str, *, at: datetime, lasts: timedelta | None = None) -> datetime | None:
     """When a selection made at `at` ends. None for `normal`, which is how things are meant to be."""
     return None if preset == NORMAL else at + (lasts or LASTS)
 
@@ -118,7 +118,7 @@ class Concern:
     asks_twice: bool = True
 
 
-def concerns(
+def find_concerns(
     routing: Routing,
     preset: str,
     *,

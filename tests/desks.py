@@ -20,10 +20,10 @@ from companion.turn_policy import TurnPolicy
 from companion.turn_record import Story
 from companion.waiting_room import Admission, GateResult
 from ops.project.wiring import build_routing, build_turn_policy
-from routing.chain import route
+from routing.chain import build_route
 from tests.people import Person, in_database
 
-ROUTE = route(build_routing(), "normal", 0)
+ROUTE = build_route(build_routing(), "normal", 0)
 
 
 class Desk:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from companion.states import Reason
 from companion.turn_record import Story
-from routing.errors import UNOPENED_THOUGHTS, FailureClass, unknown_finish
+from routing.errors import UNOPENED_THOUGHTS, FailureClass, unknown_finish_word
 
 
 class Kind(StrEnum):
@@ -35,7 +35,7 @@ class Kind(StrEnum):
     NO_FALLBACK = "no_fallback"
     WINDOW_TOO_SMALL = "window_too_small"
     TOO_LONG = "too_long"
-    UNKNOWN_FINISH = "unknown_finish"
+    UNKNOWN_FINISH = "unknown_finish_word"
     THOUGHTS_SHOWN = "thoughts_shown"
     SCRIPTED_REPLIES = "scripted_replies"
     CHEAPER_LANE = "cheaper_lane"
@@ -316,7 +316,7 @@ def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
     for attempt in story.attempts:
         if attempt.failure in _FAILURES:
             yield _FAILURES[attempt.failure], attempt.lane
-        if word := unknown_finish(attempt.code):
+        if word := unknown_finish_word(attempt.code):
             yield Kind.UNKNOWN_FINISH, f"{attempt.lane}, {word}"
         if attempt.code == UNOPENED_THOUGHTS:
             yield Kind.THOUGHTS_SHOWN, attempt.lane

@@ -2,7 +2,7 @@
 
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.asking import Heard
-from routing.errors import UNOPENED_THOUGHTS, unknown_finish
+from routing.errors import UNOPENED_THOUGHTS, unknown_finish_word
 
 
 def drilled_line(answer: LaneAnswer) -> str:
@@ -22,7 +22,7 @@ def left_line(lane: str) -> str:
 
 def named_failure(answer: LaneAnswer) -> str:
     """The class, and the provider's word where nobody knows it."""
-    if word := unknown_finish(answer.code):
+    if word := unknown_finish_word(answer.code):
         return f"{answer.failure} (it ends replies with {word!r}, which is on no list)"
     return f"{answer.failure} ({answer.code})" if answer.code == UNOPENED_THOUGHTS else answer.failure
 

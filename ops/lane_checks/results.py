@@ -11,7 +11,7 @@ from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.contract import Compared
 from ops.lane_checks.formatting import check_document
 from ops.models import ContractCheck, LaneProbe
-from routing.errors import unknown_finish
+from routing.errors import unknown_finish_word
 from routing.lanes import NORMAL
 
 PROVEN_WRONG = (Kind.MISCONFIGURED, Kind.QUOTA)
@@ -44,7 +44,7 @@ def keep(answers: Sequence[LaneAnswer], *, preset: str = NORMAL) -> None:
             _close(answer, about)
         else:
             raise_alert(Kind.DRILL_FAILED, about)
-            if word := unknown_finish(answer.code):
+            if word := unknown_finish_word(answer.code):
                 raise_alert(Kind.UNKNOWN_FINISH, f"{answer.lane}, {word}")
 
 

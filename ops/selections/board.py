@@ -140,7 +140,7 @@ def board(routing: Routing) -> Board:
     hour = last_hour().lanes
     rows = selecting.history(LOOK_BACK)
     in_force = selecting.usable(rows, routing)
-    preset = selection.effective(in_force, now)
+    preset = selection.effective_preset(in_force, now)
     chain = routing.presets[preset].chain
     breakers = {row.lane: _breaker(row) for row in BreakerRow.objects.filter(lane__in=list(routing.lanes))}
     return Board(
@@ -189,7 +189,7 @@ def concerns_of(routing: Routing) -> Callable[[str], Sequence[Concern]]:
 
 def concerns_on(seen: Board, routing: Routing, preset: str) -> Sequence[Concern]:
     """The same, as things stood when the board was made."""
-    return selection.concerns(
+    return selection.find_concerns(
         routing,
         preset,
         last_answered={lane.lane: lane.last_answered_at for lane in seen.lanes},
@@ -244,7 +244,7 @@ def _standing(
     now: datetime,
 ) -> Standing:
     name, last_answered_at, drill_ok, drill_at, drill_failure = row
-    lane, skip = routing.lanes[name], breaker.why_not(known, now)
+    lane, skip = routing.lanes[name], breaker.find_skip(known, now)
     since = now - timedelta(seconds=breaker.TUNING.window_s)
     counted = sum(strike > since for strike in known.strikes)
     return Standing(
@@ -253,7 +253,7 @@ def _standing(
         failure_domain=lane.failure_domain,
         region=lane.region,
         place=chain.index(name) + 1 if name in chain else None,
-        state=breaker.standing(known, now),
+        state=breaker.describe_state(known, now),
         until=skip.until if skip else None,
         failures=-(-counted // STRIKES["counts"]),
         last_failure=known.last_failure,

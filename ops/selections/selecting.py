@@ -153,7 +153,7 @@ class Selector:
             by=names.who(choice.by),
             reason=names.why(choice.reason),
             at=at,
-            expires_at=selection.expiry(choice.preset, at=at, lasts=choice.lasts or LASTS),
+            expires_at=selection.expiry_of(choice.preset, at=at, lasts=choice.lasts or LASTS),
         )
 
 

@@ -84,7 +84,7 @@ class RoutingStore:
 
     def route(self) -> Route:
         """The chain for a turn that starts now. Never waits."""
-        if self._route.preset != selection.effective(self._current, self._now()):
+        if self._route.preset != selection.effective_preset(self._current, self._now()):
             self._route = self._made()
         return self._route
 
@@ -138,7 +138,7 @@ class RoutingStore:
         except SelectionInvalid as refusal:
             self._refuse(document, name, refusal)
             return False
-        if selection.newest(self._current, found) is not found:
+        if selection.pick_newest(self._current, found) is not found:
             return False
         before, self._current = self._route, found
         self._route = self._made()
@@ -161,7 +161,7 @@ class RoutingStore:
         return True
 
     def _refuse(self, document: Mapping[str, Any] | bytes, name: str, refusal: SelectionInvalid) -> None:
-        mark = selection.fingerprint(document)
+        mark = selection.fingerprint_document(document)
         if mark in self._refused or len(self._refused) >= MOST_REFUSED:
             return
         self._refused.add(mark)
@@ -187,5 +187,5 @@ class RoutingStore:
         return self._poll_s if left <= 0 else min(self._poll_s, left + 0.01)
 
     def _made(self) -> Route:
-        preset = selection.effective(self._current, self._now())
-        return chain.route(self._routing, preset, version=self._current.version)
+        preset = selection.effective_preset(self._current, self._now())
+        return chain.build_route(self._routing, preset, version=self._current.version)

@@ -14,9 +14,9 @@ import httpx
 
 from routing import classify
 from routing.adapters.deadlines import Deadlines
-from routing.adapters.ending import Ending
+from routing.adapters.ending import StreamEnding
 from routing.adapters.translate import class_of, code_of
-from routing.adapters.transport import NOTE, Note
+from routing.adapters.transport import NOTE, ConnectionNote
 from routing.adapters.unpacking import Unpacker, unpacker_for
 from routing.contracts import Ask, Clocks, Finished, Lane, Usage, Words
 from routing.errors import CallFailed, FailureClass
@@ -33,9 +33,9 @@ REPLY_LIMIT = 32 * 1024 * 1024
 
 
 class Reader(Protocol):
-    """A wire, pure: bytes in, visible text out. Never raises, whatever the bytes."""
+    """A wire, pure: bytes in, visible text out. Never raises, for any bytes."""
 
-    ending: Ending | None
+    ending: StreamEnding | None
     """Set once nothing more needs to be read."""
     reasoned: bool
     """Whether the last feed held reasoning."""
@@ -137,7 +137,7 @@ class HttpAdapter:
         elif reader.ending is not None and reader.ending.failure is None:
             self._thinks_unopened.discard(lane.name)
 
-    def _request(self, lane: Lane, ask: Ask, clocks: Clocks, note: Note) -> httpx.Request:
+    def _request(self, lane: Lane, ask: Ask, clocks: Clocks, note: ConnectionNote) -> httpx.Request:
         key = None
         if lane.api_key_env is not None:
             key = self._environ.get(lane.api_key_env, "").strip()
@@ -174,7 +174,7 @@ class _Call:
     def __init__(self, clocks: Clocks) -> None:
         self.now = asyncio.get_running_loop().time
         self.deadlines = Deadlines(clocks, now=self.now())
-        self.note = Note()
+        self.note = ConnectionNote()
         self.received = 0
         self.has_more = False
         """The last read was so large that there is probably more to read at once."""
@@ -232,7 +232,7 @@ class _Call:
         raise failed
 
     async def hear_usage(self, chunks: AsyncIterator[bytes], reader: Reader) -> None:
-        """Read on after the end until the usage is told. All words are said: whatever fails here costs the figure."""
+        """Read on until the usage arrives. All words are out by then: a failure costs the figure alone."""
         with contextlib.suppress(Exception):
             async with asyncio.timeout(USAGE_S):
                 async for data in chunks:
@@ -284,7 +284,7 @@ class _Call:
         finally:
             await _closed(response)
         self.received = len(body)
-        verdict = classify.from_response(
+        verdict = classify.classify_response(
             status=response.status_code, headers=response.headers, body=bytes(body), now=datetime.now(UTC)
         )
         return self.failed(verdict.failure, code=verdict.code, retry_after_s=verdict.retry_after_s)

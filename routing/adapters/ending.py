@@ -6,7 +6,7 @@ from routing.errors import FailureClass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
+class StreamEnding:
     """`failure` is None for a reply that is whole, or whole as far as the provider's length limit let it be."""
 
     failure: FailureClass | None

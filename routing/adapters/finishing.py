@@ -1,8 +1,8 @@
-"""PURE. The words by which servers end a reply, whatever the wire, and what each of them means."""
+"""PURE. The words by which servers end a reply, on any wire, and what each of them means."""
 
 from typing import Any
 
-from routing.adapters.ending import Ending
+from routing.adapters.ending import StreamEnding
 from routing.error_facts import short_code
 from routing.errors import UNKNOWN_FINISH, FailureClass
 
@@ -38,22 +38,22 @@ _INCOMPLETE = frozenset(
 _PREFIXES = ("finish_reason_", "stop_reason_", "reason_")
 
 
-def ending_of(reason: Any) -> Ending:
+def ending_of(reason: Any) -> StreamEnding:
     """What a terminal reason means, in any case and with any prefix. Never raises."""
     if not isinstance(reason, str):
-        return Ending(failure=FailureClass.INCOMPLETE, code="unknown_finish")
+        return StreamEnding(failure=FailureClass.INCOMPLETE, code="unknown_finish")
     # Gemini says why behind a colon: "content_filter: PROHIBITED_CONTENT".
     word = reason.partition(":")[0].strip().lower().replace("-", "_").replace(" ", "_")
     for prefix in _PREFIXES:
         word = word.removeprefix(prefix)
     code = short_code(reason.strip()) or short_code(word)
     if word in _WHOLE:
-        return Ending(failure=None, code=code)
+        return StreamEnding(failure=None, code=code)
     if word in _SHORTENED:
-        return Ending(failure=None, code=code, truncated=True)
+        return StreamEnding(failure=None, code=code, truncated=True)
     if word in _REFUSED:
-        return Ending(failure=FailureClass.REFUSED, code=code)
+        return StreamEnding(failure=FailureClass.REFUSED, code=code)
     if word in _INCOMPLETE:
-        return Ending(failure=FailureClass.INCOMPLETE, code=code)
+        return StreamEnding(failure=FailureClass.INCOMPLETE, code=code)
     named = short_code(UNKNOWN_FINISH + word)
-    return Ending(failure=FailureClass.INCOMPLETE, code=named or "unknown_finish")
+    return StreamEnding(failure=FailureClass.INCOMPLETE, code=named or "unknown_finish")

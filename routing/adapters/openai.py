@@ -87,7 +87,7 @@ class ChatReader(StreamReader):
 
     def _choice(self, choice: dict[str, Any], found: dict[str, Any], said: list[str]) -> None:
         if isinstance(choice.get("error"), dict):
-            verdict = classify.from_object(choice)
+            verdict = classify.classify_object(choice)
             self.fail(verdict.failure, verdict.code)
             return
         reason = choice.get("finish_reason")

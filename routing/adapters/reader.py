@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 from routing import classify, sse
-from routing.adapters.ending import Ending
+from routing.adapters.ending import StreamEnding
 from routing.adapters.finishing import ending_of
 from routing.adapters.thoughts import Thoughts
 from routing.contracts import Usage
@@ -22,7 +22,7 @@ class StreamReader:
     """Reads one streamed answer; see `routing.adapters.base.Reader`. A wire says what its objects mean."""
 
     def __init__(self) -> None:
-        self.ending: Ending | None = None
+        self.ending: StreamEnding | None = None
         self.reasoned = False
         self.model: str | None = None
         self.usage: Usage | None = None
@@ -67,7 +67,7 @@ class StreamReader:
         try:
             events = self._decoder.feed(data)
         except sse.TooLarge:
-            self.ending = Ending(failure=FailureClass.INCOMPLETE, code="too_large")
+            self.ending = StreamEnding(failure=FailureClass.INCOMPLETE, code="too_large")
             return ""
         if self._body is not None:
             if events:
@@ -103,7 +103,7 @@ class StreamReader:
         """Take the usage from one object of the stream, if it holds one."""
 
     def fail(self, failure: FailureClass, code: str | None) -> None:
-        self.ending = Ending(failure=failure, code=code)
+        self.ending = StreamEnding(failure=failure, code=code)
 
     def finish(self, reason: Any) -> None:
         """A terminal reason was seen. Whether anything visible came before it is looked at when the text is shown."""
@@ -128,7 +128,7 @@ class StreamReader:
     def _count(self, events: list[sse.Event]) -> None:
         """Some servers tell the usage after the end."""
         for event in events:
-            found = classify.parsed(event.data) if '"usage"' in event.data else None
+            found = classify.parse_json(event.data) if '"usage"' in event.data else None
             if isinstance(found, dict):
                 self.count(found)
 
@@ -142,13 +142,13 @@ class StreamReader:
         is_known = self.reads(event.name)
         if not data or (data == "null" and event.name != "error"):
             return
-        found = classify.parsed(data)
+        found = classify.parse_json(data)
         if not is_known:
             # Gateways give events names of their own.
             if isinstance(found, dict) and not classify.is_error(found) and self.concerns(found):
                 self.object(found, said)
         elif event.name == "error" or classify.is_error(found):
-            verdict = classify.from_object(found)
+            verdict = classify.classify_object(found)
             self.fail(verdict.failure, verdict.code)
         elif isinstance(found, dict):
             self.object(found, said)
@@ -186,16 +186,16 @@ class StreamReader:
         elif self._thoughts.is_unclosed and not ending.truncated:
             self.fail(FailureClass.INCOMPLETE, "unclosed_thoughts")
         else:
-            self.ending = Ending(failure=None, truncated=ending.truncated)
+            self.ending = StreamEnding(failure=None, truncated=ending.truncated)
 
     def _of_body(self, body: bytes) -> str:
         """The body of a 200 that held no event at all."""
         said: list[str] = []
-        found = classify.parsed(body)
+        found = classify.parse_json(body)
         if isinstance(found, dict) and not classify.is_error(found):
             self.whole(found, said)
         if self.ending is None:
-            verdict = classify.from_body(body)
+            verdict = classify.classify_body(body)
             self.fail(verdict.failure, verdict.code)
         return self._shown("".join(said))
 

@@ -28,7 +28,7 @@ _CLASSES: tuple[tuple[type[Exception], FailureClass], ...] = (
 
 
 def class_of(error: Exception) -> FailureClass:
-    """The class of any exception raised while a request was sent or a body read; UNKNOWN if nobody knows it."""
+    """The class of any exception raised while a request was sent or a body read; UNKNOWN for an unlisted one."""
     return next((failure for kind, failure in _CLASSES if isinstance(error, kind)), FailureClass.UNKNOWN)
 
 

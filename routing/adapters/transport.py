@@ -22,7 +22,7 @@ HEADER_LIMIT = 64 * 1024
 """Bytes of one header line: some gateways send long policies and cookies, and aiohttp alone takes 8 kB."""
 
 
-class Note:
+class ConnectionNote:
     """What the transport notes about one attempt."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Note:
             self._connecting = True
 
 
-NOTE: ContextVar[Note | None] = ContextVar("routing.adapters.transport.NOTE", default=None)
+NOTE: ContextVar[ConnectionNote | None] = ContextVar("routing.adapters.transport.NOTE", default=None)
 """The note of the attempt that runs in this task; aiohttp's tracing has no other way to know whose request it is."""
 
 
@@ -98,7 +98,7 @@ class _Transport(AiohttpTransport):
 class _Stream(AiohttpResponseStream):
     """Says everything that was received, and only then how the connection broke.
 
-    aiohttp raises at the next read and forgets what nobody has read yet. The last words before a break would be
+    aiohttp raises at the next read and forgets bytes that were not read yet. The last words before a break would be
     lost, and with a short beginning the whole of it.
     """
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from routing.rehearsal.play import Pace
-from routing.rehearsal.server import Provider
+from routing.rehearsal.server import RehearsalServer
 
 
 async def serve(options: argparse.Namespace) -> None:
@@ -15,7 +15,7 @@ async def serve(options: argparse.Namespace) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     pace = Pace(first_word_s=options.first_word_ms / 1000, word_s=options.pace_ms / 1000)
-    provider = Provider(pace=pace, directives=options.directives, keep_texts=options.keep_texts)
+    provider = RehearsalServer(pace=pace, directives=options.directives, keep_texts=options.keep_texts)
     server = await provider.serve(options.host, options.port)
     host, port = server.sockets[0].getsockname()[:2]
     if options.token_dir is not None:

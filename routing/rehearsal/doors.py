@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 
 class Doors:
-    """The provider's half. Without a folder for its token, nobody may operate it."""
+    """The provider's half. Without a folder for its token it accepts no operator."""
 
     def __init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
@@ -26,7 +26,7 @@ class Doors:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = token_file(folder, port)
         new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        # A name that nobody can have guessed, made here and now: no link of another account is followed.
+        # A random name, created exclusively: a link that another account placed there is not followed.
         with os.fdopen(
             os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w"
         ) as file:
@@ -35,7 +35,7 @@ class Doors:
         self._file = path
 
     def shut(self) -> None:
-        """Nobody finds the token any more."""
+        """Remove the token file."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.unlink()

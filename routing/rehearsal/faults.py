@@ -80,7 +80,7 @@ class Fault(BaseModel):
     content_type: str | None = None
 
 
-class Order(BaseModel):
+class FaultOrder(BaseModel):
     """A fault with the requests it is for: the next so many (null: until cleared) that match."""
 
     model_config = ConfigDict(extra="forbid")
@@ -91,7 +91,7 @@ class Order(BaseModel):
     """Part of the request's `X-Request-Id` or of its last user message; null: every request."""
 
 
-class Mark(BaseModel):
+class QuestionMark(BaseModel):
     """Questions that hold this text are an operator's own: the record keeps what they say."""
 
     model_config = ConfigDict(extra="forbid")

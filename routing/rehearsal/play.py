@@ -1,4 +1,4 @@
-"""Performs one answer over a connection: the words at their pace, and whatever the fault asks for."""
+"""Performs one answer over a connection: the words at their pace, and the faults that were ordered."""
 
 import asyncio
 import gzip
@@ -27,7 +27,7 @@ class Pace:
     word_s: float
 
 
-class Play:
+class ReplyPerformer:
     """One streamed answer. `perform` returns how it ended, in the words of the record."""
 
     def __init__(self, out: Connection, wire: Wire, *, fault: Fault, asked: Asked, pace: Pace) -> None:

@@ -35,7 +35,7 @@ class Asked:
     words_sent: int = 0
 
 
-class Record:
+class RequestLog:
     """Everything asked since the start or the last clearing, and how many answers run at once."""
 
     def __init__(self) -> None:

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from routing.rehearsal.doors import Doors, is_of_a_page
 from routing.rehearsal.error_bodies import ERROR_BODIES
-from routing.rehearsal.faults import Fault, Mark, Order, directive
+from routing.rehearsal.faults import Fault, FaultOrder, QuestionMark, directive
 from routing.rehearsal.http import Connection, Request
-from routing.rehearsal.play import Pace, Play, reply_pieces
-from routing.rehearsal.record import Asked, Record
+from routing.rehearsal.play import Pace, ReplyPerformer, reply_pieces
+from routing.rehearsal.record import Asked, RequestLog
 from routing.rehearsal.script import name_in, reply
 from routing.rehearsal.wires import WIRES, read_request
 
@@ -22,15 +22,15 @@ _KEYS = frozenset({"authorization", "x-api-key"})
 MARKS_KEPT = 20
 
 
-class Provider:
+class RehearsalServer:
     """All state of one rehearsal provider: the standing orders and the record."""
 
     def __init__(self, *, pace: Pace, directives: bool, keep_texts: bool = False) -> None:
         self._pace, self._directives, self._keep_texts = pace, directives, keep_texts
         self._marks: list[str] = []
-        self._orders: list[Order] = []
+        self._orders: list[FaultOrder] = []
         self._references = itertools.count(1)
-        self.record = Record()
+        self.record = RequestLog()
         self.doors = Doors()
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
@@ -102,7 +102,7 @@ class Provider:
         wire = WIRES[request.path](
             reference=str(next(self._references)), model=asked.model, created=int(time.time())
         )
-        play = Play(out, wire, fault=fault, asked=asked, pace=self._pace)
+        play = ReplyPerformer(out, wire, fault=fault, asked=asked, pace=self._pace)
         pieces = list(reply_pieces(fault, text))
         if asked.streamed or fault.status is not None or fault.disconnect or fault.hang:
             return await play.perform(pieces)
@@ -155,7 +155,7 @@ class Provider:
 
     def _mark(self, body: bytes, out: Connection) -> None:
         try:
-            mark = Mark.model_validate_json(body).mark
+            mark = QuestionMark.model_validate_json(body).mark
         except ValidationError as wrong:
             out.json(400, {"error": [{"at": list(e["loc"]), "is": e["msg"]} for e in wrong.errors()]})
         else:
@@ -164,7 +164,7 @@ class Provider:
 
     def _order(self, body: bytes, out: Connection) -> None:
         try:
-            order = Order.model_validate(json.loads(body))
+            order = FaultOrder.model_validate(json.loads(body))
             if order.fault.error is not None and order.fault.error not in ERROR_BODIES:
                 raise ValueError(f"error: unknown shape; one of {', '.join(ERROR_BODIES)}")
         except ValidationError as wrong:

@@ -12,7 +12,7 @@ from companion.turn_record import Story
 from ops.alerts.kinds import MEANINGS, Kind, alerts_of, is_content_refusal
 from ops.alerts.rows import told
 from ops.models import Alert
-from routing.chain import PassedOver
+from routing.chain import SkippedLane
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
 
@@ -38,7 +38,7 @@ def attempt(failure: FailureClass | None, lane: str = "primary") -> AttemptRepor
 def story(
     *attempts: AttemptReport,
     reason: Reason | FailureClass = Reason.WHOLE,
-    passed_over: tuple[PassedOver, ...] = (),
+    passed_over: tuple[SkippedLane, ...] = (),
 ) -> Story:
     ending = Ending(turn=1, state=TurnState.PAUSED, reason=reason)
     return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
@@ -78,8 +78,8 @@ def test_a_failure_that_mends_itself_wakes_nobody(failure: FailureClass) -> None
 
 
 def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset() -> None:
-    barred = PassedOver(lane="primary", why="open", until=NOON, tried=False)
-    tried = PassedOver(lane="second", why="open", until=NOON, tried=True)
+    barred = SkippedLane(lane="primary", why="open", until=NOON, tried=False)
+    tried = SkippedLane(lane="second", why="open", until=NOON, tried=True)
     assert list(alerts_of(story(passed_over=(barred,)))) == []
     assert list(alerts_of(story(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
 

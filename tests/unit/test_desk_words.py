@@ -15,7 +15,7 @@ from ops.text import escape_controls, format_length
 from ops.transcripts.formatting import barred, next_step, steps
 from ops.transcripts.meanings import ENDINGS, FAILURES, meaning_of
 from ops.transcripts.shapes import Story
-from routing.chain import PassedOver
+from routing.chain import SkippedLane
 from routing.errors import FailureClass
 
 RUNBOOKS = Path(__file__).resolve().parents[2] / "ops" / "runbooks"
@@ -135,7 +135,7 @@ def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) 
 def test_a_barred_lane_as_it_is_stored_is_told_with_its_reason_and_until_when(
     why: Literal["open", "half_open"], tried: bool, says: str
 ) -> None:
-    stored = json.dumps(_skipped(PassedOver(lane="primary", why=why, until=NOON, tried=tried)))
+    stored = json.dumps(_skipped(SkippedLane(lane="primary", why=why, until=NOON, tried=tried)))
     assert barred(json.loads(stored)) == says
 
 

@@ -12,12 +12,12 @@ from routing.breaker import (
     Permit,
     Skip,
     State,
-    failed,
-    forced,
+    describe_state,
+    force_permit,
     may_call,
     ramp,
-    standing,
-    succeeded,
+    record_failure,
+    record_success,
 )
 from routing.errors import FailureClass as F
 from routing.retry import RULES
@@ -40,7 +40,7 @@ def permit(breaker: Breaker, seconds: float = 0) -> tuple[Breaker, Permit]:
 
 def fail(breaker: Breaker, failure: F, seconds: float = 0, retry_after_s: float | None = None) -> Breaker:
     breaker, given = permit(breaker, seconds)
-    return failed(breaker, given, failure, now=at(seconds), retry_after_s=retry_after_s)
+    return record_failure(breaker, given, failure, now=at(seconds), retry_after_s=retry_after_s)
 
 
 def opened(seconds: float = 0) -> Breaker:
@@ -105,13 +105,13 @@ def test_failures_further_apart_than_the_window_do_not_open_it() -> None:
 def test_a_whole_reply_clears_the_failures_before_its_call() -> None:
     breaker = fail(fail(Breaker(), F.SERVER_ERROR, 1), F.SERVER_ERROR, 2)
     breaker, given = permit(breaker, 3)
-    assert succeeded(breaker, given).strikes == ()
+    assert record_success(breaker, given).strikes == ()
 
 
 def test_old_replies_that_end_well_do_not_hide_that_every_new_call_is_turned_away() -> None:
     breaker, old = permit(Breaker(), 0)
     for second in (1, 2):
-        breaker = succeeded(fail(breaker, F.RATE_LIMITED, second), old)
+        breaker = record_success(fail(breaker, F.RATE_LIMITED, second), old)
     assert fail(breaker, F.RATE_LIMITED, 3).state is State.OPEN
 
 
@@ -133,13 +133,13 @@ def test_a_probe_that_never_reports_is_given_up_when_its_lease_is_over() -> None
     breaker, lost = probing()
     breaker, second = permit(breaker, TUNING.cooldown_s + TUNING.lease_s)
     assert second.kind == "probe"
-    assert succeeded(breaker, lost) == breaker
-    assert succeeded(breaker, second).state is State.CLOSED
+    assert record_success(breaker, lost) == breaker
+    assert record_success(breaker, second).state is State.CLOSED
 
 
 def test_a_probe_that_comes_back_whole_closes_it_and_clears_everything() -> None:
     breaker, probe = probing()
-    breaker = succeeded(breaker, probe)
+    breaker = record_success(breaker, probe)
     assert breaker == Breaker(generation=breaker.generation, last_failure="server_error")
 
 
@@ -158,7 +158,7 @@ def test_a_probe_that_fails_opens_it_for_longer_each_time_but_not_for_ever() -> 
 @pytest.mark.parametrize("failure", IGNORED)
 def test_a_probe_that_shows_nothing_lets_the_next_one_try_at_once(failure: F) -> None:
     breaker, probe = probing()
-    breaker = failed(breaker, probe, failure, now=at(20))
+    breaker = record_failure(breaker, probe, failure, now=at(20))
     _, again = permit(breaker, 20)
     assert again.kind == "probe"
     assert breaker.openings == 1
@@ -169,8 +169,8 @@ def test_the_late_result_of_an_older_generation_changes_nothing() -> None:
     for _ in range(3):
         breaker = fail(breaker, F.NETWORK, 1)
     for failure in F:
-        assert failed(breaker, late, failure, now=at(2), retry_after_s=60) == breaker
-    assert succeeded(breaker, late) == breaker
+        assert record_failure(breaker, late, failure, now=at(2), retry_after_s=60) == breaker
+    assert record_success(breaker, late) == breaker
 
 
 def test_spent_quota_opens_it_at_once_and_for_long() -> None:
@@ -182,8 +182,8 @@ def test_spent_quota_opens_it_at_once_and_for_long() -> None:
 def test_a_lane_that_names_a_time_rests_until_then_and_a_shorter_one_does_not_cut_it_short() -> None:
     breaker, first = permit(Breaker())
     _, second = permit(Breaker())
-    breaker = failed(breaker, first, F.RATE_LIMITED, now=at(0), retry_after_s=40)
-    breaker = failed(breaker, second, F.RATE_LIMITED, now=at(1), retry_after_s=5)
+    breaker = record_failure(breaker, first, F.RATE_LIMITED, now=at(0), retry_after_s=40)
+    breaker = record_failure(breaker, second, F.RATE_LIMITED, now=at(1), retry_after_s=5)
     _, answer = may_call(breaker, now=at(39), owner=ME)
     assert answer == Skip(why="resting", until=at(40))
     assert permit(breaker, 40)[1].kind == "free"
@@ -196,24 +196,24 @@ def test_no_lane_is_believed_that_asks_for_a_very_long_rest() -> None:
 
 def test_a_forced_call_that_comes_back_whole_closes_it() -> None:
     breaker = opened()
-    assert succeeded(breaker, forced(breaker, now=at(1))).state is State.CLOSED
+    assert record_success(breaker, force_permit(breaker, now=at(1))).state is State.CLOSED
 
 
 def test_a_forced_call_that_fails_does_not_put_its_recovery_off() -> None:
     breaker = opened()
-    assert failed(breaker, forced(breaker, now=at(1)), F.NETWORK, now=at(2)) == breaker
+    assert record_failure(breaker, force_permit(breaker, now=at(1)), F.NETWORK, now=at(2)) == breaker
     half_open, _ = probing()
-    assert failed(half_open, forced(half_open, now=at(16)), F.NETWORK, now=at(17)) == half_open
+    assert record_failure(half_open, force_permit(half_open, now=at(16)), F.NETWORK, now=at(17)) == half_open
 
 
 def test_every_step_between_states_starts_a_new_generation() -> None:
     closed = Breaker()
     open_ = fail(closed, F.QUOTA, 0)
     half_open, lost = permit(open_, 900)
-    still = failed(half_open, forced(half_open, now=at(901)), F.NETWORK, now=at(901))
+    still = record_failure(half_open, force_permit(half_open, now=at(901)), F.NETWORK, now=at(901))
     again, probe = permit(still, 931)
     assert (lost.generation, probe.generation) == (2, 3)
-    steps = [closed, open_, half_open, still, again, succeeded(again, probe)]
+    steps = [closed, open_, half_open, still, again, record_success(again, probe)]
     assert [(step.state, step.generation) for step in steps] == [
         (State.CLOSED, 0),
         (State.OPEN, 1),
@@ -225,11 +225,11 @@ def test_every_step_between_states_starts_a_new_generation() -> None:
 
 
 def test_a_page_calls_it_by_what_it_means_for_the_next_call() -> None:
-    assert standing(Breaker(), NOON) == "closed"
-    assert standing(opened(), NOON) == "open"
-    assert standing(opened(), at(15)) == "half_open"
-    assert standing(probing()[0], at(16)) == "half_open"
-    assert standing(fail(Breaker(), F.RATE_LIMITED, retry_after_s=9), NOON) == "resting"
+    assert describe_state(Breaker(), NOON) == "closed"
+    assert describe_state(opened(), NOON) == "open"
+    assert describe_state(opened(), at(15)) == "half_open"
+    assert describe_state(probing()[0], at(16)) == "half_open"
+    assert describe_state(fail(Breaker(), F.RATE_LIMITED, retry_after_s=9), NOON) == "resting"
 
 
 def test_a_lane_that_has_recovered_is_given_twice_as_many_turns_each_second_until_it_has_all() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.classify import from_body, from_object, from_response, is_error
+from routing.classify import classify_body, classify_object, classify_response, is_error
 from routing.error_facts import short_code
 from routing.errors import FailureClass as F
 
@@ -25,19 +25,19 @@ JSON = st.recursive(
 
 def of(status: int, body: Any, headers: dict[str, str] | None = None) -> F:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return from_response(status=status, headers=headers or {}, body=sent, now=NOW).failure
+    return classify_response(status=status, headers=headers or {}, body=sent, now=NOW).failure
 
 
 @given(JSON)
 def test_any_object_has_a_class(found: Any) -> None:
-    assert from_object(found).failure in F
+    assert classify_object(found).failure in F
     is_error(found)
 
 
 @given(st.integers(201, 999), st.binary(max_size=200))
 def test_any_status_and_body_have_a_class(status: int, body: bytes) -> None:
-    assert from_response(status=status, headers={}, body=body, now=NOW).failure in F
-    assert from_body(body).failure in F
+    assert classify_response(status=status, headers={}, body=body, now=NOW).failure in F
+    assert classify_body(body).failure in F
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, *range(500, 529), *range(530, 600)])
@@ -100,17 +100,17 @@ def test_azure_hides_its_refusal_inside() -> None:
 
 
 def test_an_error_in_a_stream_that_only_gives_a_number_is_classified_by_it() -> None:
-    assert from_object({"error": {"message": "", "code": 429}}).failure is F.RATE_LIMITED
-    assert from_object({"error": {"message": "", "code": 502}}).failure is F.SERVER_ERROR
+    assert classify_object({"error": {"message": "", "code": 429}}).failure is F.RATE_LIMITED
+    assert classify_object({"error": {"message": "", "code": 502}}).failure is F.SERVER_ERROR
 
 
 def test_an_error_that_gives_a_word_nobody_knows_is_unknown() -> None:
-    assert from_object({"error": {"message": "?", "code": "xq-17"}}).failure is F.UNKNOWN
-    assert from_object({"error": {"message": "?", "code": "xq-17"}}).code == "xq-17"
+    assert classify_object({"error": {"message": "?", "code": "xq-17"}}).failure is F.UNKNOWN
+    assert classify_object({"error": {"message": "?", "code": "xq-17"}}).code == "xq-17"
 
 
 def test_the_named_time_is_read_from_the_headers() -> None:
-    verdict = from_response(status=503, headers={"retry-after": "3"}, body=b"", now=NOW)
+    verdict = classify_response(status=503, headers={"retry-after": "3"}, body=b"", now=NOW)
     assert verdict.retry_after_s == 3.0
 
 
@@ -147,5 +147,5 @@ def test_only_a_short_code_is_kept(value: Any, code: str | None) -> None:
     ],
 )
 def test_a_200_without_an_event_is_incomplete_and_says_why(body: bytes, code: str) -> None:
-    verdict = from_body(body)
+    verdict = classify_body(body)
     assert (verdict.failure, verdict.code) == (F.INCOMPLETE, code)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from routing.chain import route
+from routing.chain import build_route
 from routing.errors import RoutingFileInvalid
 from routing.lanes import load, parse, rehearsal_routing
 
@@ -165,16 +165,16 @@ def test_a_chain_whose_lanes_go_down_together_is_flagged() -> None:
 
 
 def test_a_route_holds_the_lanes_of_its_chain_in_order() -> None:
-    chosen = route(load(EXAMPLE), "normal", 7)
+    chosen = build_route(load(EXAMPLE), "normal", 7)
     assert [lane.name for lane in chosen.lanes] == ["openai", "anthropic", "vllm", "ollama"]
     assert (chosen.preset, chosen.version, chosen.marking) == ("normal", 7, "none")
 
 
 def test_a_preset_with_a_ceiling_of_its_own_brings_it_along() -> None:
-    assert route(load(EXAMPLE), "local_only", 1).ceiling == 2
-    assert route(load(EXAMPLE), "normal", 1).ceiling is None
+    assert build_route(load(EXAMPLE), "local_only", 1).ceiling == 2
+    assert build_route(load(EXAMPLE), "normal", 1).ceiling is None
 
 
 def test_there_is_no_route_for_a_preset_that_does_not_exist() -> None:
     with pytest.raises(KeyError):
-        route(load(EXAMPLE), "mine", 1)
+        build_route(load(EXAMPLE), "mine", 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routing.adapters.anthropic import MessagesReader
-from routing.adapters.ending import Ending
+from routing.adapters.ending import StreamEnding
 from routing.errors import FailureClass as F
 from tests.unit.wires import message_event as event
 from tests.unit.wires import message_stop as stop
@@ -16,7 +16,7 @@ from tests.unit.wires import message_words as say
 from tests.unit.wires import read_by
 
 
-def read(*pieces: bytes) -> tuple[str, Ending | None]:
+def read(*pieces: bytes) -> tuple[str, StreamEnding | None]:
     return read_by(MessagesReader(), *pieces)
 
 
@@ -49,7 +49,7 @@ def test_no_object_makes_it_fail(found: Any, name: str) -> None:
 @pytest.mark.parametrize("name", ["ping", "content_block_stop", "telemetry", "vendor_event"])
 def test_an_event_that_is_not_about_the_reply_is_passed_over_whatever_is_in_it(name: str) -> None:
     other = f"event: {name}\ndata: not json at all\n\n".encode()
-    assert read(say("Yes."), other, stop()) == ("Yes.", Ending(failure=None))
+    assert read(say("Yes."), other, stop()) == ("Yes.", StreamEnding(failure=None))
 
 
 def test_text_that_comes_with_the_start_of_its_block_is_said() -> None:
@@ -60,7 +60,7 @@ def test_text_that_comes_with_the_start_of_its_block_is_said() -> None:
 def test_a_stop_without_a_reason_is_incomplete() -> None:
     assert read(say("Yes."), stop(None), event("message_stop")) == (
         "Yes.",
-        Ending(failure=F.INCOMPLETE, code="stop_without_reason"),
+        StreamEnding(failure=F.INCOMPLETE, code="stop_without_reason"),
     )
 
 
@@ -70,7 +70,7 @@ def test_thinking_and_tools_are_progress_and_never_words() -> None:
     reader = MessagesReader()
     seen = [(reader.feed(data), reader.reasoned) for data in (thinking, tool)]
     assert seen == [("", True), ("", False)]
-    assert read(thinking, tool, stop()) == ("", Ending(failure=F.EMPTY, code="end_turn"))
+    assert read(thinking, tool, stop()) == ("", StreamEnding(failure=F.EMPTY, code="end_turn"))
 
 
 def test_text_that_comes_with_the_start_of_its_block_and_once_more_after_it_is_said_once() -> None:
@@ -81,8 +81,8 @@ def test_text_that_comes_with_the_start_of_its_block_and_once_more_after_it_is_s
 
 def test_events_may_have_names_of_a_gateways_own() -> None:
     named = b"".join(b"event: chunk\n" + part.split(b"\n", 1)[1] for part in (say("Yes."), stop()))
-    assert read(named) == ("Yes.", Ending(failure=None))
+    assert read(named) == ("Yes.", StreamEnding(failure=None))
 
 
 def test_thoughts_in_the_text_are_no_words() -> None:
-    assert read(say("<thinking>hm</thin"), say("king>Yes."), stop()) == ("Yes.", Ending(failure=None))
+    assert read(say("<thinking>hm</thin"), say("king>Yes."), stop()) == ("Yes.", StreamEnding(failure=None))

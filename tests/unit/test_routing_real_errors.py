@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from routing.classify import from_object, from_response
+from routing.classify import classify_object, classify_response
 from routing.errors import FailureClass as F
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -157,7 +157,7 @@ ROWS = [
 
 def of(status: int, body: Any, **headers: str) -> F:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return from_response(status=status, headers=named, body=json.dumps(body).encode(), now=NOW).failure
+    return classify_response(status=status, headers=named, body=json.dumps(body).encode(), now=NOW).failure
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_an_answer_of_a_real_server_is_what_it_says(status: int, body: Any, fail
 
 @pytest.mark.parametrize("body", [body for _, body in REFUSED])
 def test_a_refusal_is_one_inside_a_stream_as_well(body: Any) -> None:
-    assert from_object(body).failure is F.REFUSED
+    assert classify_object(body).failure is F.REFUSED
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_a_refusal_is_one_inside_a_stream_as_well(body: Any) -> None:
     ],
 )  # fmt: skip
 def test_an_error_in_a_stream_is_classified_though_its_number_is_a_text(body: Any, failure: F) -> None:
-    assert from_object(body).failure is failure
+    assert classify_object(body).failure is failure
 
 
 def test_the_number_that_a_gateway_wrote_is_the_code_on_record() -> None:
-    assert from_object(litellm("gone")).code == "500"
+    assert classify_object(litellm("gone")).code == "500"
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,11 @@ def test_throttling_may_be_named_in_a_header(status: int, headers: dict[str, str
 
 def test_the_time_to_come_back_may_stand_in_the_body() -> None:
     body = google("slow", 429, "RESOURCE_EXHAUSTED", {"retryDelay": "34s"})
-    told = from_response(status=429, headers={}, body=json.dumps(body).encode(), now=NOW)
+    told = classify_response(status=429, headers={}, body=json.dumps(body).encode(), now=NOW)
     assert (told.failure, told.retry_after_s) == (F.RATE_LIMITED, 34.0)
-    told = from_response(status=429, headers={"retry-after": "7"}, body=json.dumps(body).encode(), now=NOW)
+    told = classify_response(
+        status=429, headers={"retry-after": "7"}, body=json.dumps(body).encode(), now=NOW
+    )
     assert told.retry_after_s == 7.0
 
 

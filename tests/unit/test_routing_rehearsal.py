@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from routing.rehearsal.faults import Fault, Order, directive
+from routing.rehearsal.faults import Fault, FaultOrder, directive
 from routing.rehearsal.script import name_in, parts, pieces, reply
 
 HELD = (
@@ -75,7 +75,7 @@ def test_anything_else_is_ordinary_words(message: str) -> None:
 )
 def test_a_fault_that_makes_no_sense_is_refused(fault: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
-        Order.model_validate({"fault": fault})
+        FaultOrder.model_validate({"fault": fault})
 
 
 def test_the_directive_of_a_held_question_is_not_obeyed_again() -> None:

@@ -102,37 +102,39 @@ def test_the_highest_version_wins_in_whatever_order_they_are_read() -> None:
     for order in itertools.permutations(read):
         current = COMPILED_IN
         for candidate in order:
-            current = selection.newest(current, candidate)
+            current = selection.pick_newest(current, candidate)
         assert current.version == 9
 
 
 def test_an_equal_version_is_never_applied() -> None:
     first, second = chosen(reason="first"), chosen(reason="second")
-    assert selection.newest(first, second) is first
+    assert selection.pick_newest(first, second) is first
 
 
 def test_a_selection_whose_time_is_up_means_normal_under_its_own_version() -> None:
     made = chosen()
-    assert selection.effective(made, NOW + timedelta(hours=4) - timedelta(seconds=1)) == "pin_two"
-    assert selection.effective(made, NOW + timedelta(hours=4)) == "normal"
-    assert selection.newest(made, COMPILED_IN) is made
+    assert selection.effective_preset(made, NOW + timedelta(hours=4) - timedelta(seconds=1)) == "pin_two"
+    assert selection.effective_preset(made, NOW + timedelta(hours=4)) == "normal"
+    assert selection.pick_newest(made, COMPILED_IN) is made
 
 
 def test_anything_but_normal_lasts_four_hours_unless_said_otherwise() -> None:
-    assert selection.expiry("normal", at=NOW) is None
-    assert selection.expiry("pin_two", at=NOW) == NOW + timedelta(hours=4)
-    assert selection.expiry("pin_two", at=NOW, lasts=timedelta(hours=1)) == NOW + timedelta(hours=1)
+    assert selection.expiry_of("normal", at=NOW) is None
+    assert selection.expiry_of("pin_two", at=NOW) == NOW + timedelta(hours=4)
+    assert selection.expiry_of("pin_two", at=NOW, lasts=timedelta(hours=1)) == NOW + timedelta(hours=1)
 
 
 def test_the_same_document_has_the_same_fingerprint_and_another_has_not() -> None:
-    assert selection.fingerprint(document()) == selection.fingerprint(dict(reversed(document().items())))
-    assert selection.fingerprint(document()) != selection.fingerprint(document(version=8))
-    assert selection.fingerprint(b"\xff\x00") != selection.fingerprint(b"\xff")
+    assert selection.fingerprint_document(document()) == selection.fingerprint_document(
+        dict(reversed(document().items()))
+    )
+    assert selection.fingerprint_document(document()) != selection.fingerprint_document(document(version=8))
+    assert selection.fingerprint_document(b"\xff\x00") != selection.fingerprint_document(b"\xff")
 
 
 def against(preset: str, **facts: Any) -> list[tuple[str, str | None, bool]]:
     answered = {"one": NOW, "two": NOW, "three": NOW} | facts.pop("answered", {})
-    found = selection.concerns(ROUTING, preset, last_answered=answered, now=NOW, **facts)
+    found = selection.find_concerns(ROUTING, preset, last_answered=answered, now=NOW, **facts)
     return [(one.kind, one.lane, one.asks_twice) for one in found]
 
 

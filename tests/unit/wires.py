@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from routing.adapters.ending import Ending
+from routing.adapters.ending import StreamEnding
 from routing.adapters.reader import StreamReader
 
 
@@ -31,7 +31,7 @@ def message_stop(reason: Any = "end_turn") -> bytes:
     return message_event("message_delta", delta={"stop_reason": reason})
 
 
-def read_by(reader: StreamReader, *pieces: bytes) -> tuple[str, Ending | None]:
+def read_by(reader: StreamReader, *pieces: bytes) -> tuple[str, StreamEnding | None]:
     """All text and the ending, as a caller of the adapter would get them."""
     text = ""
     for piece in pieces:
