@@ -11,13 +11,11 @@ from tests.database.backups.conftest import SAMPLE
 from tests.database.backups.copies import Server, passable
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def live() -> Iterator[Server]:
     """A live server."""
     postgres = EmbeddedPostgres(STATE / "commanded", settings={"fsync": "off"})
     server = Server(postgres.start())
-    # Tests of several files may start this server in turn.
-    server.drop("live")
     server.create("live")
     server.load("live", SAMPLE.read_text())
     yield server

@@ -1,5 +1,6 @@
 """Databases of one test server: made, copied, loaded, looked at."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,13 +21,14 @@ from ops.backups.run.facts import Difference, Picture
 from ops.backups.run.watch import Watch
 
 SETTING = "DIRECT_DATABASE_URL"
+TEMPORARY = Path(tempfile.gettempdir())
 KEY = "a key for the backups of tests"
 
 
 def passable(folder: Path) -> Path:
     """The same folder, which other accounts may pass through now: no server runs as root."""
     for place in (folder, *folder.parents):
-        if place == folder or place.name.startswith("pytest-"):
+        if place.owner() == folder.owner() and TEMPORARY in place.parents:
             place.chmod(0o755)
     return folder
 
