@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 from urllib.parse import quote
 
 import psutil
@@ -24,10 +24,10 @@ from ops.stack.process import Running, end, family, kill
 
 NAME = "companion"
 PORT = 5432
-LONGEST_SOCKET_PATH = 107
+MAX_SOCKET_PATH_BYTES = 107
 # After a crash it reads its journal first, which takes as long as it takes.
 START_LIMIT_S = 300.0
-COMING_OR_GOING = {"57P01", "57P02", "57P03"}
+STARTING_OR_STOPPING_CODES = {"57P01", "57P02", "57P03"}
 
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
@@ -173,21 +173,14 @@ class EmbeddedPostgres:
                 os.close(place)
 
     def _launch(self, account: Account) -> None:
-        sockets = self._socket_folder()
         settings = {
             **self._settings,
-            "unix_socket_directories": str(sockets),
+            "unix_socket_directories": str(self._socket_folder()),
             "unix_socket_permissions": "0700",
         }
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with open_log(self._log) as log:
-            self._child = subprocess.Popen(
-                account.command([binary("postgres"), "-D", self._data, "-p", str(PORT), *options]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=0,
-                **account.popen_arguments(),
+            self._child = launch_server(
+                binary("postgres"), self._data, account=account, port=PORT, settings=settings, log=log
             )
 
     def _serves(self) -> bool:
@@ -202,7 +195,7 @@ class EmbeddedPostgres:
                     connection.execute(f"CREATE DATABASE {NAME}")
         except psycopg.OperationalError as error:
             # The file said ready, and yet: a server that has just been killed, or is only now coming or going.
-            if error.sqlstate is None or error.sqlstate in COMING_OR_GOING:
+            if error.sqlstate is None or error.sqlstate in STARTING_OR_STOPPING_CODES:
                 return False
             raise _failed("PostgreSQL has started and cannot work", f"{error}\n{tail(self._log)}") from error
         return True
@@ -218,12 +211,35 @@ class EmbeddedPostgres:
             shutil.rmtree(sockets, ignore_errors=True)
 
     def _socket_folder(self) -> Path:
-        folder = self._folder / "socket"
-        if len(os.fsencode(folder / f".s.PGSQL.{PORT}.lock")) <= LONGEST_SOCKET_PATH:
-            return folder
-        # The system's limit for a socket's path: a short private folder whose name follows from the long one.
-        digest = hashlib.sha256(os.fsencode(self._folder)).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"companion-{digest}"
+        return socket_folder(
+            self._folder / "socket", port=PORT, named_after=self._folder, prefix="companion-"
+        )
+
+
+def launch_server(
+    program: Path, data: Path, *, account: Account, port: int, settings: Mapping[str, str], log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start the server of the cluster `data` as `account`, in a process group of its own. Does not wait for it."""
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    return subprocess.Popen(
+        account.command([program, "-D", data, "-p", str(port), *options]),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        process_group=0,
+        **account.popen_arguments(),
+    )
+
+
+def socket_folder(folder: Path, *, port: int, named_after: Path, prefix: str) -> Path:
+    """`folder`, or a short one in the system's temporary folder where the path of a socket in `folder` is too long.
+
+    The short name follows from `named_after`, so it is the same at every start.
+    """
+    if len(os.fsencode(folder / f".s.PGSQL.{port}.lock")) <= MAX_SOCKET_PATH_BYTES:
+        return folder
+    digest = hashlib.sha256(os.fsencode(named_after)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"{prefix}{digest}"
 
 
 def binary(name: str) -> Path:

@@ -1,8 +1,9 @@
-"""Signals, made easy to live with: one asks for the end, one says that a child has ended."""
+"""Stop signals as an exception or deferred, and the end of a child as a readable descriptor."""
 
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -13,55 +14,58 @@ class StopRequested(BaseException):
 
 
 @contextlib.contextmanager
-def stopping_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], None]]:
+def stop_on_signals(say: Callable[[str], None]) -> Iterator[Callable[[], None]]:
     """Turn the first stop signal into StopRequested. Yields the function that makes further ones harmless."""
-    calm = False
+    is_stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
-        nonlocal calm
-        if calm:
+        nonlocal is_stopping
+        if is_stopping:
             say("Still ending everything in order.")
             return
-        calm = True
+        is_stopping = True
         raise StopRequested(signal.Signals(number).name)
 
-    def from_now_on_only_say() -> None:
-        nonlocal calm
-        calm = True
+    def ignore_further_signals() -> None:
+        nonlocal is_stopping
+        is_stopping = True
 
     numbers = [signal.SIGINT, signal.SIGTERM]
-    # Under nohup the end of the terminal is meant to be nothing.
+    # Under nohup SIGHUP is ignored, and stays so.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
-        yield from_now_on_only_say
+        yield ignore_further_signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 @contextlib.contextmanager
-def held_back() -> Iterator[None]:
-    """A stop signal that comes meanwhile counts right afterwards: what is begun here is finished first."""
-    came: list[int] = []
+def defer_signals() -> Iterator[None]:
+    """Deliver a stop signal at the end of the block. In threads other than the main one this does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
     before: dict[int, Any] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # One that is ignored stays so, also for whatever is started here.
+            # An ignored signal stays ignored, also in programs that are started here.
             if callable(earlier := signal.getsignal(number)):
                 before[number] = earlier
-                signal.signal(number, lambda number, frame: came.append(number))
+                signal.signal(number, lambda number, frame: pending.append(number))
         yield
     finally:
         for changed, earlier in before.items():
             signal.signal(changed, earlier)
-    if came:
-        signal.raise_signal(came[0])
+    if pending:
+        signal.raise_signal(pending[0])
 
 
 @contextlib.contextmanager
-def woken_by_children() -> Iterator[int]:
+def wake_on_child_exit() -> Iterator[int]:
     """A descriptor that becomes readable when a child ends."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)

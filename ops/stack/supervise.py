@@ -16,7 +16,7 @@ from ops.stack.doors import Door
 from ops.stack.errors import CannotStart
 from ops.stack.logs import keep_small, open_log, tail
 from ops.stack.process import Running, group, kill
-from ops.stack.signals import held_back, woken_by_children
+from ops.stack.signals import defer_signals, wake_on_child_exit
 from ops.stack.state import StateFolder
 from ops.stack.surroundings import Signature, serving
 
@@ -130,7 +130,7 @@ class Supervisor:
         since = path.stat().st_size if path.exists() else 0
         with open_log(path) as log:
             # A running process that is not on the roster would never be ended.
-            with held_back():
+            with defer_signals():
                 popen = self._spawn(command, stdout=subprocess.PIPE, stderr=log, environment=self.environment)
                 self._enrol(name, popen, stage=1, grace_s=3)
             printed, _ = popen.communicate()
@@ -145,7 +145,7 @@ class Supervisor:
 
     def watch(self) -> None:
         """Keep everything running until StopRequested or ConfigurationRefused."""
-        with woken_by_children() as woken:
+        with wake_on_child_exit() as woken:
             while True:
                 self.look()
                 select.select([woken], [], [], self._longest_sleep())
@@ -210,7 +210,7 @@ class Supervisor:
         path = self.state.log(program.name)
         child.log_since = path.stat().st_size if path.exists() else 0
         handed = [] if program.door is None else [program.door.hand_over()]
-        with open_log(path) as log, held_back():
+        with open_log(path) as log, defer_signals():
             child.popen = self._spawn(
                 program.command,
                 stdout=log,

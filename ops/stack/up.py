@@ -13,13 +13,13 @@ from ops.stack.doors import Door, open_doors
 from ops.stack.errors import CannotStart, DiskFull, out_of_room
 from ops.stack.launch import Launch
 from ops.stack.roster import Roster
-from ops.stack.signals import StopRequested, stopping_on_signals
+from ops.stack.signals import StopRequested, stop_on_signals
 from ops.stack.state import StateFolder
 from ops.stack.supervise import CONFIGURATION_REFUSED, ConfigurationRefused
 from ops.stack.switch import leave_root
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_PROCESSES = 32
+MAX_PROCESSES = 32
 INTERRUPTED = 130
 
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `up`; returns the exit code: 0 ended on request, 1 cannot run here, 78 a setting must be mended."""
     options = read_arguments(arguments)
     try:
-        with stopping_on_signals(say) as ignore_further_signals:
+        with stop_on_signals(say) as ignore_further_signals:
             if sentence := leave_root(Path(options.state)):
                 say(sentence)
             return _run(options, ignore_further_signals)
@@ -137,8 +137,8 @@ def _port(text: str) -> int:
 
 def _count(text: str) -> int:
     count = int(text)
-    if not 1 <= count <= MOST_PROCESSES:
-        raise argparse.ArgumentTypeError(f"choose from 1 to {MOST_PROCESSES}, not {count}")
+    if not 1 <= count <= MAX_PROCESSES:
+        raise argparse.ArgumentTypeError(f"choose from 1 to {MAX_PROCESSES}, not {count}")
     return count
 
 

@@ -14,7 +14,7 @@ import redis
 from kombu.connection import Connection
 
 from ops.stack.errors import CannotStart
-from ops.stack.postgres import LONGEST_SOCKET_PATH, EmbeddedPostgres
+from ops.stack.postgres import MAX_SOCKET_PATH_BYTES, EmbeddedPostgres
 from ops.stack.process import wait_until_over
 from ops.stack.valkey import EmbeddedValkey
 
@@ -185,7 +185,7 @@ def test_a_folder_with_a_name_too_long_for_a_socket_has_its_socket_elsewhere(fol
     url = server.start()
 
     sockets = Path(url.split("host=")[1])
-    assert len(str(sockets / ".s.PGSQL.5432.lock")) <= LONGEST_SOCKET_PATH
+    assert len(str(sockets / ".s.PGSQL.5432.lock")) <= MAX_SOCKET_PATH_BYTES
     assert sockets.stat().st_mode & 0o077 == 0
     assert ask(url, "SELECT 1") == 1
     server.kill()

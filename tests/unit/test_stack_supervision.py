@@ -14,7 +14,7 @@ import pytest
 
 from ops.stack.process import Running, end, group
 from ops.stack.roster import Entry, Roster, end_in_order, read
-from ops.stack.signals import StopRequested, stopping_on_signals
+from ops.stack.signals import StopRequested, stop_on_signals
 from ops.stack.state import StateFolder
 from ops.stack.supervise import ConfigurationRefused, Program, Supervisor, pause_before_restart
 from tests.patience import wait_until
@@ -220,7 +220,7 @@ def test_ctrl_c_between_the_start_of_a_program_and_its_place_on_the_roster_leave
     supervisor: Supervisor,
 ) -> None:
     supervisor.roster = Interrupted(path=supervisor.state.children)
-    with stopping_on_signals(lambda said: None), pytest.raises(StopRequested):
+    with stop_on_signals(lambda said: None), pytest.raises(StopRequested):
         supervisor.start(program("import time; time.sleep(60)"))
     popen = supervisor.children["p"].popen
     assert popen is not None

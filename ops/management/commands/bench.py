@@ -15,7 +15,7 @@ from ops.bench.children import ChildFailed
 from ops.bench.run import run
 from ops.bench.verdicts import verdicts
 from ops.stack.errors import CannotStart
-from ops.stack.signals import StopRequested, stopping_on_signals
+from ops.stack.signals import StopRequested, stop_on_signals
 
 INTERRUPTED = 130
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         logging.getLogger("companion").setLevel(logging.WARNING)
         chosen = plan.quick() if quick else plan.small() if small else plan.full()
         try:
-            with stopping_on_signals(self._say):
+            with stop_on_signals(self._say):
                 findings = run(place.taken(), chosen, self._say)
         except StopRequested:
             sys.exit(INTERRUPTED)

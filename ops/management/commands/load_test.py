@@ -20,7 +20,7 @@ from ops.load.errors import CannotLoad
 from ops.load.plan import MOST_PROCESSES, Plan
 from ops.load.run import Outcome, run
 from ops.stack.errors import CannotStart
-from ops.stack.signals import StopRequested, stopping_on_signals
+from ops.stack.signals import StopRequested, stop_on_signals
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
@@ -87,7 +87,7 @@ class Command(BaseCommand):
                 stay_s=options["stay"],
                 limit_s=options["limit"],
             )
-            with stopping_on_signals(self._say):
+            with stop_on_signals(self._say):
                 outcome = self._own(plan, options) if options["own"] else self._running(plan, options)
         except StopRequested:
             sys.exit(INTERRUPTED)
