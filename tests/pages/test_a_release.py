@@ -45,7 +45,7 @@ async def test_a_page_of_another_release_comes_up_with_the_files_of_this_one(
     await room.asked("Good morning.")
     # One set of modules: those that the entry of this release names itself. On a busy machine the page may have come
     # again meanwhile, because it was not up in time: then what it asked for the last time counts.
-    opened = max(place for place, address in enumerate(room.requests) if address.endswith("/chat/"))
+    opened = max(place for place, address in enumerate(room.requests) if address == f"{room.base_url}/chat/")
     turns = [address for address in room.requests[opened:] if "/turns." in address]
     assert len(turns) == 1 and "0123456789ab" not in turns[0]
 
