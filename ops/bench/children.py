@@ -72,7 +72,7 @@ class Children:
         running = Running.of(pid)
         if running is not None:
             self._roster.add(
-                roster.Entry(
+                roster.RosterEntry(
                     name=name,
                     pid=pid,
                     created=running.created,
@@ -105,7 +105,7 @@ def children(folder: Path) -> Iterator[Children]:
     """All processes of one bench. On the way out every one of them ends."""
     state = StateFolder(folder)
     with ExitStack() as stack:
-        lock = stack.enter_context(state.held())
+        lock = stack.enter_context(state.lock())
         watching = guard.start(state, lock)
         assert watching.stdin is not None
         stack.callback(watching.wait)

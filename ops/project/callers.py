@@ -10,7 +10,7 @@ from companion.client_address import client_network
 log = logging.getLogger(__name__)
 
 
-class Caller(Protocol):
+class TimedConnection(Protocol):
     """A connection that has not become a WebSocket."""
 
     def check_deadline(self, now: float) -> None:
@@ -25,7 +25,7 @@ class Callers:
         self._total = total
         self._address_of: dict[object, str] = {}
         self._from_address: Counter[str] = Counter()
-        self._requests: dict[object, Caller] = {}
+        self._requests: dict[object, TimedConnection] = {}
 
     def __len__(self) -> int:
         return len(self._address_of)
@@ -43,7 +43,7 @@ class Callers:
             return False
         return True
 
-    def enter(self, transport: object, host: str, caller: Caller) -> None:
+    def enter(self, transport: object, host: str, caller: TimedConnection) -> None:
         """A connection has been made."""
         address = client_network(host)
         self._address_of[transport] = address

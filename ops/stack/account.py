@@ -52,7 +52,7 @@ class Account:
         to this account stays as it is; what root alone could write in is handed over whole. Raises CannotStart.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self.opened(folder) as place:
+        with self.open_folder(folder) as place:
             facts = os.fstat(place)
             if facts.st_uid != self._wanted():
                 self.hand_over(place, folder, mode=0o700)
@@ -60,7 +60,7 @@ class Account:
                 os.fchmod(place, 0o700)
 
     @contextlib.contextmanager
-    def opened(self, folder: Path) -> Iterator[int]:
+    def open_folder(self, folder: Path) -> Iterator[int]:
         """The descriptor of a folder of this account or our own. Raises CannotStart for any other and for a link."""
         try:
             place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -138,12 +138,12 @@ def choose_account(folder: Path, binary: Path) -> Account:
     """The account that runs `binary` on `folder`. Raises CannotStart when no way leads there."""
     if os.geteuid() != 0:
         return Account()
-    entry = existing_account()
+    entry = find_service_account()
     Account(uid=entry.pw_uid, gid=entry.pw_gid).own(folder)
-    return account_with_access(entry, folder, binary)
+    return find_access(entry, folder, binary)
 
 
-def account_with_access(
+def find_access(
     entry: pwd.struct_passwd, folder: Path, binary: Path, *, reads: Sequence[str | Path] = ()
 ) -> Account:
     """How this account runs `binary` on `folder` and reads `reads`: plainly, or with its one capability.
@@ -162,7 +162,7 @@ def account_with_access(
     )
 
 
-def existing_account() -> pwd.struct_passwd:
+def find_service_account() -> pwd.struct_passwd:
     """The account that root leaves its place to. Raises CannotStart where the machine has none."""
     for name in ACCOUNTS:
         try:

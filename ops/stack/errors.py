@@ -33,6 +33,6 @@ class ServerFailed(CannotStart):
 NO_SPACE = "No space left on device"
 
 
-def out_of_room(error: OSError) -> bool:
+def is_disk_full(error: OSError) -> bool:
     """Whether an OSError means that the disk, or this account's share of it, is full."""
     return error.errno in {errno.ENOSPC, errno.EDQUOT}

@@ -23,12 +23,12 @@ from ops.stack.state import StateFolder
 from ops.stack.supervise import SERVER_STAGE, ConfigurationRefused, Hosted, Program, Supervisor
 from ops.stack.surroundings import (
     OWNER_ADDRESSES,
-    Signature,
+    ConfigurationStat,
     is_named,
     is_on,
-    listed_with,
-    published,
-    signature,
+    merge_lists,
+    select_for_commands,
+    stat_configuration,
 )
 from ops.stack.valkey import EmbeddedValkey
 from ops.stack.version import VERSION
@@ -64,7 +64,7 @@ class Launch:
             say=self.say,
             environment=self.environment,
             roster=self.roster,
-            configuration=lambda: signature(self.environment, root=ROOT),
+            configuration=lambda: stat_configuration(self.environment, root=ROOT),
         )
 
     def bring_up(self) -> None:
@@ -85,7 +85,7 @@ class Launch:
         page stands instead; after that, only a program that has to start anew is stopped by it."""
         while True:
             # Taken first: what is mended while a program still reads the old file is a change all the same.
-            tried = signature(self.environment, root=ROOT)
+            tried = stat_configuration(self.environment, root=ROOT)
             try:
                 self.supervisor.is_serving = False
                 self._start_programs()
@@ -103,8 +103,8 @@ class Launch:
             own["SECRET_KEY_FILE"] = str(self.state.secret_key_file())
         addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
         # Whatever public name it has: proxies, probes and commands of this machine call it by these.
-        own["TRUSTED_ORIGINS"] = listed_with(own.get("TRUSTED_ORIGINS", ""), addresses)
-        own["ALLOWED_HOSTS"] = listed_with(own.get("ALLOWED_HOSTS", ""), (HOST, "localhost"))
+        own["TRUSTED_ORIGINS"] = merge_lists(own.get("TRUSTED_ORIGINS", ""), addresses)
+        own["ALLOWED_HOSTS"] = merge_lists(own.get("ALLOWED_HOSTS", ""), (HOST, "localhost"))
 
     def _database(self) -> None:
         if not self._has_own_database:
@@ -163,7 +163,7 @@ class Launch:
         )
 
     def _publish(self) -> None:
-        facts: dict[str, object] = dict(published(self.environment, root=ROOT))
+        facts: dict[str, object] = dict(select_for_commands(self.environment, root=ROOT))
         self.state.publish(facts | {"pid": os.getpid(), "ports": [door.port for door in self.doors]})
 
     def _prepare(self) -> Mapping[str, Any]:
@@ -210,7 +210,7 @@ class Launch:
                     )
             self.supervisor.is_serving = True
 
-    def _stand_in(self, refusal: str, tried: Signature) -> None:
+    def _stand_in(self, refusal: str, tried: ConfigurationStat) -> None:
         """Answer with the unavailable page until the configuration has been mended."""
         self.supervisor.end([_name(door) for door in self.doors] + ["worker"])
         for door in self.doors:
@@ -228,8 +228,8 @@ class Launch:
                 self.say("It has been mended. Starting.")
                 return
 
-    def _await_change(self, tried: Signature) -> Signature:
-        while (now := signature(self.environment, root=ROOT)) == tried:
+    def _await_change(self, tried: ConfigurationStat) -> ConfigurationStat:
+        while (now := stat_configuration(self.environment, root=ROOT)) == tried:
             self.supervisor.look()
             select.select([], [], [], LOOK_AT_FILES_EVERY_S)
         return now

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ops.stack.errors import out_of_room
+from ops.stack.errors import is_disk_full
 from ops.stack.process import Running, family, group, kill, wait_until_over
 from ops.stack.state import write_private
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class RosterEntry:
     """One process and the way it likes to end. Lower stages end first; one stage ends together."""
 
     name: str
@@ -36,9 +36,9 @@ class Roster:
     unless the disk is full."""
 
     path: Path
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, RosterEntry] = field(default_factory=dict)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RosterEntry) -> None:
         """Note a process that has just been started; an earlier one of the same name is forgotten."""
         self.entries[entry.name] = entry
         self._write()
@@ -53,25 +53,25 @@ class Roster:
             write_private(self.path, json.dumps([asdict(entry) for entry in self.entries.values()]))
         except OSError as refusal:
             # A disk that fills up later is no reason to end a service that runs.
-            if not out_of_room(refusal):
+            if not is_disk_full(refusal):
                 raise
 
 
-def read(path: Path) -> list[Entry]:
+def read(path: Path) -> list[RosterEntry]:
     """The entries that an `up` left on disk; none when the file is missing or makes no sense."""
     with contextlib.suppress(OSError, ValueError, TypeError):
-        return [Entry(**entry) for entry in json.loads(path.read_text())]
+        return [RosterEntry(**entry) for entry in json.loads(path.read_text())]
     return []
 
 
-def end_in_order(entries: Iterable[Entry]) -> None:
+def end_in_order(entries: Iterable[RosterEntry]) -> None:
     """End all of them, stage by stage: ask, wait for the longest grace of the stage, kill what is left."""
     remaining = list(entries)
     for stage in sorted({entry.stage for entry in remaining}):
         _end_together([entry for entry in remaining if entry.stage == stage])
 
 
-def _end_together(entries: list[Entry]) -> None:
+def _end_together(entries: list[RosterEntry]) -> None:
     # Who belongs to whom can only be seen while the parent lives.
     families = [family(entry.running) for entry in entries]
     for entry, members in zip(entries, families, strict=True):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ops.stack.errors import AlreadyRunning, CannotStart, DiskFull, out_of_room
+from ops.stack.errors import AlreadyRunning, CannotStart, DiskFull, is_disk_full
 from ops.stack.process import Running
 
 ROOM_NEEDED = 400_000_000
@@ -36,7 +36,7 @@ class StateFolder:
         return self.path / "log" / f"{name}.log"
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[int]:
+    def lock(self) -> Iterator[int]:
         """Hold the folder's lock, and yield its descriptor for the guard to hold too. Raises AlreadyRunning."""
         self._make()
         lock = self._open_lock()
@@ -56,7 +56,7 @@ class StateFolder:
             (self.path / "static").mkdir(exist_ok=True)
             free = shutil.disk_usage(self.path).free
         except OSError as refusal:
-            if out_of_room(refusal):
+            if is_disk_full(refusal):
                 raise
             raise CannotStart(
                 f"{refusal.filename} cannot be used by this account: {refusal.strerror}. "

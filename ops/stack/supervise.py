@@ -18,7 +18,7 @@ from ops.stack.logs import keep_small, open_log, tail
 from ops.stack.process import Running, group, kill
 from ops.stack.signals import defer_signals, wake_on_child_exit
 from ops.stack.state import StateFolder
-from ops.stack.surroundings import Signature, serving
+from ops.stack.surroundings import ConfigurationStat, withhold_owner_addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION_REFUSED = 78
@@ -59,7 +59,7 @@ class Program:
 
 
 @dataclass(kw_only=True)
-class Child:
+class ProgramProcess:
     """A program and the state of it now. Times on the monotonic clock."""
 
     program: Program
@@ -70,7 +70,7 @@ class Child:
     again_at: float | None = None
     refusal: str = ""
     """What the program said when it refused its configuration; empty while it runs under it."""
-    started_under: Signature = frozenset()
+    started_under: ConfigurationStat = frozenset()
     """The configuration files as they were just before its last start."""
 
 
@@ -97,11 +97,11 @@ class Supervisor:
     say: Callable[[str], None]
     environment: Mapping[str, str]
     roster: roster.Roster
-    children: dict[str, Child] = field(default_factory=dict)
+    children: dict[str, ProgramProcess] = field(default_factory=dict)
     servers: list[Hosted] = field(default_factory=list)
     not_before: dict[str, float] = field(default_factory=dict)
     """When a server that would not start is tried again."""
-    configuration: Callable[[], Signature] = frozenset
+    configuration: Callable[[], ConfigurationStat] = frozenset
     """What the configuration files look like now."""
     is_serving: bool = False
     """While something is served, a program that refuses its configuration stops alone and the rest goes on.
@@ -114,9 +114,9 @@ class Supervisor:
         self._enrol_server(hosted)
         return url
 
-    def start(self, program: Program) -> Child:
+    def start(self, program: Program) -> ProgramProcess:
         """Start a program and keep it running."""
-        child = self.children[program.name] = Child(program=program)
+        child = self.children[program.name] = ProgramProcess(program=program)
         self._launch(child)
         return child
 
@@ -203,7 +203,7 @@ class Supervisor:
         else:
             self._enrol_server(hosted)
 
-    def _launch(self, child: Child) -> None:
+    def _launch(self, child: ProgramProcess) -> None:
         program = child.program
         # Taken first: a file that is mended while the program still reads it has changed all the same.
         child.started_under = self.configuration()
@@ -215,13 +215,13 @@ class Supervisor:
                 program.command,
                 stdout=log,
                 stderr=log,
-                environment=serving(self.environment),
+                environment=withhold_owner_addresses(self.environment),
                 handed=handed,
             )
             self._enrol(program.name, child.popen, stage=program.stage, grace_s=program.grace_s)
             child.started, child.again_at = time.monotonic(), None
 
-    def _has_ended(self, child: Child) -> None:
+    def _has_ended(self, child: ProgramProcess) -> None:
         assert child.popen is not None
         code, child.popen = child.popen.returncode, None
         # The children of a dead process are still running: end them.
@@ -244,7 +244,7 @@ class Supervisor:
             f"Why: {self.state.log(child.program.name)}"
         )
 
-    def _has_refused(self, child: Child) -> None:
+    def _has_refused(self, child: ProgramProcess) -> None:
         refusal = tail(self.state.log(child.program.name), since=child.log_since).strip()
         if not self.is_serving:
             raise ConfigurationRefused(refusal)
@@ -260,7 +260,7 @@ class Supervisor:
                 "Everything else goes on with the files as it read them. Mend the file: it is tried again at once."
             )
 
-    def _look_at_refused(self, child: Child) -> None:
+    def _look_at_refused(self, child: ProgramProcess) -> None:
         if child.popen is None:
             if self.configuration() != child.started_under:
                 child.again_at = time.monotonic()
@@ -306,7 +306,7 @@ class Supervisor:
         self, name: str, running: Running, *, stage: int, grace_s: float, ends_with: signal.Signals
     ) -> None:
         self.roster.add(
-            roster.Entry(
+            roster.RosterEntry(
                 name=name,
                 pid=running.pid,
                 created=running.created,
@@ -316,7 +316,7 @@ class Supervisor:
             )
         )
 
-    def _reap(self, child: Child) -> None:
+    def _reap(self, child: ProgramProcess) -> None:
         if child.popen is not None:
             child.popen.wait()
             child.popen = None

@@ -8,7 +8,7 @@ OWNER_ADDRESSES = ("OWNER_DATABASE_URL", "DIRECT_DATABASE_URL")
 BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL")
 """What commands need and what may stand in a file of its own."""
 PLAIN = ("DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
-Signature = frozenset[tuple[str, int, int]]
+ConfigurationStat = frozenset[tuple[str, int, int]]
 CONFIGURATION = ("COMPANION_PERSONA", "COMPANION_ROUTING")
 
 
@@ -22,13 +22,13 @@ def is_on(environment: Mapping[str, str], name: str) -> bool:
     return environment.get(name, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def listed_with(named: str, own: Sequence[str]) -> str:
+def merge_lists(named: str, own: Sequence[str]) -> str:
     """The entries of a comma-separated setting and the required ones, once each."""
     entries = [entry.strip() for entry in named.split(",") if entry.strip()]
     return ",".join(dict.fromkeys([*entries, *own]))
 
 
-def published(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
+def select_for_commands(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
     """What commands of another shell must know to act on the same data. No secret that stands in no file yet.
 
     `root` is where the processes run: from there a relative path leads.
@@ -46,13 +46,13 @@ def published(environment: Mapping[str, str], *, root: Path) -> dict[str, str]:
     return facts | {name: str(root / environment[name]) for name in paths}
 
 
-def serving(environment: Mapping[str, str]) -> dict[str, str]:
+def withhold_owner_addresses(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a program that serves: without the addresses of the role that owns the tables."""
     withheld = {*OWNER_ADDRESSES, *(f"{name}_FILE" for name in OWNER_ADDRESSES)}
     return {name: value for name, value in environment.items() if name not in withheld}
 
 
-def signature(environment: Mapping[str, str], *, root: Path) -> Signature:
+def stat_configuration(environment: Mapping[str, str], *, root: Path) -> ConfigurationStat:
     """What the configuration files look like from outside: name, time of change, size.
 
     Secrets that stand in files of their own are among them: a program that cannot read one refuses to start too.

@@ -17,8 +17,8 @@ from ops.stack import guard
 from ops.stack.account import (
     PASSING_CAPABILITIES,
     Account,
-    account_with_access,
-    existing_account,
+    find_access,
+    find_service_account,
     passing_capability,
 )
 from ops.stack.errors import CannotStart
@@ -62,7 +62,7 @@ def leave_root(folder: Path) -> str:
     """
     if os.geteuid() != 0:
         return ""
-    entry = existing_account()
+    entry = find_service_account()
     folder = folder.absolute()
     ended = _take_over(folder, Account(uid=entry.pw_uid, gid=entry.pw_gid))
     account = become_with_access(entry, folder)
@@ -89,7 +89,7 @@ def follow_state_folder(environ: MutableMapping[str, str] = os.environ) -> None:
     except OSError:
         return
     try:
-        if owner != 0 and owner == (entry := existing_account()).pw_uid:
+        if owner != 0 and owner == (entry := find_service_account()).pw_uid:
             become_with_access(entry, folder)
     except CannotStart as refusal:
         sys.stderr.write(f"{refusal}\n")
@@ -102,7 +102,7 @@ def become_with_access(entry: pwd.struct_passwd, folder: Path) -> Account:
     reads: list[str | Path] = [ROOT / "manage.py", os.__file__]
     if packages is not None and packages.origin is not None:
         reads.append(packages.origin)
-    account = account_with_access(entry, folder, Path(sys.executable), reads=reads)
+    account = find_access(entry, folder, Path(sys.executable), reads=reads)
     _become(entry, capability=passing_capability() if account.prefix else None)
     # Libraries look for files of their own in the home of root, where this account sees nothing.
     os.environ.update(HOME=str(folder), USER=entry.pw_name, LOGNAME=entry.pw_name)
@@ -113,7 +113,7 @@ def _take_over(folder: Path, account: Account) -> str:
     """Hand a folder of root's own over, as it was made by a start of an earlier release or just now."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(parents=True)
-    with account.opened(folder) as place:
+    with account.open_folder(folder) as place:
         facts = os.fstat(place)
         if facts.st_uid == account.uid:
             return ""
@@ -124,7 +124,7 @@ def _take_over(folder: Path, account: Account) -> str:
             if _is_run_by_root_alone(place):
                 # By its descriptor, so that it stays the folder that was looked at.
                 state = StateFolder(Path(f"/proc/self/fd/{place}"), called=folder)
-                stack.enter_context(state.held())
+                stack.enter_context(state.lock())
                 # What an earlier release has left running as root is beyond the reach of the account.
                 was_broken_off = guard.clear_up(state)
             account.hand_over(place, folder, mode=facts.st_mode & 0o755)

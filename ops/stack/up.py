@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ops.stack import guard
 from ops.stack.doors import Door, open_doors
-from ops.stack.errors import CannotStart, DiskFull, out_of_room
+from ops.stack.errors import CannotStart, DiskFull, is_disk_full
 from ops.stack.launch import Launch
 from ops.stack.roster import Roster
 from ops.stack.signals import StopRequested, stop_on_signals
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "Start as that account, or choose another folder with --state."
         )
     except OSError as refusal:
-        if not out_of_room(refusal):
+        if not is_disk_full(refusal):
             raise
         say(str(DiskFull("The disk is full. Make some room and start again; nothing needs to be repaired.")))
     return 1
@@ -113,7 +113,7 @@ def _everything(options: argparse.Namespace) -> Iterator[Launch]:
     ports = range(options.port, options.port + options.processes)
     with contextlib.ExitStack() as stack:
         state = StateFolder(Path(options.state))
-        lock = stack.enter_context(state.held())
+        lock = stack.enter_context(state.lock())
         doors: list[Door] = stack.enter_context(open_doors(ports))
         if guard.clear_up(state):
             say(guard.BROKEN_OFF)

@@ -13,9 +13,9 @@ import psutil
 import psycopg
 import pytest
 
-from ops.stack.account import PASSING_CAPABILITIES, existing_account
+from ops.stack.account import PASSING_CAPABILITIES, find_service_account
 from ops.stack.process import Running
-from ops.stack.roster import Entry, Roster
+from ops.stack.roster import Roster, RosterEntry
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
 from tests.staff import sign_in
 
@@ -30,7 +30,7 @@ REASON = ("--by", "Ines", "--reason", "To see it move")
 
 @pytest.fixture(scope="module")
 def account() -> pwd.struct_passwd:
-    return existing_account()
+    return find_service_account()
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_a_state_folder_that_root_made_with_an_earlier_release_is_taken_over(
     running = Running.of(leftover.pid)
     assert running is not None
     Roster(path=state / "run" / "children.json").add(
-        Entry(name="web", pid=running.pid, created=running.created, stage=1, signal=15, grace_s=5)
+        RosterEntry(name="web", pid=running.pid, created=running.created, stage=1, signal=15, grace_s=5)
     )
 
     for _ in range(2):

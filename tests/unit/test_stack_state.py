@@ -16,17 +16,17 @@ from ops.stack.up import read_arguments
 
 def test_a_folder_that_is_held_is_refused_with_the_holder_and_the_mend(tmp_path: Path) -> None:
     with (
-        StateFolder(tmp_path).held(),
+        StateFolder(tmp_path).lock(),
         pytest.raises(errors.AlreadyRunning, match=f"process {os.getpid()}.*--state"),
-        StateFolder(tmp_path).held(),
+        StateFolder(tmp_path).lock(),
     ):
         pass
 
 
 def test_a_folder_is_free_again_afterwards(tmp_path: Path) -> None:
-    with StateFolder(tmp_path).held():
+    with StateFolder(tmp_path).lock():
         pass
-    with StateFolder(tmp_path).held():
+    with StateFolder(tmp_path).lock():
         pass
 
 
@@ -34,13 +34,13 @@ def test_the_lock_of_a_dead_owner_is_waited_for_while_its_guard_clears_up(tmp_pa
     # A descriptor passed to the guard keeps the lock after its owner has gone.
     program = (
         "import subprocess, sys; from pathlib import Path; from ops.stack.state import StateFolder\n"
-        f"with StateFolder(Path({str(tmp_path)!r})).held() as lock:\n"
+        f"with StateFolder(Path({str(tmp_path)!r})).lock() as lock:\n"
         "    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(0.5)'], pass_fds=[lock])\n"
         "    import os; os._exit(0)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
-    with StateFolder(tmp_path).held() as lock:
+    with StateFolder(tmp_path).lock() as lock:
         assert os.pread(lock, 20, 0).decode() == str(os.getpid())
 
 
@@ -69,18 +69,18 @@ def test_a_folder_of_another_account_is_refused_with_a_mend(tmp_path: Path) -> N
     if os.geteuid() == 0:
         # Root may write anywhere; a file in the way is the nearest thing to it.
         (tmp_path / "state").write_text("")
-        with pytest.raises(errors.CannotStart, match="--state"), StateFolder(tmp_path / "state").held():
+        with pytest.raises(errors.CannotStart, match="--state"), StateFolder(tmp_path / "state").lock():
             pass
         return
     tmp_path.chmod(0o500)
-    with pytest.raises(errors.CannotStart, match="--state"), StateFolder(tmp_path / "state").held():
+    with pytest.raises(errors.CannotStart, match="--state"), StateFolder(tmp_path / "state").lock():
         pass
 
 
 def test_a_disk_that_is_nearly_full_is_said_before_anything_is_made(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, room_needed=2**60)
 
-    with pytest.raises(errors.DiskFull, match="too full"), folder.held():
+    with pytest.raises(errors.DiskFull, match="too full"), folder.lock():
         pass
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from ops.stack.process import Running, end, group
-from ops.stack.roster import Entry, Roster, end_in_order, read
+from ops.stack.roster import Roster, RosterEntry, end_in_order, read
 from ops.stack.signals import StopRequested, stop_on_signals
 from ops.stack.state import StateFolder
 from ops.stack.supervise import ConfigurationRefused, Program, Supervisor, pause_before_restart
@@ -80,8 +80,8 @@ def running(program: subprocess.Popen[str]) -> Running:
     return found
 
 
-def entry(program: subprocess.Popen[str], *, stage: int, grace_s: float = 5) -> Entry:
-    return Entry(
+def entry(program: subprocess.Popen[str], *, stage: int, grace_s: float = 5) -> RosterEntry:
+    return RosterEntry(
         name=str(program.pid),
         pid=program.pid,
         created=running(program).created,
@@ -155,8 +155,8 @@ def test_a_reused_number_is_another_process(programs: Programs) -> None:
 
 def test_the_roster_on_disk_is_what_runs_now(tmp_path: Path) -> None:
     roster = Roster(path=tmp_path / "children.json")
-    one = Entry(name="web", pid=11, created=1.5, stage=1, signal=15, grace_s=2.0)
-    other = Entry(name="worker", pid=12, created=2.5, stage=2, signal=15, grace_s=2.0)
+    one = RosterEntry(name="web", pid=11, created=1.5, stage=1, signal=15, grace_s=2.0)
+    other = RosterEntry(name="worker", pid=12, created=2.5, stage=2, signal=15, grace_s=2.0)
 
     roster.add(one)
     roster.add(other)
@@ -178,7 +178,7 @@ def test_an_invalid_roster_names_no_process(tmp_path: Path, content: str | None)
 def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
     state = StateFolder(tmp_path)
     said: list[str] = []
-    with state.held():
+    with state.lock():
         supervised = Supervisor(
             state=state, say=said.append, environment=dict(os.environ), roster=Roster(path=state.children)
         )
@@ -211,7 +211,7 @@ def test_a_program_that_dies_is_started_again(supervisor: Supervisor) -> None:
 class Interrupted(Roster):
     """A roster that adds no process before Ctrl-C is pressed."""
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RosterEntry) -> None:
         signal.raise_signal(signal.SIGINT)
         super().add(entry)
 

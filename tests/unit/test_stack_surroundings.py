@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ops.stack.surroundings import listed_with, published, signature
+from ops.stack.surroundings import merge_lists, select_for_commands, stat_configuration
 
 ROOT = Path("/checkout")
 
@@ -10,12 +10,12 @@ ROOT = Path("/checkout")
 def test_a_public_name_stays_first_and_the_machines_own_names_are_added_once() -> None:
     own = ("127.0.0.1", "localhost")
 
-    assert listed_with("talk.example.org, localhost", own) == "talk.example.org,localhost,127.0.0.1"
-    assert listed_with("", own) == "127.0.0.1,localhost"
+    assert merge_lists("talk.example.org, localhost", own) == "talk.example.org,localhost,127.0.0.1"
+    assert merge_lists("", own) == "127.0.0.1,localhost"
 
 
 def test_files_are_published_by_name_and_a_secret_from_the_environment_is_not() -> None:
-    told = published(
+    told = select_for_commands(
         {
             "SECRET_KEY_FILE": "/run/secrets/key",
             "DATABASE_URL_FILE": "secrets/url",
@@ -33,17 +33,17 @@ def test_files_are_published_by_name_and_a_secret_from_the_environment_is_not() 
         "DIRECT_DATABASE_URL": "postgresql://u@/direct",
         "VALKEY_URL_FILE": "/run/secrets/queue",
     }
-    assert published({"SECRET_KEY": "a key", "OPS_TOKEN": "a token"}, root=ROOT) == {}
+    assert select_for_commands({"SECRET_KEY": "a key", "OPS_TOKEN": "a token"}, root=ROOT) == {}
 
 
 def test_a_file_that_is_not_read_is_not_published() -> None:
-    told = published({"SECRET_KEY": "a key", "SECRET_KEY_FILE": "/run/secrets/another"}, root=ROOT)
+    told = select_for_commands({"SECRET_KEY": "a key", "SECRET_KEY_FILE": "/run/secrets/another"}, root=ROOT)
 
     assert told == {}
 
 
 def test_commands_find_the_same_character_and_lanes_from_any_folder() -> None:
-    told = published(
+    told = select_for_commands(
         {"COMPANION_ROUTING": "routing.toml", "COMPANION_CEILING": "8", "COMPANION_STATE_DIR": "/s"},
         root=ROOT,
     )
@@ -58,8 +58,8 @@ def test_what_is_watched_changes_with_the_files_of_lanes_character_and_secrets(t
         (tmp_path / name).write_text("before")
 
     for path in environment.values():
-        before = signature(environment, root=tmp_path)
+        before = stat_configuration(environment, root=tmp_path)
         (tmp_path / path).write_text("afterwards")
-        assert signature(environment, root=tmp_path) != before
+        assert stat_configuration(environment, root=tmp_path) != before
         (tmp_path / path).unlink()
-        assert signature(environment, root=tmp_path) != before
+        assert stat_configuration(environment, root=tmp_path) != before

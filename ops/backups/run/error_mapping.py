@@ -18,7 +18,7 @@ from ops.backups.run.errors import (
     Unreadable,
     Unsettled,
 )
-from ops.stack.errors import NO_SPACE, out_of_room
+from ops.stack.errors import NO_SPACE, is_disk_full
 
 
 def stop_for(error: BaseException) -> DrillStopped:
@@ -108,7 +108,7 @@ def _place_on_disk(error: psycopg.Error, table: str) -> str:
 def told_by_system(error: OSError) -> DrillStopped:
     """Our error for what the system refused."""
     # Copying many files ends in one error that holds the others as texts.
-    is_full = out_of_room(error) or (isinstance(error, shutil.Error) and NO_SPACE in str(error))
+    is_full = is_disk_full(error) or (isinstance(error, shutil.Error) and NO_SPACE in str(error))
     at = f" of {error.filename}" if error.filename else ""
     if is_full:
         return CouldNotRun(f"The disk{at} is full.", mend="Make room, or name a folder on a larger disk.")
