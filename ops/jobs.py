@@ -64,7 +64,7 @@ def count_minutes() -> None:
 @shared_task(name="ops.ask_for_restore_drill")
 def ask_for_restore_drill() -> None:
     """Alert operators when a quarter has passed without a proof that a backup restores, or the last drill failed."""
-    if reason := records.unproved(settings.COMPANION_STATE_DIR, now()):
+    if reason := records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()):
         raise_alert(Kind.RESTORE_UNPROVED, reason)
         log.warning("jobs.restore_unproved")
 
@@ -72,7 +72,7 @@ def ask_for_restore_drill() -> None:
 @shared_task(name="ops.close_alerts")
 def close_alerts() -> None:
     """Close alerts whose cause is over: a backup has been proved, another chain is no longer in force."""
-    close(Kind.RESTORE_UNPROVED, but=records.unproved(settings.COMPANION_STATE_DIR, now()) or "")
+    close(Kind.RESTORE_UNPROVED, but=records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()) or "")
     newest = selecting.newest()
     if selection.effective_preset(newest, now()) == NORMAL:
         close(Kind.PIN_LONG)

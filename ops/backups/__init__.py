@@ -1,1 +1,1 @@
-"""The backup somebody has restored: backup, manifest, restore drill (D1 to D7)."""
+"""Backups, and the drills that prove that they restore (D1 to D7)."""

@@ -1,4 +1,4 @@
-"""A backup that carries its own proof: a dump and the manifest of the same snapshot, renamed when whole."""
+"""Makes a backup: a dump and the manifest of the same snapshot, renamed when complete."""
 
 import contextlib
 import fcntl
@@ -17,19 +17,24 @@ from ops.backups.archive.sealing import seal
 from ops.backups.connecting import in_use
 from ops.backups.connecting.address import Address
 from ops.backups.programs import dump, tools
-from ops.backups.restoring import leftovers, preflight, restore_spec, whereabouts
-from ops.backups.restoring.order import World, scratch_name
-from ops.backups.run.error_mapping import reading_the_source, reason_of, told, told_by_system
-from ops.backups.run.errors import CouldNotRun, Interrupted, Unsettled
+from ops.backups.restoring import leftovers, preflight, restore_spec, run_notes
+from ops.backups.restoring.order import RunEnvironment, name_scratch
+from ops.backups.run.error_mapping import (
+    blame_source,
+    describe_os_error,
+    map_database_error,
+    map_system_error,
+)
+from ops.backups.run.errors import CouldNotRun, DrillInterrupted, SourceChanged
+from ops.backups.run.monitor import RunMonitor
 from ops.backups.run.run_folder import Marker, RunFolder
-from ops.backups.run.watch import Watch
 
-SEALED = "sealed"
+SEALED_FOLDER = "sealed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackupOrder:
-    """One backup. `keep`: how many whole ones stay; 0 keeps them all."""
+    """The options of one backup. `keep`: number of complete backups to keep; 0 keeps all."""
 
     source: Address
     into: Path
@@ -40,14 +45,14 @@ class BackupOrder:
     bin: Path | None = None
     setting: str = "DIRECT_DATABASE_URL"
     in_use: Address | None = None
-    """The address the service uses, where it is another one."""
+    """The address the service uses, if it differs from the source's."""
     state: Path | None = None
-    """The state folder, where it is noted which folder a run works in."""
+    """The state folder, for the note of the run's folder."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Made:
-    """What a backup came to."""
+class BackupResult:
+    """A finished backup."""
 
     path: Path
     rows: int
@@ -55,89 +60,100 @@ class Made:
     seconds: dict[str, float]
     removed: tuple[str, ...]
     stuck: tuple[str, ...] = ()
-    """Old ones that should have gone and did not, each with the reason."""
+    """Old backups that could not be removed, each with the reason."""
     in_use_doubt: str = ""
     """Why the source may not be the database in use."""
     left_alone: tuple[str, ...] = ()
-    """What lies beside the backups and was not counted or touched, each with the reason."""
+    """Other entries of the folder, neither counted nor removed, each with the reason."""
 
 
-def back_up(order: BackupOrder, watch: Watch, world: World | None = None) -> Made:
-    """Make one backup. Raises DrillStopped; a run that fails leaves no backup and removes none."""
-    world = world or World()
+def back_up(
+    order: BackupOrder, monitor: RunMonitor, environment: RunEnvironment | None = None
+) -> BackupResult:
+    """Make one backup. Raises DrillStopped; a failed run leaves no backup and removes none."""
+    environment = environment or RunEnvironment()
     into = order.into.absolute()
     try:
-        with _alone(into), watch.orderly() as stack:
-            return _make(order, into, stack, watch=watch, world=world)
+        with _lock_folder(into), monitor.open_cleanup_stack() as stack:
+            return _make_backup(order, into, stack, monitor=monitor, environment=environment)
     except KeyboardInterrupt:
-        raise Interrupted(
+        raise DrillInterrupted(
             "A signal ended the run; no backup was made, and none was removed.", mend="Run it again."
         ) from None
     except psycopg.Error as error:
-        raise told(error) from None
+        raise map_database_error(error) from None
     except OSError as error:
-        raise told_by_system(error) from None
+        raise map_system_error(error) from None
 
 
-def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, world: World) -> Made:
-    name = f"{rotation.PREFIX}{world.now():%Y%m%dT%H%M%SZ}"
+def _make_backup(
+    order: BackupOrder, into: Path, stack: ExitStack, *, monitor: RunMonitor, environment: RunEnvironment
+) -> BackupResult:
+    name = f"{rotation.PREFIX}{environment.now():%Y%m%dT%H%M%SZ}"
     work = into / ".work"
-    with watch.phase("preflight"):
-        source = restore_spec.open_right_source(order.source, setting=order.setting, in_use=order.in_use)
+    with monitor.time_phase("preflight"):
+        source = restore_spec.open_checked_source(order.source, setting=order.setting, in_use=order.in_use)
         stack.callback(source.session.close)
-        with reading_the_source():
-            needed = restore_spec.of_source(source)
+        with blame_source():
+            needed = restore_spec.describe_source(source)
         doubt = ""
-        if in_use.has_beats(source.session):
-            doubt = in_use.doubt(source.session, sleep=world.sleep)
-        programs = tools.find(needed.identity.major, tools.places(order.bin), server=False)
+        if in_use.has_heartbeats(source.session):
+            doubt = in_use.find_doubt(source.session, sleep=environment.sleep)
+        programs = tools.find_tools(needed.identity.major, tools.list_folders(order.bin), server=False)
         leftovers.clean_folders(work)
-        preflight.check_room(into, needed.size_guessed, dump=True, copy=False, free=world.free, option="--to")
+        preflight.check_work_disk(
+            into, needed.estimated_bytes, dump=True, copy=False, free=environment.free, option="--to"
+        )
         if (into / name).exists():
-            raise CouldNotRun(f"{into / name} is there already.", mend="Wait a second, and run this again.")
-        marker = Marker(run=world.run_name(), source=needed.name, scratch="")
+            raise CouldNotRun(f"{into / name} already exists.", mend="Wait a second, and run this again.")
+        marker = Marker(run=environment.draw_run_name(), source=needed.name, scratch="")
         if order.state is not None:
-            run = work / scratch_name(marker.run)
-            noted = whereabouts.note(order.state, run, marker)
+            run = work / name_scratch(marker.run)
+            noted = run_notes.write_note(order.state, run, marker)
             stack.callback(lambda: noted.close(keep=run.exists()))
-        folder = RunFolder.make(work, marker)
+        folder = RunFolder.create(work, marker)
         stack.callback(folder.remove)
-    with reading_the_source():
+    with blame_source():
         taken = capture(
-            source, folder.path / manifest.DUMP, tools=programs, jobs=order.jobs, folder=folder, watch=watch
+            source,
+            folder.path / manifest.DUMP,
+            tools=programs,
+            jobs=order.jobs,
+            folder=folder,
+            monitor=monitor,
         )
     if taken.changed_meanwhile:
-        raise Unsettled(
-            "The tables were changed while they were dumped: a migration ran.", mend="Run this again now."
+        raise SourceChanged(
+            "The tables were changed during the dump: a migration ran.", mend="Run this again now."
         )
-    with watch.phase("read through"):
-        dump.read_through(programs, taken.archive, folder=folder, tick=watch.tick)
-    made_at = world.now()
-    with watch.phase("manifest"):
-        # In the run's own folder, which the next run clears if this one is killed.
+    with monitor.time_phase("read through"):
+        dump.read_through(programs, taken.archive, folder=folder, tick=monitor.tick)
+    made_at = environment.now()
+    with monitor.time_phase("manifest"):
+        # In the run's folder, which the next run removes if this one is killed.
         sealed = seal(
             taken.archive,
-            folder.path / SEALED,
-            picture=taken.picture,
+            folder.path / SEALED_FOLDER,
+            fingerprint=taken.fingerprint,
             identity=needed.identity,
             made_at=made_at,
             pg_dump=programs.version,
             key=order.key,
-            tick=watch.tick,
+            tick=monitor.tick,
         )
         size = sealed.bytes
-    made = rotation.Kept(name=name, made_at=made_at, source=needed.name)
-    # From its new name on the backup is made, so a signal comes too late to say that none was.
-    with watch.undisturbed():
-        (folder.path / SEALED).rename(into / name)
-        there, left_alone = archive_lookup.backups_in(into, made_by=made)
-        surplus = rotation.surplus(there, just_made=made, keep=order.keep)
-        removed, stuck = _remove(into, surplus, by_way_of=folder.path)
-    return Made(
+    made = rotation.StoredBackup(name=name, made_at=made_at, source=needed.name)
+    # After the rename the backup exists, so a signal must no longer report that none was made.
+    with monitor.defer_signals():
+        (folder.path / SEALED_FOLDER).rename(into / name)
+        there, left_alone = archive_lookup.list_backups(into, made_by=made)
+        surplus = rotation.select_surplus(there, just_made=made, keep=order.keep)
+        removed, stuck = _remove_backups(into, surplus, by_way_of=folder.path)
+    return BackupResult(
         path=into / name,
-        rows=taken.picture.rows,
+        rows=taken.fingerprint.rows,
         bytes=size,
-        seconds=dict(watch.seconds),
+        seconds=dict(monitor.seconds),
         removed=tuple(removed),
         stuck=tuple(stuck),
         left_alone=tuple(left_alone),
@@ -145,34 +161,36 @@ def _make(order: BackupOrder, into: Path, stack: ExitStack, *, watch: Watch, wor
     )
 
 
-def _remove(into: Path, names: Iterable[str], *, by_way_of: Path) -> tuple[list[str], list[str]]:
-    """Remove these; returns those that are gone, and those that are not with the reason. Never fails a backup."""
+def _remove_backups(into: Path, names: Iterable[str], *, by_way_of: Path) -> tuple[list[str], list[str]]:
+    """Remove backups; return the removed ones, and the others with reasons. Raises no OSError."""
     gone, stuck = [], []
     for name in names:
         try:
-            # Moved away first: a backup of which half is gone must not look like one.
+            # Move it away first: a backup that is partly removed must not look complete.
             doomed = (into / name).rename(by_way_of / name)
             shutil.rmtree(doomed)
             gone.append(name)
         except OSError as error:
-            stuck.append(f"{into / name}: {reason_of(error)}")
+            stuck.append(f"{into / name}: {describe_os_error(error)}")
     return gone, stuck
 
 
 @contextlib.contextmanager
-def _alone(into: Path) -> Iterator[None]:
-    """Hold the folder against a second backup at the same time. Raises CouldNotRun."""
+def _lock_folder(into: Path) -> Iterator[None]:
+    """Lock the folder against a second backup at the same time. Raises CouldNotRun."""
     try:
         into.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(into / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CouldNotRun(
-            f"{into} cannot be used: {reason_of(error)}.", mend="Name another with --to."
+            f"{into} cannot be used: {describe_os_error(error)}.", mend="Name another with --to."
         ) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise CouldNotRun(f"Another backup into {into} is running.", mend="Let it end.") from None
+        raise CouldNotRun(
+            f"Another backup into {into} is running.", mend="Wait until it has finished."
+        ) from None
     finally:
         os.close(lock)

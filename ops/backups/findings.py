@@ -1,4 +1,4 @@
-"""What a run knows so far, whole at every moment, and the report that follows from it."""
+"""What a drill has found so far, and the report made of it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,81 +7,87 @@ from typing import Any
 from ops.backups.programs.tools import Tools
 from ops.backups.reporting import not_proved, verdict
 from ops.backups.reporting.report import Report
-from ops.backups.restoring.leftovers import Cleaned
-from ops.backups.restoring.order import Order
-from ops.backups.restoring.restore_spec import Wanted
-from ops.backups.run.clock import is_of_the_future
+from ops.backups.restoring.leftovers import CleaningResult
+from ops.backups.restoring.order import DrillOrder
+from ops.backups.restoring.restore_spec import RestoreSpec
+from ops.backups.run.clock import is_in_the_future
 from ops.backups.run.errors import DrillStopped, SourceDamaged
-from ops.backups.run.facts import Difference, Picture
+from ops.backups.run.facts import Difference, Fingerprint
 
-WORDS = "public.companion_turn"
-"""Where the service keeps what people said. A database of the service without a row here is not used yet."""
-BOOKKEEPING = {
+TURNS_TABLE = "public.companion_turn"
+"""The table of what people said. A database of the service without a row in it is not in use yet."""
+MIGRATION_TABLES = {
     "public.django_migrations",
     "public.django_content_type",
     "public.auth_permission",
     "large objects",
 }
-"""What `migrate` fills by itself: in another database, rows here do not make it one that is used."""
+"""Tables that `migrate` fills: their rows do not show that a database is in use."""
 
 
 @dataclass(kw_only=True)
-class Findings:
-    """A run may end at any moment, so each of these is filled as soon as it is known."""
+class DrillFindings:
+    """Each field is set as soon as it is known, because a run may end at any time."""
 
-    asked: verdict.Level = "A"
-    """The evidence there would be, until more is known."""
-    wanted: Wanted | None = None
+    expected_level: verdict.Level = "A"
+    """The level of evidence to expect until `spec` is known."""
+    spec: RestoreSpec | None = None
     tools: Tools | None = None
-    copy: Picture | None = None
+    copy: Fingerprint | None = None
     differences: list[Difference] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     settled: int = 0
     archive_bytes: int = 0
     changed_meanwhile: bool = False
     stopped: DrillStopped | None = None
-    cleaned: Cleaned = field(default_factory=Cleaned)
+    cleaned: CleaningResult = field(default_factory=CleaningResult)
     left_behind: list[str] = field(default_factory=list)
     kept_dump: str = ""
     in_use_doubt: str = ""
-    """Why a source that was drilled may not be the database in use."""
+    """Why the source may not be the database in use."""
 
     @property
     def level(self) -> verdict.Level:
-        """The evidence there is."""
-        return self.wanted.level if self.wanted else self.asked
+        """The level of evidence."""
+        return self.spec.level if self.spec else self.expected_level
 
     @property
-    def seen(self) -> Picture | None:
-        """What was to be shown; of a file alone, what came out of it."""
-        return self.wanted.picture if self.wanted and self.wanted.picture else self.copy
+    def fingerprint(self) -> Fingerprint | None:
+        """The fingerprint to report: that of the source or manifest; that of the copy for a file alone."""
+        return self.spec.fingerprint if self.spec and self.spec.fingerprint else self.copy
 
 
-def report_of(
-    found: Findings, order: Order, *, run: str, started_at: str, ended_at: str, seconds: dict[str, float]
+def make_report(
+    found: DrillFindings,
+    order: DrillOrder,
+    *,
+    run: str,
+    started_at: str,
+    ended_at: str,
+    seconds: dict[str, float],
 ) -> Report:
-    """PURE: everything worth keeping of a run."""
-    seen = found.seen
+    """PURE: make the report of a run."""
+    fingerprint = found.fingerprint
     level = found.level
-    facts = verdict.Facts(
+    facts = verdict.VerdictFacts(
         level=level,
         differences=found.differences,
-        rows_of_people=_rows_of_people(seen),
+        rows_of_people=_count_rows_of_people(fingerprint),
         changed_meanwhile=found.changed_meanwhile,
         stopped=found.stopped,
         left_behind=found.left_behind,
     )
-    size = found.wanted.identity.bytes if found.wanted else 0
-    shown = not_proved.Run(
+    size = found.spec.identity.bytes if found.spec else 0
+    shown = not_proved.RunSummary(
         level=level,
         where=order.where,
         no_owner=order.no_owner or level == "C",
-        source=seen,
+        source=fingerprint,
         bytes=size,
         compared=found.copy is not None and found.stopped is None,
         in_use_doubt=found.in_use_doubt,
-        is_signed=found.wanted is None or found.wanted.is_signed,
-        age_days=_age_days(found, started_at),
+        is_signed=found.spec is None or found.spec.is_signed,
+        age_days=_compute_age_days(found, started_at),
     )
     return Report(
         run=run,
@@ -91,12 +97,12 @@ def report_of(
         level=level,
         where=order.where,
         restored_on=order.target.label if order.target else order.where,
-        source=_source_label(found, order),
-        server=found.wanted.identity.server if found.wanted else "",
+        source=_label_source(found, order),
+        server=found.spec.identity.server if found.spec else "",
         tools=found.tools.version if found.tools else "not chosen",
-        rows=seen.rows if seen else 0,
-        tables=_tables(found),
-        objects={kind: len(of) for kind, of in (seen.catalogue.items() if seen else ()) if of},
+        rows=fingerprint.rows if fingerprint else 0,
+        tables=_summarise_tables(found),
+        objects={kind: len(of) for kind, of in (fingerprint.catalogue.items() if fingerprint else ()) if of},
         differences=tuple(map(str, found.differences)),
         remarks=tuple(found.remarks),
         settled=found.settled,
@@ -104,66 +110,63 @@ def report_of(
         left_behind=tuple(found.left_behind),
         cleaned=found.cleaned.dropped,
         left_alone=found.cleaned.left,
-        not_proved=tuple(not_proved.not_proved(shown)),
+        not_proved=tuple(not_proved.list_not_proved(shown)),
         seconds=dict(seconds),
         source_bytes=size,
         archive_bytes=found.archive_bytes,
-        restore_s=_restore_s(seconds),
+        restore_s=_compute_restore_s(seconds),
         kept_dump=found.kept_dump,
-        as_of=_as_of(found, started_at),
+        as_of=_format_as_of(found, started_at),
         in_use_doubt=found.in_use_doubt,
         source_is_damaged=isinstance(found.stopped, SourceDamaged),
     )
 
 
-def _as_of(found: Findings, started_at: str) -> str:
-    """The moment whose data were drilled, ISO 8601, never later than the drill.
-
-    Empty for a file that does not say it, and for a backup that was dated by a clock which was wrong.
-    """
+def _format_as_of(found: DrillFindings, started_at: str) -> str:
+    """Format the time of the drilled data as ISO 8601, not later than the drill; empty if it is unknown."""
     if found.level == "A":
         return started_at
     started = datetime.fromisoformat(started_at)
-    made_at = found.wanted.made_at if found.wanted else None
-    if made_at is None or is_of_the_future(made_at, started):
+    made_at = found.spec.made_at if found.spec else None
+    if made_at is None or is_in_the_future(made_at, started):
         return ""
     return min(made_at, started).isoformat(timespec="seconds")
 
 
-def _age_days(found: Findings, started_at: str) -> int | None:
-    as_of = _as_of(found, started_at)
+def _compute_age_days(found: DrillFindings, started_at: str) -> int | None:
+    as_of = _format_as_of(found, started_at)
     return (datetime.fromisoformat(started_at) - datetime.fromisoformat(as_of)).days if as_of else None
 
 
-def _restore_s(seconds: dict[str, float]) -> float:
-    # A restore that broke off took some time too, and says nothing of how long one takes.
+def _compute_restore_s(seconds: dict[str, float]) -> float:
+    # An incomplete restore does not tell how long a restore takes.
     if "row sums of the copy" not in seconds:
         return 0.0
     return round(seconds["restore"] + seconds["analyze"], 3)
 
 
-def _rows_of_people(seen: Picture | None) -> int:
-    tables = seen.tables if seen else {}
-    if WORDS in tables:
-        # A new or a demonstration's database has processes, staff and participants, and nothing anybody wrote.
-        return tables[WORDS].rows
-    return sum(table.rows for name, table in tables.items() if name not in BOOKKEEPING)
+def _count_rows_of_people(fingerprint: Fingerprint | None) -> int:
+    tables = fingerprint.tables if fingerprint else {}
+    if TURNS_TABLE in tables:
+        # A new database or one for demonstrations has processes, staff and participants, but no turns.
+        return tables[TURNS_TABLE].rows
+    return sum(table.rows for name, table in tables.items() if name not in MIGRATION_TABLES)
 
 
-def _source_label(found: Findings, order: Order) -> str:
-    if found.wanted:
-        return found.wanted.label
+def _label_source(found: DrillFindings, order: DrillOrder) -> str:
+    if found.spec:
+        return found.spec.label
     return str(order.archive or (order.source.label if order.source else "none"))
 
 
-def _tables(found: Findings) -> dict[str, dict[str, Any]]:
-    seen = found.seen
-    there = found.copy.tables if found.copy and seen is not found.copy else {}
+def _summarise_tables(found: DrillFindings) -> dict[str, dict[str, Any]]:
+    fingerprint = found.fingerprint
+    there = found.copy.tables if found.copy and fingerprint is not found.copy else {}
     return {
         name: {
             "rows": table.rows,
             "bytes": table.bytes,
             "equal": there.get(name) == table if there else None,
         }
-        for name, table in (seen.tables.items() if seen else ())
+        for name, table in (fingerprint.tables.items() if fingerprint else ())
     }

@@ -1,4 +1,4 @@
-"""Rows that look like conversations, in any number: for measuring, never for a database that people use."""
+"""Inserts rows that look like conversations, for measuring. Refuses a database with participants of its own."""
 
 import random
 import uuid
@@ -12,9 +12,9 @@ from ops.backups.connecting.session import Session
 from ops.backups.run.errors import CouldNotRun
 
 SITE = "seeded-rows"
-AT_ONCE = 100_000
-PEOPLE = 500
-ANYBODY = """
+BATCH_ROWS = 100_000
+PARTICIPANTS = 500
+HAS_PARTICIPANTS = """
 SELECT EXISTS (SELECT FROM companion_participant p JOIN companion_site s ON s.id = p.site_id WHERE s.slug <> %s)
 """
 PREPARE = """
@@ -48,39 +48,39 @@ FROM companion_turn t WHERE t.owner = %(owner)s ORDER BY t.id LIMIT %(many)s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seeded:
-    """How far it is."""
+class SeedProgress:
+    """Rows inserted so far."""
 
     rows: int
 
 
-class InUse(CouldNotRun):
-    """The database holds people of its own, or is none of this service's."""
+class SeedRefused(CouldNotRun):
+    """The database has participants of its own, or is not one of this service."""
 
 
-def seed(session: Session, rows: int, chance: random.Random) -> Iterator[Seeded]:
-    """Add `rows` rows, half turns and half attempts, and say how far it is. Raises InUse."""
+def seed(session: Session, rows: int, chance: random.Random) -> Iterator[SeedProgress]:
+    """Insert `rows` rows, half turns and half attempts; yield the progress. Raises SeedRefused."""
     try:
-        in_use = (session.execute(ANYBODY, [SITE]).fetchone() or (True,))[0]
+        in_use = (session.execute(HAS_PARTICIPANTS, [SITE]).fetchone() or (True,))[0]
     except psycopg.errors.UndefinedTable:
-        raise InUse(
+        raise SeedRefused(
             "This database has none of the service's tables.", mend="Run manage.py migrate first."
         ) from None
     if in_use:
-        raise InUse(
-            "People live in this database, and rows are made up for an empty one only.",
+        raise SeedRefused(
+            "This database has participants. Rows are seeded only into an empty database.",
             mend="Set DIRECT_DATABASE_URL to a migrated database of its own. Nothing was written.",
         )
-    prepare = sql.SQL(PREPARE).format(site=sql.Literal(SITE), people=sql.Literal(PEOPLE))
+    prepare = sql.SQL(PREPARE).format(site=sql.Literal(SITE), people=sql.Literal(PARTICIPANTS))
     session.execute(prepare)
     done = 0
     while done < rows:
-        turns = min(AT_ONCE, (rows - done + 1) // 2)
+        turns = min(BATCH_ROWS, (rows - done + 1) // 2)
         attempts = min(turns, rows - done - turns)
         owner = uuid.UUID(int=chance.getrandbits(128), version=4)
         named = {"many": turns, "owner": owner, "salt": str(owner), "site": SITE}
         session.execute(TURNS, named)
         session.execute(ATTEMPTS, {"owner": owner, "many": attempts})
         done += turns + attempts
-        yield Seeded(rows=done)
+        yield SeedProgress(rows=done)
     session.execute("ANALYZE")

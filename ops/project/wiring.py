@@ -144,7 +144,7 @@ def facts_now() -> Settings:
         build_facts(),
         routing=dict(for_status(seen)),
         preset_ceiling=ceiling,
-        drill=records.for_status(settings.COMPANION_STATE_DIR),
+        drill=records.make_status(settings.COMPANION_STATE_DIR),
         usage=tuple(day.document() for day in days(2)),
     )
 

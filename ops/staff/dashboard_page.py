@@ -46,7 +46,7 @@ def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
         "scripted": settings.routing.get("scripted", False),
         "weakness": settings.routing.get("normal_weakness", ""),
         "here": "home",
-        **records.page_context(django_settings.COMPANION_STATE_DIR, seen.at),
+        **records.make_page_context(django_settings.COMPANION_STATE_DIR, seen.at),
     }
     return render(request, "ops/home.html", context)
 

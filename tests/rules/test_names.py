@@ -13,18 +13,12 @@ NAMES_OF_THE_FRAMEWORK = {"Command"}
 """Django finds these by their name."""
 
 STILL_DOUBLE: set[str] = {
-    "Bar",
     "Breaker",
     "Caller",
     "Crowd",
     "Figures",
     "Finding",
-    "Findings",
     "Heard",
-    "Held",
-    "Interrupted",
-    "Kept",
-    "Kind",
     "Outcome",
     "Participant",
     "Person",
@@ -33,9 +27,7 @@ STILL_DOUBLE: set[str] = {
     "Selection",
     "Story",
     "Told",
-    "Verdict",
     "Visitor",
-    "Watch",
     "Watcher",
     "Way",
 }

@@ -1,6 +1,6 @@
-"""The manifest beside a backup: what its database was at the very snapshot the dump was taken (D4).
+"""The manifest of a backup: the fingerprint of its database at the snapshot of the dump (D4).
 
-Version 2; documented in MANIFEST.md. A file that comes back from a store is untrusted: pydantic reads it.
+Version 2; documented in MANIFEST.md. A file that comes back from storage is untrusted, so pydantic validates it.
 """
 
 from collections.abc import Mapping
@@ -11,38 +11,38 @@ from typing import Annotated, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ops.backups.archive import signature
-from ops.backups.programs.dump import Archive, Tick, fingerprint
+from ops.backups.programs.dump import Archive, Tick, hash_file
 from ops.backups.reading.database_locale import PROVIDERS
-from ops.backups.run.error_mapping import reason_of
+from ops.backups.run.error_mapping import describe_os_error
 from ops.backups.run.errors import ArchiveDamaged, CouldNotRun
-from ops.backups.run.facts import Identity, Picture, Sequence, TableSum
+from ops.backups.run.facts import DatabaseIdentity, Fingerprint, SequencePosition, TableSum
 
 VERSION = 2
 FILE = "manifest.json"
 DUMP = "dump"
-LARGEST = 2**63 - 1
-Count = Annotated[int, Field(ge=0, le=LARGEST)]
-Position = Annotated[int, Field(ge=-LARGEST - 2, le=LARGEST + 1)]
-"""Of a sequence: one beyond either end of 64 bits, where it has not been called yet."""
+MAX_INT64 = 2**63 - 1
+Count = Annotated[int, Field(ge=0, le=MAX_INT64)]
+Position = Annotated[int, Field(ge=-MAX_INT64 - 2, le=MAX_INT64 + 1)]
+"""Position of a sequence. Before its first call it may stand one beyond either end of 64 bits."""
 Big = Annotated[str, Field(pattern=r"^-?\d{1,40}$")]
-"""A sum of 64-bit hashes: too long for the numbers of many JSON readers."""
+"""A sum of 64-bit hashes, as text: too large for the numbers of many JSON readers."""
 
 
-class Strict(BaseModel):
-    """No unknown keys, nothing changed afterwards."""
+class StrictFacts(BaseModel):
+    """Base class: rejects unknown keys; frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class FileFacts(Strict):
+class FileFacts(StrictFacts):
     """One file of the archive."""
 
     bytes: Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class SourceFacts(Strict):
-    """Where the backup came from."""
+class SourceFacts(StrictFacts):
+    """The database that was backed up."""
 
     system: str
     database: str
@@ -50,22 +50,22 @@ class SourceFacts(Strict):
     bytes: Count
 
 
-class TableFacts(Strict):
-    """One table: rows, and per bucket [rows, first sum, second sum]."""
+class TableFacts(StrictFacts):
+    """One table: rows, and {bucket: [rows, first sum, second sum]}."""
 
     rows: Count
     bytes: Count
     buckets: Mapping[Annotated[int, Field(ge=0, le=255)], tuple[Count, Big, Big]]
 
     @model_validator(mode="after")
-    def _adds_up(self) -> Self:
+    def _check_rows(self) -> Self:
         if self.rows != sum(rows for rows, _first, _second in self.buckets.values()):
-            raise ValueError("the rows of the buckets are another number")
+            raise ValueError("the buckets do not add up to the rows")
         return self
 
 
-class SequenceFacts(Strict):
-    """Where a sequence stood at the snapshot and when the dump had ended."""
+class SequenceFacts(StrictFacts):
+    """Positions of a sequence at the snapshot and after the dump."""
 
     increment: Position
     before: Position
@@ -73,32 +73,32 @@ class SequenceFacts(Strict):
     reached: Position | None
 
 
-class Numbered(BaseModel):
-    """The one field that every version has."""
+class ManifestVersion(BaseModel):
+    """The field that every version has."""
 
     manifest: int
 
 
-class HeadSource(BaseModel):
-    """Which database a backup is of, of any version."""
+class ManifestHeadSource(BaseModel):
+    """The database that was backed up, in any version."""
 
     system: str
     database: str
 
 
-class Head(BaseModel):
-    """What rotation needs to know, the same in every version."""
+class ManifestHead(BaseModel):
+    """The fields that rotation needs, the same in every version."""
 
     made_at: AwareDatetime
-    source: HeadSource
+    source: ManifestHeadSource
 
     @property
     def name(self) -> str:
-        """The cluster's number and the database's name."""
+        """System identifier and database name."""
         return f"{self.source.system}/{self.source.database}"
 
 
-class Manifest(Strict):
+class Manifest(StrictFacts):
     """The whole file."""
 
     manifest: int
@@ -115,38 +115,45 @@ class Manifest(Strict):
     asides: Mapping[str, Count]
 
     @model_validator(mode="after")
-    def _says_what_the_database_is_like(self) -> Self:
+    def _check_locale(self) -> Self:
         like = self.catalogue.get("database", {}).get("itself", {})
         needed = {"encoding", "provider", "collate", "ctype"}
         if like.get("provider") != "c":
             needed.add("locale")
         if not needed <= like.keys() or like["provider"] not in PROVIDERS:
-            raise ValueError("it does not say what the database is like")
+            raise ValueError("encoding or locale of the database is missing")
         return self
 
     @property
-    def identity(self) -> Identity:
-        """The source."""
-        return Identity(**self.source.model_dump())
+    def identity(self) -> DatabaseIdentity:
+        return DatabaseIdentity(**self.source.model_dump())
 
     @property
-    def picture(self) -> Picture:
-        """What a restored copy must look like."""
-        return Picture(
-            tables={name: _sum(facts) for name, facts in self.tables.items()},
-            materialized={name: _sum(facts) for name, facts in self.materialized.items()},
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint that a restored copy must have."""
+        return Fingerprint(
+            tables={name: _to_table_sum(facts) for name, facts in self.tables.items()},
+            materialized={name: _to_table_sum(facts) for name, facts in self.materialized.items()},
             catalogue=self.catalogue,
             ledger=self.ledger,
-            sequences={name: Sequence(**facts.model_dump()) for name, facts in self.sequences.items()},
+            sequences={
+                name: SequencePosition(**facts.model_dump()) for name, facts in self.sequences.items()
+            },
             roles=self.roles,
-            asides=self.asides,
+            uncompared=self.asides,
         )
 
 
 def make(
-    picture: Picture, identity: Identity, archive: Archive, *, made_at: datetime, pg_dump: str, tick: Tick
+    fingerprint: Fingerprint,
+    identity: DatabaseIdentity,
+    archive: Archive,
+    *,
+    made_at: datetime,
+    pg_dump: str,
+    tick: Tick,
 ) -> Manifest:
-    """The manifest of a dump that is whole."""
+    """Make the manifest of a complete dump."""
     return Manifest(
         manifest=VERSION,
         made_at=made_at.replace(microsecond=0),
@@ -155,51 +162,51 @@ def make(
             system=identity.system, database=identity.database, server=identity.server, bytes=identity.bytes
         ),
         files={
-            file.name: FileFacts(bytes=file.stat().st_size, sha256=fingerprint(file, tick))
+            file.name: FileFacts(bytes=file.stat().st_size, sha256=hash_file(file, tick))
             for file in archive.files
         },
-        tables={name: _facts(found) for name, found in picture.tables.items()},
-        materialized={name: _facts(found) for name, found in picture.materialized.items()},
-        catalogue=picture.catalogue,
-        ledger=picture.ledger,
+        tables={name: _to_table_facts(found) for name, found in fingerprint.tables.items()},
+        materialized={name: _to_table_facts(found) for name, found in fingerprint.materialized.items()},
+        catalogue=fingerprint.catalogue,
+        ledger=fingerprint.ledger,
         sequences={
             name: SequenceFacts(increment=s.increment, before=s.before, after=s.after, reached=s.reached)
-            for name, s in picture.sequences.items()
+            for name, s in fingerprint.sequences.items()
         },
-        roles=picture.roles,
-        asides=picture.asides,
+        roles=fingerprint.roles,
+        asides=fingerprint.uncompared,
     )
 
 
 def read(path: Path) -> Manifest:
-    """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged for anything that is none."""
-    text = _bytes(path)
-    # The number first: a later version has keys that this release would call faults.
+    """Read a manifest. Raises CouldNotRun for another version, ArchiveDamaged if it is not valid."""
+    text = _read_bytes(path)
+    # The version first: a later one has keys that this release would reject as invalid.
     _refuse_another_version(text, path)
     try:
         return Manifest.model_validate_json(text)
     except ValidationError as error:
-        raise _not_whole(path, error) from None
+        raise _make_invalid_error(path, error) from None
 
 
 def read_signed(path: Path, key: str, *, trust: bool) -> tuple[Manifest, bool]:
-    """A manifest, and whether this service signed it. Raises CouldNotRun or ArchiveDamaged, as `read` and `check`."""
-    # The version before the signature: a later release may sign otherwise.
-    _refuse_another_version(_bytes(path), path)
-    is_signed = signature.check(path, key, trust=trust)
+    """Read a manifest; return it and whether this service signed it. Raises CouldNotRun or ArchiveDamaged."""
+    # The version before the signature: a later release may sign in another way.
+    _refuse_another_version(_read_bytes(path), path)
+    is_signed = signature.check_signature(path, key, trust=trust)
     return read(path), is_signed
 
 
-def read_head(path: Path) -> Head:
-    """Which database a manifest is of, and when it was made. Raises CouldNotRun or ArchiveDamaged."""
+def read_head(path: Path) -> ManifestHead:
+    """Read database and time of a manifest of any version. Raises CouldNotRun or ArchiveDamaged."""
     try:
-        return Head.model_validate_json(_bytes(path))
+        return ManifestHead.model_validate_json(_read_bytes(path))
     except ValidationError as error:
-        raise _not_whole(path, error) from None
+        raise _make_invalid_error(path, error) from None
 
 
 def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None:
-    """Raise ArchiveDamaged when the archive's files are not, byte for byte, the ones the manifest was made for."""
+    """Raise ArchiveDamaged unless the archive has exactly the files and bytes that the manifest names."""
     there = {file.name: file for file in archive.files} if archive.is_folder else {}
     missing = sorted(manifest.files.keys() - there.keys())
     added = sorted(there.keys() - manifest.files.keys())
@@ -207,7 +214,7 @@ def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None
         name
         for name, facts in manifest.files.items()
         if name in there
-        and (there[name].stat().st_size != facts.bytes or fingerprint(there[name], tick) != facts.sha256)
+        and (there[name].stat().st_size != facts.bytes or hash_file(there[name], tick) != facts.sha256)
     ]
     said = [
         f"{len(names)} {word} ({', '.join(names[:3])})"
@@ -216,38 +223,38 @@ def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None
     ]
     if said:
         raise ArchiveDamaged(
-            f"The archive's files are not as the manifest says: {'; '.join(said)}.",
+            f"The archive's files do not match the manifest: {'; '.join(said)}.",
             mend="Fetch the backup again, or drill an older one.",
         )
 
 
 def _refuse_another_version(text: bytes, path: Path) -> None:
     try:
-        version = Numbered.model_validate_json(text).manifest
+        version = ManifestVersion.model_validate_json(text).manifest
     except ValidationError as error:
-        raise _not_whole(path, error) from None
+        raise _make_invalid_error(path, error) from None
     if version != VERSION:
         raise CouldNotRun(
-            f"The manifest is of version {version}; this release reads version {VERSION}.",
+            f"The manifest has version {version}; this release reads version {VERSION}.",
             mend="Drill it with the release that made it.",
         )
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CouldNotRun(f"{path} cannot be read: {reason_of(error)}.") from None
+        raise CouldNotRun(f"{path} cannot be read: {describe_os_error(error)}.") from None
 
 
-def _not_whole(path: Path, error: ValidationError) -> ArchiveDamaged:
+def _make_invalid_error(path: Path, error: ValidationError) -> ArchiveDamaged:
     return ArchiveDamaged(
-        f"The manifest {path} is not whole; faults in its shape: {error.error_count()}.",
+        f"The manifest {path} is not valid; errors in its structure: {error.error_count()}.",
         mend="Fetch the backup again, or drill an older one.",
     )
 
 
-def _facts(found: TableSum) -> TableFacts:
+def _to_table_facts(found: TableSum) -> TableFacts:
     return TableFacts(
         rows=found.rows,
         bytes=found.bytes,
@@ -257,7 +264,7 @@ def _facts(found: TableSum) -> TableFacts:
     )
 
 
-def _sum(facts: TableFacts) -> TableSum:
+def _to_table_sum(facts: TableFacts) -> TableSum:
     return TableSum(
         rows=facts.rows,
         bytes=facts.bytes,

@@ -1,4 +1,4 @@
-"""PURE: which backups go when a new one is whole."""
+"""PURE: selects the backups to remove after a new one is complete."""
 
 import re
 from collections.abc import Iterable
@@ -7,23 +7,23 @@ from datetime import datetime
 
 PREFIX = "companion-"
 NAME = re.compile(r"companion-\d{8}T\d{6}Z")
-"""The exact name of a backup. Anything else in the folder was put there by somebody else."""
+"""The exact name of a backup. Other entries of the folder do not come from this program."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """One whole backup, as its manifest describes it."""
+class StoredBackup:
+    """A complete backup, as its manifest describes it."""
 
     name: str
     made_at: datetime
     source: str
-    """The cluster's number and the database's name."""
+    """System identifier and database name."""
 
 
-def surplus(there: Iterable[Kept], *, just_made: Kept, keep: int) -> list[str]:
-    """The oldest backups of the same source beyond the newest `keep`, the one just made included. 0 keeps all.
+def select_surplus(there: Iterable[StoredBackup], *, just_made: StoredBackup, keep: int) -> list[str]:
+    """Return the names of all but the newest `keep` backups of the same source, including the new one. 0 keeps all.
 
-    A backup dated later than the one just made is neither removed nor counted: its clock was wrong.
+    A backup dated later than the new one is neither removed nor counted: its clock was wrong.
     """
     if not keep:
         return []

@@ -1,4 +1,4 @@
-"""A dump and its manifest, laid together in one folder: what makes a backup out of a dump."""
+"""Makes a backup of a dump: puts dump, manifest and signature into one folder."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ops.backups.archive import manifest, signature
 from ops.backups.programs.dump import Archive, Tick
-from ops.backups.run.facts import Identity, Picture
+from ops.backups.run.facts import DatabaseIdentity, Fingerprint
 from ops.stack.state import write_private
 
 
@@ -17,24 +17,22 @@ def seal(
     archive: Archive,
     folder: Path,
     *,
-    picture: Picture,
-    identity: Identity,
+    fingerprint: Fingerprint,
+    identity: DatabaseIdentity,
     made_at: datetime,
     pg_dump: str,
     key: str,
     tick: Tick,
 ) -> Archive:
-    """Move a dump into a new private folder, and write its manifest and the signature of `key` beside it.
+    """Move a dump into a new private folder, add its manifest and signature, and return the moved archive.
 
-    Returns the archive there.
-
-    The folder is whole and on the disk, or it is not there.
+    The folder is complete and synced to disk, or it is removed.
     """
     folder.mkdir(mode=0o700)
     moved = replace(archive, path=folder / manifest.DUMP)
     try:
         _move(archive.path, moved.path, tick)
-        made = manifest.make(picture, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
+        made = manifest.make(fingerprint, identity, moved, made_at=made_at, pg_dump=pg_dump, tick=tick)
         text = made.model_dump_json()
         write_private(folder / manifest.FILE, text)
         write_private(folder / signature.FILE, signature.sign(text.encode(), key))
@@ -51,7 +49,7 @@ def _move(dump: Path, to: Path, tick: Tick) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        # Another disk: file by file, so that a signal is heard and nobody else can read one meanwhile.
+        # Another disk: copy file by file, so that a signal ends it and other accounts can read no file.
         to.mkdir(mode=0o700)
         for file in sorted(dump.iterdir()):
             tick()

@@ -1,49 +1,49 @@
-"""PURE: what may be typed after an option, read by argparse. Nonsense is refused, never turned into something else."""
+"""PURE: parsers of option values, for argparse. Each raises ArgumentTypeError."""
 
 from argparse import ArgumentTypeError
 from pathlib import Path
 
-MOST_JOBS = 32
+MAX_JOBS = 32
 
 
-def jobs(text: str) -> int:
-    """Connections and dump workers: 1 to 32."""
-    number = _number(text)
-    if not 1 <= number <= MOST_JOBS:
-        raise ArgumentTypeError(f"{number} makes no sense; 1 to {MOST_JOBS} do")
+def parse_jobs(text: str) -> int:
+    """Parse a number of connections and dump workers, 1 to 32."""
+    number = _parse_integer(text)
+    if not 1 <= number <= MAX_JOBS:
+        raise ArgumentTypeError(f"must be 1 to {MAX_JOBS}, not {number}")
     return number
 
 
-def at_least_none(text: str) -> int:
-    """How many: 0 or more."""
-    number = _number(text)
+def parse_zero_or_more(text: str) -> int:
+    number = _parse_integer(text)
     if number < 0:
-        raise ArgumentTypeError(f"{number} makes no sense; 0 or more do")
+        raise ArgumentTypeError(f"must be 0 or more, not {number}")
     return number
 
 
-def at_least_one(text: str) -> int:
-    """How many: 1 or more."""
-    number = _number(text)
+def parse_one_or_more(text: str) -> int:
+    number = _parse_integer(text)
     if number < 1:
-        raise ArgumentTypeError(f"{number} makes no sense; 1 or more do")
+        raise ArgumentTypeError(f"must be 1 or more, not {number}")
     return number
 
 
-def place(text: str) -> Path:
-    """A file or a folder. Nothing at all is what a shell makes of a variable that is not set."""
-    return Path(stated(text))
+def parse_path(text: str) -> Path:
+    """Parse a path. Path("") would be the current folder, so an empty text is refused."""
+    return Path(parse_text(text))
 
 
-def stated(text: str) -> str:
-    """Anything that was really typed."""
+def parse_text(text: str) -> str:
+    """Parse a text that is not empty: a shell passes an empty text for a variable that is not set."""
     if not text.strip():
-        raise ArgumentTypeError("it is empty; is a variable not set? Leave the option out for its default")
+        raise ArgumentTypeError(
+            "must not be empty (is a variable not set?); leave the option out for its default"
+        )
     return text
 
 
-def _number(text: str) -> int:
+def _parse_integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text} is no whole number") from None
+        raise ArgumentTypeError(f"must be a whole number, not {text}") from None

@@ -1,19 +1,18 @@
-"""A progress bar for people: the phase, how far it is, rows and bytes, and the time left where that is known."""
+"""A progress bar: phase, rows, bytes, and the time left if the total is known."""
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
-class Bar:
-    """One line on a terminal for each phase. On anything but a terminal it writes one line per phase."""
+class ProgressBar:
+    """Draws a bar per phase on a terminal; writes one line per phase to anything else."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
-    def begin(self, phase: str, *, of_bytes: int | None) -> None:
-        """A phase begins."""
+    def begin_phase(self, phase: str, *, of_bytes: int | None) -> None:
         if not self._console.is_terminal:
             self._console.print(f"{phase} …", highlight=False)
             return
@@ -28,16 +27,15 @@ class Bar:
         self._task = self._progress.add_task(phase, total=of_bytes or None, done="")
         self._progress.start()
 
-    def at(self, *, done_bytes: int, rows: int) -> None:
-        """How far the phase is."""
+    def show(self, *, done_bytes: int, rows: int) -> None:
+        """Show how much of the phase is done."""
         if self._progress is None or self._task is None:
             return
         said = [f"{rows:,} rows"] if rows else []
         said += [f"{done_bytes / 1_000_000:,.0f} MB"] if done_bytes else []
         self._progress.update(self._task, completed=done_bytes, done=", ".join(said))
 
-    def end(self) -> None:
-        """The phase is over."""
+    def end_phase(self) -> None:
         if self._progress is not None:
             self._progress.stop()
             self._progress = self._task = None

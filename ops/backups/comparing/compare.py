@@ -1,74 +1,82 @@
-"""PURE: two pictures against each other. A difference names kind, object and part, and never a value."""
+"""PURE: compares two fingerprints. A difference names kind, object and part, and never a value."""
 
 from collections.abc import Callable, Iterator, Mapping, Set
 
-from ops.backups.comparing.differing import wording
+from ops.backups.comparing.difference_text import describe_part
 from ops.backups.reading import sequences
-from ops.backups.reading.catalogue_database import LEFT_BY_A_DUMP
-from ops.backups.run.facts import Catalogue, Difference, Entry, Picture, TableSum
+from ops.backups.reading.catalogue_database import NOT_IN_A_DUMP
+from ops.backups.run.facts import Catalogue, Difference, Entry, Fingerprint, TableSum
 
 Settle = Callable[[str, str, str, Entry, Entry], bool]
-"""(kind, name, part, source, copy): whether two texts that differ mean the same."""
+"""(kind, name, part, source, copy) -> whether two differing texts mean the same."""
 PARTITIONED = "p"
-HOLDERS = frozenset({"owner", "grants"})
-GRANTS = frozenset({"grant", "database grant", "database owner"})
-DEPENDS_ON_THE_PLACE = frozenset({"version of its locale"})
-"""Parts that another machine may print otherwise for a faithful copy: said as remarks."""
+OWNER_PARTS = frozenset({"owner", "grants"})
+GRANT_KINDS = frozenset({"grant", "database grant", "database owner"})
+MACHINE_DEPENDENT_PARTS = frozenset({"version of its locale"})
+"""Parts that may differ on another machine although the copy is faithful: reported as remarks."""
 
 
 def compare(
-    source: Picture, copy: Picture, *, settle: Settle, without_owners: bool = False, in_place: bool = False
+    source: Fingerprint,
+    copy: Fingerprint,
+    *,
+    settle: Settle,
+    without_owners: bool = False,
+    in_place: bool = False,
 ) -> list[Difference]:
-    """Everything that is not in the copy as it was in the source, in a fixed order.
+    """List the differences of the copy from the source, in a fixed order.
 
-    `in_place`: the copy is to be used under the source's own name, so what no dump holds must be as it was too.
+    `in_place`: the copy replaces the source, so what a dump omits is compared too.
     """
-    leave = frozenset() if in_place else LEFT_BY_A_DUMP
+    leave = frozenset() if in_place else NOT_IN_A_DUMP
     if without_owners:
-        leave |= GRANTS
-    parts = DEPENDS_ON_THE_PLACE | (HOLDERS if without_owners else frozenset())
+        leave |= GRANT_KINDS
+    parts = MACHINE_DEPENDENT_PARTS | (OWNER_PARTS if without_owners else frozenset())
     return [
-        *_ledgers(source.ledger, copy.ledger),
-        *_tables(source.tables, copy.tables),
-        *_catalogues(
-            _kinds(source.catalogue, leave), _kinds(copy.catalogue, leave), settle=settle, leave=parts
+        *_compare_ledgers(source.ledger, copy.ledger),
+        *_compare_tables(source.tables, copy.tables),
+        *_compare_catalogues(
+            _drop_kinds(source.catalogue, leave),
+            _drop_kinds(copy.catalogue, leave),
+            settle=settle,
+            leave=parts,
         ),
         *sequences.compare(source.sequences, copy.sequences),
-        *_short_sequences(source, copy),
+        *_find_short_sequences(source, copy),
     ]
 
 
-def remarks(source: Picture, copy: Picture) -> list[str]:
-    """What is worth saying and is no difference."""
+def list_remarks(source: Fingerprint, copy: Fingerprint) -> list[str]:
+    """List what is worth reporting and is not a difference."""
     said = [
-        f"materialized view {name}: a restore computes it anew; its rows differ from what the source last stored"
+        f"materialized view {name}: a restore recomputes it; its rows differ from those the source last stored"
         for name, stored in source.materialized.items()
         if name in copy.materialized and stored != copy.materialized[name]
     ]
     said += [
-        f"index {name}: not valid in the source, so a dump leaves it out. Build it anew there, or drop it"
-        for name in _left_out_by_a_dump(source.catalogue, copy.catalogue)
+        f"index {name}: not valid in the source, so a dump omits it. Rebuild it there, or drop it"
+        for name in _list_invalid_indexes(source.catalogue, copy.catalogue)
     ]
     said += [
         f"{kind} {name}: the copy's machine sorts by another version of its locale"
         for kind, of in source.catalogue.items()
         for name, entry in of.items()
-        for part in sorted(DEPENDS_ON_THE_PLACE & entry.keys())
+        for part in sorted(MACHINE_DEPENDENT_PARTS & entry.keys())
         if entry[part] != copy.catalogue.get(kind, {}).get(name, {}).get(part, entry[part])
     ]
-    faulty = set(sequences.short(copy.sequences)) & set(sequences.short(source.sequences))
+    faulty = set(sequences.find_short(copy.sequences)) & set(sequences.find_short(source.sequences))
     return said + [
-        f"sequence {name}: short of its own column in the source too; the next new row will fail there"
+        f"sequence {name}: behind its own column in the source too; the next new row will fail there"
         for name in sorted(faulty)
     ]
 
 
-def _kinds(catalogue: Catalogue, leave: Set[str]) -> Catalogue:
+def _drop_kinds(catalogue: Catalogue, leave: Set[str]) -> Catalogue:
     return {kind: of for kind, of in catalogue.items() if kind not in leave}
 
 
-def _left_out_by_a_dump(source: Catalogue, copy: Catalogue) -> list[str]:
-    """Indexes that pg_dump leaves out because they are not usable in the source either."""
+def _list_invalid_indexes(source: Catalogue, copy: Catalogue) -> list[str]:
+    """List invalid indexes, which pg_dump omits."""
     there, tables = copy.get("index", {}), source.get("relation", {})
     return [
         name
@@ -79,7 +87,7 @@ def _left_out_by_a_dump(source: Catalogue, copy: Catalogue) -> list[str]:
     ]
 
 
-def _ledgers(source: tuple[str, ...], copy: tuple[str, ...]) -> Iterator[Difference]:
+def _compare_ledgers(source: tuple[str, ...], copy: tuple[str, ...]) -> Iterator[Difference]:
     if source == copy:
         return
     missing = [name for name in source if name not in copy]
@@ -92,17 +100,17 @@ def _ledgers(source: tuple[str, ...], copy: tuple[str, ...]) -> Iterator[Differe
         yield Difference(kind="migration ledger", name="order", what="another order")
 
 
-def _tables(source: Mapping[str, TableSum], copy: Mapping[str, TableSum]) -> Iterator[Difference]:
+def _compare_tables(source: Mapping[str, TableSum], copy: Mapping[str, TableSum]) -> Iterator[Difference]:
     for name in sorted(source.keys() | copy.keys()):
         if name not in copy:
             yield Difference(kind="table", name=name, what="missing in the copy")
         elif name not in source:
             yield Difference(kind="table", name=name, what="only in the copy")
-        elif what := _content(source[name], copy[name]):
+        elif what := _describe_content(source[name], copy[name]):
             yield Difference(kind="table", name=name, what=what)
 
 
-def _content(source: TableSum, copy: TableSum) -> str:
+def _describe_content(source: TableSum, copy: TableSum) -> str:
     empty = (0, 0, 0)
     parts = source.buckets.keys() | copy.buckets.keys()
     apart = [k for k in parts if source.buckets.get(k, empty) != copy.buckets.get(k, empty)]
@@ -114,10 +122,10 @@ def _content(source: TableSum, copy: TableSum) -> str:
     return said
 
 
-def _catalogues(
+def _compare_catalogues(
     source: Catalogue, copy: Catalogue, *, settle: Settle, leave: Set[str]
 ) -> Iterator[Difference]:
-    left_out = set(_left_out_by_a_dump(source, copy))
+    left_out = set(_list_invalid_indexes(source, copy))
     for kind in sorted(source.keys() | copy.keys()):
         ours, theirs = source.get(kind, {}), copy.get(kind, {})
         for name in sorted(ours.keys() | theirs.keys()):
@@ -128,21 +136,23 @@ def _catalogues(
             elif name not in ours:
                 yield Difference(kind=kind, name=name, what="only in the copy")
             else:
-                yield from _parts(kind, name, ours[name], theirs[name], settle=settle, leave=leave)
+                yield from _compare_parts(kind, name, ours[name], theirs[name], settle=settle, leave=leave)
 
 
-def _parts(
+def _compare_parts(
     kind: str, name: str, source: Entry, copy: Entry, *, settle: Settle, leave: Set[str]
 ) -> Iterator[Difference]:
     for part in sorted((source.keys() | copy.keys()) - leave):
         if source.get(part) != copy.get(part) and not settle(kind, name, part, source, copy):
-            what = wording(kind, part, source.get(part), copy.get(part))
+            what = describe_part(kind, part, source.get(part), copy.get(part))
             yield Difference(kind=kind, name=name, what=what)
 
 
-def _short_sequences(source: Picture, copy: Picture) -> Iterator[Difference]:
+def _find_short_sequences(source: Fingerprint, copy: Fingerprint) -> Iterator[Difference]:
     said = {difference.name for difference in sequences.compare(source.sequences, copy.sequences)}
-    in_both = set(sequences.short(source.sequences))
-    for name in sequences.short(copy.sequences):
+    in_both = set(sequences.find_short(source.sequences))
+    for name in sequences.find_short(copy.sequences):
         if name not in said and name not in in_both:
-            yield Difference(kind="sequence", name=name, what="short of a value its column already holds")
+            yield Difference(
+                kind="sequence", name=name, what="behind a value that its column already contains"
+            )

@@ -1,7 +1,7 @@
-"""The noise of printed definitions, settled by the scratch server itself.
+"""Decides whether two definitions that are printed differently mean the same.
 
-A check, a partial index or a view is printed a little differently after its first round trip, and means the same.
-Where two texts differ, the scratch server parses both and prints both again, in a transaction that is rolled back.
+A check, a partial index or a view is printed differently after its first restore without meaning anything else. The
+scratch server parses and prints both texts again, in a transaction that is rolled back, and the results are compared.
 """
 
 import re
@@ -23,23 +23,25 @@ EXPRESSIONS = {
 
 
 class Settler:
-    """Asks one scratch database. Every question leaves it as it was."""
+    """Settles differing definitions with a scratch database, which it leaves unchanged."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.settled = 0
-        """How many pairs of texts meant the same."""
+        """Number of pairs that meant the same."""
 
     def __call__(self, kind: str, name: str, part: str, source: Entry, copy: Entry) -> bool:
-        """Whether two texts that differ mean the same to the server. What it cannot parse differs."""
-        printer = _printer(kind, part)
+        """Return whether the server prints both texts alike. A text that it cannot parse differs."""
+        printer = _find_printer(kind, part)
         if printer is None or part not in source or part not in copy:
             return False
-        same = self._printed(printer, name, part, source) == self._printed(printer, name, part, copy) != ""
+        same = (
+            self._print_anew(printer, name, part, source) == self._print_anew(printer, name, part, copy) != ""
+        )
         self.settled += same
         return same
 
-    def _printed(self, printer: Print, name: str, part: str, entry: Entry) -> str:
+    def _print_anew(self, printer: Print, name: str, part: str, entry: Entry) -> str:
         self._session.execute("BEGIN")
         try:
             return printer(self._session, name, part, entry)
@@ -49,79 +51,85 @@ class Settler:
             self._session.execute("ROLLBACK")
 
 
-def _printer(kind: str, part: str) -> Print | None:
+def _find_printer(kind: str, part: str) -> Print | None:
     if (kind, part) in EXPRESSIONS or (kind == "index" and part.startswith("expression ")):
-        return _expression
+        return _print_expression
     return WHOLE.get((kind, part))
 
 
-def _expression(session: Session, _name: str, part: str, entry: Entry) -> str:
-    return _view(session, f"SELECT ({entry[part]}) AS it FROM ONLY {entry['on']}")
+def _print_expression(session: Session, _name: str, part: str, entry: Entry) -> str:
+    return _print_view(session, f"SELECT ({entry[part]}) AS it FROM ONLY {entry['on']}")
 
 
-def _when(session: Session, _name: str, part: str, entry: Entry) -> str:
-    # A trigger's condition speaks of two rows of its table.
-    return _view(session, f"SELECT ({entry[part]}) AS it FROM ONLY {entry['on']} old, ONLY {entry['on']} new")
+def _print_condition(session: Session, _name: str, part: str, entry: Entry) -> str:
+    # A trigger's condition may refer to OLD and NEW, two rows of its table.
+    return _print_view(
+        session, f"SELECT ({entry[part]}) AS it FROM ONLY {entry['on']} old, ONLY {entry['on']} new"
+    )
 
 
-def _query(session: Session, _name: str, part: str, entry: Entry) -> str:
-    return _view(session, entry[part].rstrip().removesuffix(";"))
+def _print_query(session: Session, _name: str, part: str, entry: Entry) -> str:
+    return _print_view(session, entry[part].rstrip().removesuffix(";"))
 
 
-def _domain(session: Session, _name: str, part: str, entry: Entry) -> str:
-    _run(session, f"CREATE DOMAIN pg_temp.settled AS {entry['base type']} CONSTRAINT c CHECK ({entry[part]})")
-    return _one(
+def _print_domain(session: Session, _name: str, part: str, entry: Entry) -> str:
+    _execute_one(
+        session, f"CREATE DOMAIN pg_temp.settled AS {entry['base type']} CONSTRAINT c CHECK ({entry[part]})"
+    )
+    return _fetch_text(
         session,
         "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contypid = 'pg_temp.settled'::regtype",
     )
 
 
-def _function(session: Session, name: str, part: str, entry: Entry) -> str:
-    _run(session, entry[part])
-    return _one(session, f"SELECT pg_get_functiondef({_quoted(_types_only(session, name))}::regprocedure)")
-
-
-def _rule(session: Session, name: str, part: str, entry: Entry) -> str:
-    _run(session, re.sub(r"^CREATE RULE", "CREATE OR REPLACE RULE", entry[part]))
-    return _one(
-        session,
-        "SELECT string_agg(pg_get_ruledef(r.oid), '') FROM pg_rewrite r WHERE "
-        f"format('%s.%I', r.ev_class::regclass, r.rulename) = {_quoted(name)}",
+def _print_function(session: Session, name: str, part: str, entry: Entry) -> str:
+    _execute_one(session, entry[part])
+    return _fetch_text(
+        session, f"SELECT pg_get_functiondef({_quote(_find_signature(session, name))}::regprocedure)"
     )
 
 
-def _types_only(session: Session, name: str) -> str:
-    return _one(
+def _print_rule(session: Session, name: str, part: str, entry: Entry) -> str:
+    _execute_one(session, re.sub(r"^CREATE RULE", "CREATE OR REPLACE RULE", entry[part]))
+    return _fetch_text(
+        session,
+        "SELECT string_agg(pg_get_ruledef(r.oid), '') FROM pg_rewrite r WHERE "
+        f"format('%s.%I', r.ev_class::regclass, r.rulename) = {_quote(name)}",
+    )
+
+
+def _find_signature(session: Session, name: str) -> str:
+    return _fetch_text(
         session,
         "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE format('%s.%I(%s)', p.pronamespace::regnamespace, "
-        f"p.proname, pg_get_function_identity_arguments(p.oid)) = {_quoted(name)}",
+        f"p.proname, pg_get_function_identity_arguments(p.oid)) = {_quote(name)}",
     )
 
 
 WHOLE: Mapping[tuple[str, str], Print] = {
-    ("trigger", "when"): _when,
-    ("view", "query"): _query,
-    ("materialized view", "query"): _query,
-    ("domain constraint", "expression"): _domain,
-    ("function", "definition"): _function,
-    ("rule", "definition"): _rule,
+    ("trigger", "when"): _print_condition,
+    ("view", "query"): _print_query,
+    ("materialized view", "query"): _print_query,
+    ("domain constraint", "expression"): _print_domain,
+    ("function", "definition"): _print_function,
+    ("rule", "definition"): _print_rule,
 }
 
 
-def _view(session: Session, query: str) -> str:
-    _run(session, f"CREATE TEMP VIEW settled AS {query}")
-    return _one(session, "SELECT pg_get_viewdef('pg_temp.settled'::regclass)")
+def _print_view(session: Session, query: str) -> str:
+    _execute_one(session, f"CREATE TEMP VIEW settled AS {query}")
+    return _fetch_text(session, "SELECT pg_get_viewdef('pg_temp.settled'::regclass)")
 
 
-def _run(session: Session, statement: str) -> None:
-    # Prepared, so that the server takes one statement only, whatever the text from elsewhere holds.
+def _execute_one(session: Session, statement: str) -> None:
+    # A prepared statement can contain only one command: the text comes from a manifest.
     session.execute(statement.encode(), prepare=True)
 
 
-def _one(session: Session, query: str) -> str:
+def _fetch_text(session: Session, query: str) -> str:
     row = session.execute(query.encode()).fetchone()
     return str(row[0]) if row else ""
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -1,7 +1,7 @@
-"""Is the database that is drilled the very one that people's words go into now, and not a copy of it?
+"""Whether the drilled database is the one the service writes to now, and not a copy of it.
 
-A clone has the same cluster number, name and rows. What it has not is the running server: every start of a server has
-a time of its own, a promotion begins another timeline, and web processes beat in one database alone.
+A clone has the same system identifier, name and rows. It differs in its start time, after a promotion in its timeline,
+and it receives no heartbeats of web processes.
 """
 
 import time
@@ -29,15 +29,15 @@ BEAT = """
 SELECT max(beat_at)::text, extract(epoch FROM pg_catalog.clock_timestamp() - max(beat_at))::float8
 FROM public.companion_process
 """
-YOUNG_S = 10.0
-"""Web processes beat every second; one that has not for so long is gone."""
-LOOKS = 40
-LOOK_EVERY_S = 0.1
+MAX_BEAT_AGE_S = 10.0
+"""Web processes beat every second; an older beat is of a process that ended."""
+MAX_LOOKS = 40
+LOOK_INTERVAL_S = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Instance:
-    """One database of one running server."""
+class ServerInstance:
+    """One database of one running server process."""
 
     system: str
     database: str
@@ -46,17 +46,17 @@ class Instance:
     oid: int
 
 
-def refuse_another(direct: Session, in_use: Address) -> None:
-    """Raise CouldNotRun unless the service's own address leads to this very database of this very server.
+def refuse_other_database(direct: Session, in_use: Address) -> None:
+    """Raise CouldNotRun unless the service's own address leads to this database of this running server.
 
-    Where that address cannot be reached just now, nothing is refused: `doubt` then has to settle it.
+    An address that cannot be reached is no reason to refuse: `find_doubt` decides then.
     """
     try:
-        with in_use.connect_plainly() as service:
-            theirs = _instance(service)
+        with in_use.connect_as_service() as service:
+            theirs = _read_instance(service)
     except psycopg.OperationalError:
         return
-    ours = _instance(direct)
+    ours = _read_instance(direct)
     if ours == theirs:
         return
     if (ours.system, ours.database) != (theirs.system, theirs.database):
@@ -71,37 +71,37 @@ def refuse_another(direct: Session, in_use: Address) -> None:
     raise CouldNotRun(f"DIRECT_DATABASE_URL leads to {what}", mend="Correct one of them.")
 
 
-def has_beats(direct: Session) -> bool:
-    """Whether it is a database of the service at all, with a table in which web processes beat."""
-    return bool(_row(direct, HAS_BEATS)[0])
+def has_heartbeats(direct: Session) -> bool:
+    """Return whether the database has the table of heartbeats, as every database of the service has."""
+    return bool(_fetch_row(direct, HAS_BEATS)[0])
 
 
-def doubt(direct: Session, *, sleep: Callable[[float], None] = time.sleep) -> str:
-    """Why nothing shows that the service runs on this database now; empty where web processes beat in it.
+def find_doubt(direct: Session, *, sleep: Callable[[float], None] = time.sleep) -> str:
+    """Return why the service may not run on this database now; empty if heartbeats arrive in it.
 
-    Takes up to four seconds. A clone keeps the last beats of its origin, so they must be seen to go on.
+    Takes up to four seconds. A clone holds the old beats of its origin, so a new one must be seen.
     """
-    if not has_beats(direct):
-        return "it has no table in which web processes beat"
-    first, age_s = _row(direct, BEAT)
+    if not has_heartbeats(direct):
+        return "it has no table of heartbeats of web processes"
+    first, age_s = _fetch_row(direct, BEAT)
     if first is None:
-        return "no web process has ever beaten in it"
-    for _ in range(LOOKS):
-        if age_s > YOUNG_S:
+        return "no web process ever sent a heartbeat to it"
+    for _ in range(MAX_LOOKS):
+        if age_s > MAX_BEAT_AGE_S:
             break
-        sleep(LOOK_EVERY_S)
-        now, age_s = _row(direct, BEAT)
+        sleep(LOOK_INTERVAL_S)
+        now, age_s = _fetch_row(direct, BEAT)
         if now != first:
             return ""
-    return f"no web process beats in it now; the last beat is of {first[:16]} UTC"
+    return f"no web process sends heartbeats to it now; the last one is of {first[:16]} UTC"
 
 
-def _instance(session: Session) -> Instance:
-    system, database, timeline, started, oid = _row(session, INSTANCE)
-    return Instance(system=system, database=database, timeline=timeline, started=started, oid=oid)
+def _read_instance(session: Session) -> ServerInstance:
+    system, database, timeline, started, oid = _fetch_row(session, INSTANCE)
+    return ServerInstance(system=system, database=database, timeline=timeline, started=started, oid=oid)
 
 
-def _row(session: Session, query: str) -> tuple[Any, ...]:
+def _fetch_row(session: Session, query: str) -> tuple[Any, ...]:
     row = session.execute(query.encode()).fetchone()
     assert row is not None
     return tuple(row)

@@ -1,4 +1,4 @@
-"""Several sessions that share one list of work."""
+"""Threads with one session each that work through a shared list of jobs."""
 
 import contextlib
 import queue
@@ -13,8 +13,8 @@ Result = TypeVar("Result")
 TICK_S = 0.2
 
 
-class Crew(Generic[Job, Result]):
-    """Threads with a session each. Leaving the block ends their statements and closes their sessions."""
+class WorkerPool(Generic[Job, Result]):
+    """Threads with one session each. Leaving the block cancels their statements and closes their sessions."""
 
     def __init__(self, sessions: Sequence[Session], do: Callable[[Session, Job], Result]) -> None:
         self._sessions = sessions
@@ -24,7 +24,7 @@ class Crew(Generic[Job, Result]):
         self._leaving = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def __enter__(self) -> "Crew[Job, Result]":
+    def __enter__(self) -> "WorkerPool[Job, Result]":
         return self
 
     def __exit__(self, *_unused: object) -> None:
@@ -38,12 +38,13 @@ class Crew(Generic[Job, Result]):
         for session in self._sessions:
             session.close()
 
-    def work(self, jobs: Sequence[Job], *, tick: Callable[[], None]) -> Iterator[Result]:
-        """Every result, in the order they come. `tick` is called at least every 0.2 s and may raise."""
+    def run_jobs(self, jobs: Sequence[Job], *, tick: Callable[[], None]) -> Iterator[Result]:
+        """Yield results as they arrive. `tick` is called at least every 0.2 s and may raise."""
         for job in jobs:
             self._jobs.put(job)
         self._threads = [
-            threading.Thread(target=self._labour, args=[session], daemon=True) for session in self._sessions
+            threading.Thread(target=self._run_worker, args=[session], daemon=True)
+            for session in self._sessions
         ]
         for thread in self._threads:
             thread.start()
@@ -57,7 +58,7 @@ class Crew(Generic[Job, Result]):
                 left -= 1
                 yield result
 
-    def _labour(self, session: Session) -> None:
+    def _run_worker(self, session: Session) -> None:
         try:
             while not self._leaving.is_set():
                 self._results.put(self._do(session, self._jobs.get_nowait()))

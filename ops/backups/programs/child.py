@@ -1,20 +1,20 @@
-"""Programs of PostgreSQL as children: a process group of their own, passwords by environment alone."""
+"""Child processes: each has a process group of its own and receives passwords by environment only."""
 
 import contextlib
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ops.backups.run.monitor import StopSignal, defer_signals
 from ops.backups.run.run_folder import RunFolder
-from ops.backups.run.watch import Stopped, uninterrupted
 from ops.stack.account import Account
 from ops.stack.process import Running, family, kill
 
 TICK_S = 0.2
 
 
-class Child:
-    """One program. Leaving the block kills what still runs of it and of its family."""
+class ChildProgram:
+    """One running program. Leaving the block kills it and its descendants."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Child:
         self._stderr = folder.path / f"{Path(argv[0]).name}.stderr"
         account = account or Account()
         try:
-            with open(self._stderr, "wb") as stderr, uninterrupted():
+            with open(self._stderr, "wb") as stderr, defer_signals():
                 self._process = subprocess.Popen(
                     account.command(argv),
                     stdin=subprocess.DEVNULL,
@@ -36,12 +36,12 @@ class Child:
                     process_group=0,
                     **{**account.popen_arguments(), "env": dict(environment)},
                 )
-                folder.note(self._process.pid)
-        except Stopped:
+                folder.record_child(self._process.pid)
+        except StopSignal:
             self.__exit__()
             raise
 
-    def __enter__(self) -> "Child":
+    def __enter__(self) -> "ChildProgram":
         return self
 
     def __exit__(self, *_unused: object) -> None:
@@ -50,18 +50,18 @@ class Child:
         self._process.wait()
 
     @property
-    def code(self) -> int | None:
-        """The exit code, or None while it runs."""
+    def exit_code(self) -> int | None:
+        """Exit code; None while the program runs."""
         return self._process.poll()
 
     def wait(self, tick: Callable[[], None]) -> int:
-        """The exit code. `tick` is called every 0.2 s and may raise."""
+        """Wait for the end and return the exit code. `tick` is called every 0.2 s and may raise."""
         while True:
             tick()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self._process.wait(TICK_S)
 
     @property
-    def said(self) -> str:
-        """The end of what it complained. May quote rows: for `said.complaint` alone, never to be shown."""
+    def stderr_tail(self) -> str:
+        """The last 20,000 bytes of stderr. May quote rows: only for `stderr.diagnose`, never to be shown."""
         return self._stderr.read_bytes()[-20_000:].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""pg_dump and pg_restore, as they are run here. Custom and directory archives only: a plain file can do anything."""
+"""Runs pg_dump and pg_restore. Accepts custom and directory archives only: plain SQL can contain any statement."""
 
 import hashlib
 import re
@@ -9,47 +9,46 @@ from pathlib import Path
 
 from ops.backups.connecting.address import Address
 from ops.backups.connecting.session import READ_ONLY
-from ops.backups.programs.child import Child
-from ops.backups.programs.stderr import Complaint, Kind, complaint
+from ops.backups.programs.child import ChildProgram
+from ops.backups.programs.stderr import Diagnosis, FaultKind, diagnose
 from ops.backups.programs.tools import Tools
-from ops.backups.run.error_mapping import reason_of
+from ops.backups.run.error_mapping import describe_os_error
 from ops.backups.run.errors import (
     ArchiveDamaged,
     CouldNotRun,
     DoesNotRestore,
     DrillStopped,
+    SourceChanged,
     SourceDamaged,
-    Unsettled,
 )
 from ops.backups.run.run_folder import RunFolder
 
 Tick = Callable[[], None]
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 MAGIC = b"PGDMP"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Archive:
-    """A dump that is there. `path` is a folder or a file."""
+    """A finished dump. `path` is a folder or a file."""
 
     path: Path
     is_folder: bool
 
     @property
     def files(self) -> list[Path]:
-        """Every file of it."""
         return sorted(self.path.iterdir()) if self.is_folder else [self.path]
 
     @property
     def bytes(self) -> int:
-        """On disk."""
+        """Size on disk."""
         return sum(file.stat().st_size for file in self.files)
 
 
 def start_dump(
     tools: Tools, address: Address, into: Path, *, snapshot: str, jobs: int, folder: RunFolder
-) -> Child:
-    """Dump the snapshot into the folder `into`, which appears."""
+) -> ChildProgram:
+    """Start pg_dump of a snapshot into the new folder `into`."""
     argv: list[str | Path] = [
         tools["pg_dump"],
         "--format=directory",
@@ -58,13 +57,13 @@ def start_dump(
         "--lock-wait-timeout=5s",
     ]
     argv += [f"--snapshot={snapshot}", f"--file={into}", "--no-password"]
-    return Child(argv, environment=address.environment(READ_ONLY), folder=folder)
+    return ChildProgram(argv, environment=address.make_environment(READ_ONLY), folder=folder)
 
 
 def start_restore(
     tools: Tools, address: Address, archive: Archive, *, jobs: int, no_owner: bool, folder: RunFolder
-) -> Child:
-    """Restore everything into one database."""
+) -> ChildProgram:
+    """Start pg_restore of a whole archive into one database."""
     argv: list[str | Path] = [
         tools["pg_restore"],
         f"--jobs={jobs}",
@@ -72,46 +71,47 @@ def start_restore(
         "--no-password",
         "--no-tablespaces",
     ]
-    # A subscription would call its publisher, and would hold the scratch database open.
+    # A subscription would connect to its publisher, and would keep the scratch database in use.
     argv += ["--no-subscriptions", *(["--no-owner", "--no-privileges"] if no_owner else [])]
     argv += [f"--dbname={address.database}", archive.path]
-    return Child(argv, environment=address.environment(), folder=folder)
+    return ChildProgram(argv, environment=address.make_environment(), folder=folder)
 
 
-def failed(child: Child, program: str, *, damaged: str) -> DrillStopped:
-    """Why a program ended badly: as surroundings to mend, as a passing state, or as the archive's own fault."""
-    return _error_for(complaint(child.said, code=child.code or 0), program, damaged=damaged)
+def make_error(child: ChildProgram, program: str, *, damaged: str) -> DrillStopped:
+    """Return the error for a program that failed. `damaged` begins the sentence for a damaged archive."""
+    return _map_diagnosis(diagnose(child.stderr_tail, code=child.exit_code or 0), program, damaged=damaged)
 
 
-def _error_for(found: Complaint, program: str, *, damaged: str) -> DrillStopped:
+def _map_diagnosis(found: Diagnosis, program: str, *, damaged: str) -> DrillStopped:
     what = f"{program}: {found.what}."
     match found.kind:
-        case Kind.PASSING:
-            return Unsettled(what, mend=found.mend)
-        case Kind.ARCHIVE:
+        case FaultKind.TRANSIENT:
+            return SourceChanged(what, mend=found.mend)
+        case FaultKind.ARCHIVE:
             return ArchiveDamaged(f"{damaged}: {found.what}.", mend=found.mend)
-        case Kind.SOURCE if program == "pg_dump":
+        case FaultKind.SOURCE if program == "pg_dump":
             return SourceDamaged(found.what.removesuffix(" cannot be read"))
-        case Kind.CONTENT if found.difference is not None:
+        case FaultKind.CONTENT if found.difference is not None:
             return DoesNotRestore(found.difference, mend=found.mend)
-    # What is not known to be the archive's fault is not said to be.
+    # An unknown failure is not blamed on the archive.
     return CouldNotRun(what, mend=found.mend)
 
 
-def recognise(path: Path) -> Archive:
-    """What kind of archive lies there. Raises ArchiveDamaged for a beginning of one, CouldNotRun for anything else."""
+def recognise_archive(path: Path) -> Archive:
+    """Recognise the archive at a path. Raises ArchiveDamaged for a truncated one, CouldNotRun for anything else."""
     if path.is_dir() and (path / "toc.dat").is_file():
         return Archive(path=path, is_folder=True)
     try:
         with path.open("rb") as file:
             begins = file.read(len(MAGIC))
     except OSError as error:
-        raise CouldNotRun(f"{path} cannot be read: {reason_of(error)}.") from None
+        raise CouldNotRun(f"{path} cannot be read: {describe_os_error(error)}.") from None
     if begins == MAGIC:
         return Archive(path=path, is_folder=False)
     if MAGIC.startswith(begins):
         raise ArchiveDamaged(
-            f"{path} has been cut to {len(begins)} bytes.", mend="Fetch it again, or drill an older one."
+            f"{path} has been truncated to {len(begins)} bytes.",
+            mend="Fetch it again, or drill an older one.",
         )
     raise CouldNotRun(
         f"{path} is neither a custom nor a directory archive of pg_dump.",
@@ -120,27 +120,27 @@ def recognise(path: Path) -> Archive:
     )
 
 
-def refuse_emptied_files(archive: Archive) -> None:
-    """Raise ArchiveDamaged for a file of no bytes: pg_restore takes one for an empty table and says nothing."""
+def refuse_empty_files(archive: Archive) -> None:
+    """Raise ArchiveDamaged for a file of 0 bytes: pg_restore reads one as an empty table, without an error."""
     empty = sum(file.stat().st_size == 0 for file in archive.files)
     if empty:
         raise ArchiveDamaged(
-            f"Files of the archive that have been cut to nothing: {empty} of {len(archive.files)}.",
+            f"Files of the archive with 0 bytes: {empty} of {len(archive.files)}.",
             mend="Fetch it again, or drill an older one.",
         )
 
 
 def read_through(tools: Tools, archive: Archive, *, folder: RunFolder, tick: Tick) -> None:
     """Read every byte as a restore would. Raises ArchiveDamaged."""
-    refuse_emptied_files(archive)
+    refuse_empty_files(archive)
     argv: list[str | Path] = [tools["pg_restore"], "--file=/dev/null", archive.path]
-    with Child(argv, environment={"LC_ALL": "C"}, folder=folder) as child:
+    with ChildProgram(argv, environment={"LC_ALL": "C"}, folder=folder) as child:
         if child.wait(tick) != 0:
-            raise failed(child, "pg_restore", damaged="The archive cannot be read through")
+            raise make_error(child, "pg_restore", damaged="The archive cannot be read through")
 
 
-def major_of(archive: Archive, tools: Tools) -> int:
-    """The major of the server an archive was dumped from. Raises ArchiveDamaged."""
+def read_major(archive: Archive, tools: Tools) -> int:
+    """Read the major version of the server an archive was dumped from. Raises ArchiveDamaged."""
     said = subprocess.run(
         [tools["pg_restore"], "--list", archive.path],
         env={"LC_ALL": "C"},
@@ -150,8 +150,8 @@ def major_of(archive: Archive, tools: Tools) -> int:
     )
     found = re.search(r"Dumped from database version: (\d+)", said.stdout)
     if said.returncode != 0:
-        complained = complaint(said.stderr, code=said.returncode)
-        raise _error_for(complained, "pg_restore", damaged="The archive's table of contents is damaged")
+        complained = diagnose(said.stderr, code=said.returncode)
+        raise _map_diagnosis(complained, "pg_restore", damaged="The archive's table of contents is damaged")
     if found is None:
         raise ArchiveDamaged(
             "The archive's table of contents cannot be read.", mend="Fetch it again, or drill an older one."
@@ -159,8 +159,8 @@ def major_of(archive: Archive, tools: Tools) -> int:
     return int(found[1])
 
 
-def roles_named(archive: Archive, tools: Tools) -> tuple[str, ...]:
-    """The roles that policies and user mappings of an archive name: those that --no-owner does not leave out."""
+def read_role_names(archive: Archive, tools: Tools) -> tuple[str, ...]:
+    """Read the roles named by policies and user mappings, which --no-owner does not leave out."""
     argv: list[str | Path] = [
         tools["pg_restore"],
         "--schema-only",
@@ -176,11 +176,11 @@ def roles_named(archive: Archive, tools: Tools) -> tuple[str, ...]:
     return tuple(sorted(names - {"PUBLIC", "public"}))
 
 
-def fingerprint(file: Path, tick: Tick) -> str:
-    """SHA-256 of a file's bytes, as hex."""
+def hash_file(file: Path, tick: Tick) -> str:
+    """Return the SHA-256 of a file as hex."""
     digest = hashlib.sha256()
     with file.open("rb") as opened:
-        while block := opened.read(BLOCK):
+        while block := opened.read(BLOCK_BYTES):
             digest.update(block)
             tick()
     return digest.hexdigest()

@@ -1,6 +1,6 @@
-"""A PostgreSQL server of the drill's own: made in a private folder, behind a private socket, gone at the end.
+"""A private PostgreSQL server: created in a run's folder, reachable by a private socket, deleted after the run.
 
-The live server's disk, WAL and rights are not touched by what is restored here.
+A restore into it uses neither the disk nor the WAL nor the rights of the live server.
 """
 
 import hashlib
@@ -16,34 +16,34 @@ from pathlib import Path
 import psycopg
 
 from ops.backups.connecting.address import Address
-from ops.backups.programs.child import Child
+from ops.backups.programs.child import ChildProgram
 from ops.backups.programs.tools import Tools
 from ops.backups.run.errors import CouldNotRun
+from ops.backups.run.monitor import defer_signals
 from ops.backups.run.run_folder import RunFolder
-from ops.backups.run.watch import uninterrupted
 from ops.stack.account import Account, choose_account
 from ops.stack.errors import NO_SPACE, CannotStart
 from ops.stack.process import Running, end
 
 SUPERUSER = "restore_drill"
 PORT = "5432"
-LONGEST_SOCKET_PATH = 107
-CHECKSUMS_SINCE = 18
-"""The first major whose clusters have data checksums unless told otherwise."""
-START_LIMIT_S = 60.0
-STOP_LIMIT_S = 30.0
+MAX_SOCKET_PATH_BYTES = 107
+FIRST_MAJOR_WITH_CHECKSUMS = 18
+"""First major version whose initdb turns data checksums on by default."""
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "40",
     "timezone": "UTC",
-    # Nothing anybody wrote may reach the log, though it is deleted with the folder.
+    # The log must not contain stored rows, even though it is deleted with the folder.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
     "log_min_messages": "error",
     "log_parameter_max_length_on_error": "0",
     "log_checkpoints": "off",
-    # One load and one reading: no archive, no replica, no tidying meanwhile.
+    # The server is loaded once and read once: no archive, no replica, no autovacuum.
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_wal_size": "4GB",
@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, str] = {
 
 
 class PrivateServer:
-    """One server in the folder of one run. Methods block."""
+    """One server in the folder of a run. Methods block."""
 
     setting = "the drill's own server"
 
@@ -63,44 +63,44 @@ class PrivateServer:
         self._run = folder
         self._folder = folder.path / "server"
         self._data = self._folder / "data"
-        self._sockets = sockets_of(folder.path)
+        self._sockets = locate_sockets(folder.path)
         self._tools = tools
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> Address:
-        """Its maintenance database. There is no password: nobody else can reach the socket's folder."""
+        """Its maintenance database. No password: other accounts cannot enter the socket's folder."""
         return Address(
             keywords={"host": str(self._sockets), "port": PORT, "user": SUPERUSER, "dbname": "postgres"}
         )
 
     def start(self, tick: Callable[[], None]) -> None:
-        """Make and start it. Raises CouldNotRun. `tick` may raise."""
+        """Create and start the server. Raises CouldNotRun. `tick` may raise."""
         try:
             account = choose_account(self._folder, self._tools["postgres"])
             account.own(self._folder)
             account.own(self._sockets)
         except CannotStart as refusal:
             raise CouldNotRun(str(refusal)) from None
-        self._make(account, tick)
+        self._initialise(account, tick)
         self._launch(account)
-        deadline = time.monotonic() + START_LIMIT_S
-        while not self._answers():
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._is_answering():
             tick()
             if self._child is None or self._child.poll() is not None or time.monotonic() > deadline:
-                raise self._failed("did not start", self._log_tail())
+                raise self._make_error("did not start", self._read_log_tail())
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """End it and everything below it, and remove its sockets. Its folder goes with the run's."""
+        """Stop the server and its processes, and remove its sockets. Its folder is removed with the run's."""
         if self._child is not None:
             if running := Running.of(self._child.pid):
-                end(running, with_signal=signal.SIGQUIT, grace_s=STOP_LIMIT_S)
+                end(running, with_signal=signal.SIGQUIT, grace_s=STOP_TIMEOUT_S)
             self._child.wait()
             self._child = None
         shutil.rmtree(self._sockets, ignore_errors=True)
 
-    def _make(self, account: Account, tick: Callable[[], None]) -> None:
+    def _initialise(self, account: Account, tick: Callable[[], None]) -> None:
         options = [
             "--username",
             SUPERUSER,
@@ -112,20 +112,20 @@ class PrivateServer:
             "C",
             "--no-sync",
         ]
-        if self._tools.major >= CHECKSUMS_SINCE:
-            # With them the first reading of every page writes it once more, on the disk the live server may share.
+        if self._tools.major >= FIRST_MAJOR_WITH_CHECKSUMS:
+            # Checksums cause every page to be written again after its first read, on a disk the live server may share.
             options.append("--no-data-checksums")
         argv: list[str | Path] = [self._tools["initdb"], "--pgdata", self._data, *options]
-        # Its own children outlive an initdb that is merely killed, and go on writing.
-        making = Child(argv, environment=account.environment, folder=self._run, account=account)
+        # As a ChildProgram: descendants of a killed initdb would survive it and go on writing.
+        making = ChildProgram(argv, environment=account.environment, folder=self._run, account=account)
         with making:
             if making.wait(tick) != 0:
-                raise self._failed("could not be made", making.said)
+                raise self._make_error("could not be made", making.stderr_tail)
 
     def _launch(self, account: Account) -> None:
         settings = {**SETTINGS, "unix_socket_directories": str(self._sockets)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with open(self._run.path / "server.log", "wb") as log, uninterrupted():
+        with open(self._run.path / "server.log", "wb") as log, defer_signals():
             self._child = subprocess.Popen(
                 account.command([self._tools["postgres"], "-D", self._data, "-p", PORT, *options]),
                 stdin=subprocess.DEVNULL,
@@ -134,33 +134,33 @@ class PrivateServer:
                 process_group=0,
                 **account.popen_arguments(),
             )
-            self._run.note(self._child.pid)
+            self._run.record_child(self._child.pid)
 
-    def _answers(self) -> bool:
+    def _is_answering(self) -> bool:
         try:
             self.address.connect({}).close()
         except psycopg.OperationalError:
             return False
         return True
 
-    def _log_tail(self) -> str:
+    def _read_log_tail(self) -> str:
         try:
             return (self._run.path / "server.log").read_text(errors="replace")[-1000:]
         except OSError:
             return ""
 
-    def _failed(self, what: str, said: str) -> CouldNotRun:
+    def _make_error(self, what: str, said: str) -> CouldNotRun:
         if NO_SPACE in said:
             return CouldNotRun(
                 f"The drill's own server {what}: the disk is full.", mend="Make room (--work)."
             )
-        return CouldNotRun(f"The drill's own server {what}. The last it said: {said.strip()[-600:]}")
+        return CouldNotRun(f"The drill's own server {what}. The end of its log: {said.strip()[-600:]}")
 
 
-def sockets_of(run: Path) -> Path:
-    """The socket's folder of a run: beside its server, or where the path is too long, a short one of its own."""
+def locate_sockets(run: Path) -> Path:
+    """Return the folder of a run's socket: in the server's folder, or a temporary one if that path is too long."""
     folder = run / "server" / "socket"
-    if len(os.fsencode(folder / f".s.PGSQL.{PORT}.lock")) <= LONGEST_SOCKET_PATH:
+    if len(os.fsencode(folder / f".s.PGSQL.{PORT}.lock")) <= MAX_SOCKET_PATH_BYTES:
         return folder
     digest = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"{run.name[:14]}{digest}"

@@ -1,4 +1,4 @@
-"""The catalogue of one side as dictionaries: kind, name, part, text (D1). Under 0.1 s for hundreds of tables."""
+"""The catalogue of a database as {kind: {name: {part: text}}} (D1). Under 0.1 s for hundreds of tables."""
 
 import re
 from collections.abc import Iterable
@@ -30,17 +30,17 @@ WHEN = re.compile(
 
 
 def read(session: Session) -> Catalogue:
-    """Everything but the rows. Texts that hold an expression are taken apart, so that it can be settled alone."""
-    return {kind: _entries(kind, session.execute(sql.encode())) for kind, sql in QUESTIONS.items()}
+    """Read all definitions. Expressions become parts of their own, so that each can be settled separately."""
+    return {kind: _group_entries(kind, session.execute(sql.encode())) for kind, sql in QUESTIONS.items()}
 
 
-def large_objects(session: Session) -> Catalogue:
-    """Owners and rights of the large objects: what changes as rows do, and so is no part of `read`."""
+def read_large_objects(session: Session) -> Catalogue:
+    """Read owners and rights of large objects. Not part of `read`, because they change as rows do."""
     rows = session.execute(catalogue_database.LARGE_OBJECTS.encode())
-    return {"large object": _entries("large object", rows)}
+    return {"large object": _group_entries("large object", rows)}
 
 
-def _entries(kind: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:
+def _group_entries(kind: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:
     entries: dict[str, dict[str, str]] = {}
     for name, part, text in rows:
         entry = entries.setdefault(name, {})
@@ -50,10 +50,10 @@ def _entries(kind: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, 
 
 
 def take_apart(kind: str, entry: dict[str, str]) -> dict[str, str]:
-    """PURE: the same entry with its expressions as parts of their own."""
+    """PURE: return the entry with its expressions as separate parts."""
     definition = entry.get("definition", "")
     if kind == "index":
-        return _index(entry, definition)
+        return _take_index_apart(entry, definition)
     if kind in {"constraint", "domain constraint"} and (found := CHECK.fullmatch(definition)):
         return {**entry, "definition": f"CHECK{found['rest']}", "expression": found["expression"]}
     if kind == "trigger" and (found := WHEN.fullmatch(definition)):
@@ -61,7 +61,7 @@ def take_apart(kind: str, entry: dict[str, str]) -> dict[str, str]:
     return entry
 
 
-def _index(entry: dict[str, str], definition: str) -> dict[str, str]:
+def _take_index_apart(entry: dict[str, str], definition: str) -> dict[str, str]:
     taken = dict(entry)
     head, where, predicate = definition.partition(" WHERE ")
     if where:

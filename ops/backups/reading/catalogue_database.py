@@ -1,13 +1,13 @@
-"""The catalogue's questions about the database as a whole: settings, rights, publications, large objects.
+"""Catalogue queries about the database as a whole: settings, rights, publications, large objects.
 
-The kinds of LEFT_BY_A_DUMP are in no dump without --create: a drill cannot prove them, `check_restored` compares them.
+A dump without --create omits the kinds in NOT_IN_A_DUMP: a drill cannot prove them, `check_restored` compares them.
 """
 
 from collections.abc import Mapping
 
-from ops.backups.reading.catalogue_tables import not_of_an_extension
+from ops.backups.reading.catalogue_tables import exclude_extension_members
 
-LEFT_BY_A_DUMP = frozenset({"database setting", "database grant", "database owner"})
+NOT_IN_A_DUMP = frozenset({"database setting", "database grant", "database owner"})
 
 SETTINGS = """
 SELECT split_part(setting, '=', 1) || CASE WHEN s.setrole = 0 THEN '' ELSE ' for ' || s.setrole::regrole END,
@@ -53,10 +53,10 @@ CROSS JOIN LATERAL (VALUES
     ('schemas', (SELECT string_agg(s.pnnspid::regnamespace::text, ',' ORDER BY s.pnnspid::regnamespace::text)
                  FROM pg_publication_namespace s WHERE s.pnpubid = p.oid))
 ) AS parts (part, value)
-WHERE {not_of_an_extension("pg_publication", "p.oid")}
+WHERE {exclude_extension_members("pg_publication", "p.oid")}
 """
 
-# One line for all of them, because there may be millions. Read at the snapshot alone: they come and go like rows.
+# One row for all, because there may be millions. Read only at the snapshot, because they change as rows do.
 LARGE_OBJECTS = """
 SELECT 'all', 'owner', string_agg(concat_ws(' ', role, many, which), ',' ORDER BY role)
 FROM (SELECT pg_get_userbyid(lomowner)::text AS role, count(*) AS many,

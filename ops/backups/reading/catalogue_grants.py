@@ -1,24 +1,24 @@
-"""The catalogue's question about rights: which role may do what with which object. Rows of (object, role, rights)."""
+"""Catalogue query about rights. Rows of (object, role, rights)."""
 
 from collections.abc import Mapping
 
 from ops.backups.reading.catalogue_schemas import NOT_OF_A_TYPE
-from ops.backups.reading.catalogue_tables import NAME, OWN_TABLE, not_of_an_extension
-from ops.backups.reading.inventory import OURS
+from ops.backups.reading.catalogue_tables import NAME, OWN_TABLE, exclude_extension_members
+from ops.backups.reading.inventory import IS_USER_SCHEMA
 
-# What is built in or an extension's: a dump holds the rights that were changed since.
+# Built-in objects and members of extensions: a dump contains only rights that were changed later.
 CAME_WITH_THE_SERVER = f"""
     SELECT 'pg_class'::regclass AS class, c.oid, c.relowner AS owner, c.relacl AS acl FROM pg_class c
-    WHERE c.relacl IS NOT NULL AND (c.oid < 16384 OR NOT {not_of_an_extension("pg_class", "c.oid")})
+    WHERE c.relacl IS NOT NULL AND (c.oid < 16384 OR NOT {exclude_extension_members("pg_class", "c.oid")})
     UNION ALL
     SELECT 'pg_proc'::regclass, p.oid, p.proowner, p.proacl FROM pg_proc p
-    WHERE p.proacl IS NOT NULL AND (p.oid < 16384 OR NOT {not_of_an_extension("pg_proc", "p.oid")})
+    WHERE p.proacl IS NOT NULL AND (p.oid < 16384 OR NOT {exclude_extension_members("pg_proc", "p.oid")})
     UNION ALL
     SELECT 'pg_language'::regclass, l.oid, l.lanowner, l.lanacl FROM pg_language l
-    WHERE l.lanacl IS NOT NULL AND (l.oid < 16384 OR NOT {not_of_an_extension("pg_language", "l.oid")})
+    WHERE l.lanacl IS NOT NULL AND (l.oid < 16384 OR NOT {exclude_extension_members("pg_language", "l.oid")})
     UNION ALL
     SELECT 'pg_namespace'::regclass, n.oid, n.nspowner, n.nspacl FROM pg_namespace n
-    WHERE n.nspacl IS NOT NULL AND (NOT ({OURS}) OR NOT {not_of_an_extension("pg_namespace", "n.oid")})
+    WHERE n.nspacl IS NOT NULL AND (NOT ({IS_USER_SCHEMA}) OR NOT {exclude_extension_members("pg_namespace", "n.oid")})
 """
 
 GRANTS = f"""
@@ -35,29 +35,29 @@ FROM (
     JOIN pg_attribute att ON att.attrelid = c.oid AND att.attacl IS NOT NULL WHERE {OWN_TABLE}
     UNION ALL
     SELECT format('schema %I', n.nspname), coalesce(n.nspacl, acldefault('n', n.nspowner))
-    FROM pg_namespace n WHERE {OURS} AND {not_of_an_extension("pg_namespace", "n.oid")}
+    FROM pg_namespace n WHERE {IS_USER_SCHEMA} AND {exclude_extension_members("pg_namespace", "n.oid")}
     UNION ALL
     SELECT format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
            coalesce(p.proacl, acldefault('f', p.proowner))
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-    WHERE {OURS} AND {not_of_an_extension("pg_proc", "p.oid")} AND {NOT_OF_A_TYPE}
+    WHERE {IS_USER_SCHEMA} AND {exclude_extension_members("pg_proc", "p.oid")} AND {NOT_OF_A_TYPE}
     UNION ALL
     SELECT format('type %I.%I', n.nspname, t.typname), coalesce(t.typacl, acldefault('T', t.typowner))
     FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
-    WHERE t.typtype IN ('e', 'd', 'r') AND {OURS} AND {not_of_an_extension("pg_type", "t.oid")}
+    WHERE t.typtype IN ('e', 'd', 'r') AND {IS_USER_SCHEMA} AND {exclude_extension_members("pg_type", "t.oid")}
     UNION ALL
     SELECT format('defaults of %s in %s for %s', pg_get_userbyid(f.defaclrole),
                   coalesce(f.defaclnamespace::regnamespace::text, 'every schema'), f.defaclobjtype), f.defaclacl
     FROM pg_default_acl f
     UNION ALL
     SELECT format('language %I', l.lanname), coalesce(l.lanacl, acldefault('l', l.lanowner))
-    FROM pg_language l WHERE l.oid >= 16384 AND {not_of_an_extension("pg_language", "l.oid")}
+    FROM pg_language l WHERE l.oid >= 16384 AND {exclude_extension_members("pg_language", "l.oid")}
     UNION ALL
     SELECT format('foreign-data wrapper %I', w.fdwname), coalesce(w.fdwacl, acldefault('F', w.fdwowner))
-    FROM pg_foreign_data_wrapper w WHERE {not_of_an_extension("pg_foreign_data_wrapper", "w.oid")}
+    FROM pg_foreign_data_wrapper w WHERE {exclude_extension_members("pg_foreign_data_wrapper", "w.oid")}
     UNION ALL
     SELECT format('foreign server %I', s.srvname), coalesce(s.srvacl, acldefault('S', s.srvowner))
-    FROM pg_foreign_server s WHERE {not_of_an_extension("pg_foreign_server", "s.oid")}
+    FROM pg_foreign_server s WHERE {exclude_extension_members("pg_foreign_server", "s.oid")}
 ) held CROSS JOIN LATERAL aclexplode(held.acl) a
 GROUP BY holder, a.grantee
 UNION ALL

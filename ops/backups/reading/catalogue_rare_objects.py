@@ -1,21 +1,21 @@
-"""The catalogue's questions about what extends the server: operators, casts, languages, text search, foreign data.
+"""Catalogue queries about rare kinds of objects: operators, casts, languages, text search, foreign data.
 
-Rows of (name, part, text), NULLs left out. What belongs to an extension is left out: CREATE EXTENSION makes it.
+Rows of (name, part, text), without NULLs and without members of extensions, which CREATE EXTENSION makes.
 """
 
 from collections.abc import Mapping
 
-from ops.backups.reading.catalogue_tables import FROM_TABLE, NAME, OWN_TABLE, not_of_an_extension
-from ops.backups.reading.inventory import OURS
+from ops.backups.reading.catalogue_tables import FROM_TABLE, NAME, OWN_TABLE, exclude_extension_members
+from ops.backups.reading.inventory import IS_USER_SCHEMA
 
 
-def _made_by_users(catalogue: str, oid: str) -> str:
-    """SQL: the object is neither built in nor an extension's."""
-    return f"{oid} >= 16384 AND {not_of_an_extension(catalogue, oid)}"
+def _select_user_objects(catalogue: str, oid: str) -> str:
+    """SQL condition: the object is neither built in nor a member of an extension."""
+    return f"{oid} >= 16384 AND {exclude_extension_members(catalogue, oid)}"
 
 
-def _sorted(options: str) -> str:
-    """SQL: a list of options as one text, whatever their order."""
+def _sort_options(options: str) -> str:
+    """SQL expression: a list of options as one sorted text."""
     return f"(SELECT string_agg(o, ',' ORDER BY o) FROM unnest({options}) o)"
 
 
@@ -30,7 +30,7 @@ CROSS JOIN LATERAL (VALUES
     ('estimators', concat_ws(' ', o.oprrest::regproc, o.oprjoin::regproc)),
     ('use in joins', concat_ws(' ', o.oprcanmerge, o.oprcanhash))
 ) AS parts (part, value)
-WHERE o.oprcode <> 0 AND {OURS} AND {_made_by_users("pg_operator", "o.oid")}
+WHERE o.oprcode <> 0 AND {IS_USER_SCHEMA} AND {_select_user_objects("pg_operator", "o.oid")}
 """
 
 OPERATOR_CLASSES = f"""
@@ -44,7 +44,7 @@ CROSS JOIN LATERAL (VALUES
     ('type of its key', nullif(c.opckeytype, 0)::regtype::text),
     ('default', c.opcdefault::text)
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_opclass", "c.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_opclass", "c.oid")}
 """
 
 OPERATOR_FAMILIES = f"""
@@ -60,7 +60,7 @@ CROSS JOIN LATERAL (VALUES
                                      p.amproc::regproc) t
         WHERE p.amprocfamily = f.oid))
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_opfamily", "f.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_opfamily", "f.oid")}
 """
 
 CASTS = f"""
@@ -69,7 +69,7 @@ CROSS JOIN LATERAL (VALUES
     ('function', nullif(c.castfunc, 0)::regprocedure::text),
     ('use', concat_ws(' ', c.castcontext, c.castmethod))
 ) AS parts (part, value)
-WHERE {_made_by_users("pg_cast", "c.oid")}
+WHERE {_select_user_objects("pg_cast", "c.oid")}
 """
 
 CONVERSIONS = f"""
@@ -80,12 +80,12 @@ CROSS JOIN LATERAL (VALUES
     ('definition', concat_ws(' ', pg_encoding_to_char(c.conforencoding), pg_encoding_to_char(c.contoencoding),
                              c.conproc::regproc, c.condefault))
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_conversion", "c.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_conversion", "c.oid")}
 """
 
 ACCESS_METHODS = f"""
 SELECT quote_ident(a.amname), 'definition', concat_ws(' ', a.amtype, a.amhandler::regproc)
-FROM pg_am a WHERE {_made_by_users("pg_am", "a.oid")}
+FROM pg_am a WHERE {_select_user_objects("pg_am", "a.oid")}
 """
 
 LANGUAGES = f"""
@@ -95,13 +95,13 @@ CROSS JOIN LATERAL (VALUES
     ('trusted', l.lanpltrusted::text),
     ('functions', concat_ws(' ', l.lanplcallfoid::regproc, l.laninline::regproc, l.lanvalidator::regproc))
 ) AS parts (part, value)
-WHERE {_made_by_users("pg_language", "l.oid")}
+WHERE {_select_user_objects("pg_language", "l.oid")}
 """
 
 TRANSFORMS = f"""
 SELECT format('for %s in %I', t.trftype::regtype, l.lanname), 'functions',
        concat_ws(' ', t.trffromsql::regproc, t.trftosql::regproc)
-FROM pg_transform t JOIN pg_language l ON l.oid = t.trflang WHERE {_made_by_users("pg_transform", "t.oid")}
+FROM pg_transform t JOIN pg_language l ON l.oid = t.trflang WHERE {_select_user_objects("pg_transform", "t.oid")}
 """
 
 COLLATIONS = f"""
@@ -116,7 +116,7 @@ CROSS JOIN LATERAL (VALUES
     ('rules', j->>'collicurules'),
     ('version of its locale', c.collversion)
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_collation", "c.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_collation", "c.oid")}
 """
 
 TEXT_SEARCH_CONFIGURATIONS = f"""
@@ -130,7 +130,7 @@ CROSS JOIN LATERAL (VALUES
                                    ORDER BY m.maptokentype, m.mapseqno)
                  FROM pg_ts_config_map m WHERE m.mapcfg = c.oid))
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_ts_config", "c.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_ts_config", "c.oid")}
 """
 
 TEXT_SEARCH_DICTIONARIES = f"""
@@ -142,7 +142,7 @@ CROSS JOIN LATERAL (VALUES
                   WHERE t.oid = d.dicttemplate)),
     ('options', d.dictinitoption)
 ) AS parts (part, value)
-WHERE {OURS} AND {_made_by_users("pg_ts_dict", "d.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_ts_dict", "d.oid")}
 """
 
 TEXT_SEARCH_PARSERS = f"""
@@ -150,13 +150,13 @@ SELECT format('%I.%I', n.nspname, p.prsname), 'functions',
        concat_ws(' ', p.prsstart::regproc, p.prstoken::regproc, p.prsend::regproc, p.prsheadline::regproc,
                  p.prslextype::regproc)
 FROM pg_ts_parser p JOIN pg_namespace n ON n.oid = p.prsnamespace
-WHERE {OURS} AND {_made_by_users("pg_ts_parser", "p.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_ts_parser", "p.oid")}
 """
 
 TEXT_SEARCH_TEMPLATES = f"""
 SELECT format('%I.%I', n.nspname, t.tmplname), 'functions', concat_ws(' ', t.tmplinit::regproc, t.tmpllexize::regproc)
 FROM pg_ts_template t JOIN pg_namespace n ON n.oid = t.tmplnamespace
-WHERE {OURS} AND {_made_by_users("pg_ts_template", "t.oid")}
+WHERE {IS_USER_SCHEMA} AND {_select_user_objects("pg_ts_template", "t.oid")}
 """
 
 FOREIGN_DATA_WRAPPERS = f"""
@@ -164,9 +164,9 @@ SELECT quote_ident(w.fdwname), part, value FROM pg_foreign_data_wrapper w
 CROSS JOIN LATERAL (VALUES
     ('owner', pg_get_userbyid(w.fdwowner)::text),
     ('functions', concat_ws(' ', w.fdwhandler::regproc, w.fdwvalidator::regproc)),
-    ('options', {_sorted("w.fdwoptions")})
+    ('options', {_sort_options("w.fdwoptions")})
 ) AS parts (part, value)
-WHERE {_made_by_users("pg_foreign_data_wrapper", "w.oid")}
+WHERE {_select_user_objects("pg_foreign_data_wrapper", "w.oid")}
 """
 
 FOREIGN_SERVERS = f"""
@@ -177,12 +177,12 @@ CROSS JOIN LATERAL (VALUES
     ('wrapper', quote_ident(w.fdwname)),
     ('type', s.srvtype),
     ('version', s.srvversion),
-    ('options', {_sorted("s.srvoptions")})
+    ('options', {_sort_options("s.srvoptions")})
 ) AS parts (part, value)
-WHERE {_made_by_users("pg_foreign_server", "s.oid")}
+WHERE {_select_user_objects("pg_foreign_server", "s.oid")}
 """
 
-# Their options hold passwords, and few roles may read them: that a mapping is there is what is compared.
+# Only the existence of a mapping is compared: its options contain passwords and few roles may read them.
 USER_MAPPINGS = """
 SELECT format('for %s at %I', CASE WHEN u.umuser = 0 THEN 'PUBLIC' ELSE quote_ident(u.usename) END, u.srvname),
        'there', 'yes'
@@ -193,7 +193,7 @@ FOREIGN_TABLES = f"""
 SELECT {NAME}, part, value FROM {FROM_TABLE} JOIN pg_foreign_table f ON f.ftrelid = c.oid
 JOIN pg_foreign_server s ON s.oid = f.ftserver
 CROSS JOIN LATERAL (VALUES
-    ('server', quote_ident(s.srvname)), ('options', {_sorted("f.ftoptions")})) AS parts (part, value)
+    ('server', quote_ident(s.srvname)), ('options', {_sort_options("f.ftoptions")})) AS parts (part, value)
 WHERE {OWN_TABLE}
 """
 

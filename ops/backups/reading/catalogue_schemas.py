@@ -1,16 +1,18 @@
-"""The catalogue's questions about everything that does not hang on a table. Rows of (name, part, text)."""
+"""Catalogue queries about schemas, functions, types, extensions, event triggers and comments.
+
+Rows of (name, part, text)."""
 
 from collections.abc import Mapping
 
-from ops.backups.reading.catalogue_tables import not_of_an_extension
-from ops.backups.reading.inventory import OURS
+from ops.backups.reading.catalogue_tables import exclude_extension_members
+from ops.backups.reading.inventory import IS_USER_SCHEMA
 
 SCHEMAS = f"""
 SELECT quote_ident(n.nspname), 'owner', pg_get_userbyid(n.nspowner)::text FROM pg_namespace n
-WHERE {OURS} AND {not_of_an_extension("pg_namespace", "n.oid")}
+WHERE {IS_USER_SCHEMA} AND {exclude_extension_members("pg_namespace", "n.oid")}
 """
 
-# CREATE TYPE … AS RANGE makes functions too. They stay with the role that ran it when the type gets another owner.
+# CREATE TYPE … AS RANGE also creates functions. They keep their owner when the type gets another one.
 NOT_OF_A_TYPE = """NOT EXISTS (
     SELECT FROM pg_depend dt WHERE dt.classid = 'pg_proc'::regclass AND dt.objid = p.oid AND dt.deptype = 'i'
       AND dt.refclassid = 'pg_type'::regclass)"""
@@ -27,7 +29,7 @@ CROSS JOIN LATERAL (VALUES
         g.aggtranstype::regtype, g.agginitval, p.proparallel)
      ELSE pg_get_functiondef(p.oid) END)
 ) AS parts (part, value)
-WHERE {OURS} AND {not_of_an_extension("pg_proc", "p.oid")} AND {NOT_OF_A_TYPE}
+WHERE {IS_USER_SCHEMA} AND {exclude_extension_members("pg_proc", "p.oid")} AND {NOT_OF_A_TYPE}
 """
 
 TYPES = f"""
@@ -53,7 +55,7 @@ CROSS JOIN LATERAL (VALUES
     ('storage', CASE WHEN t.typtype = 'b' THEN concat_ws(' ',
         t.typlen, t.typbyval, t.typalign, t.typstorage, t.typcategory, t.typispreferred, t.typdelim) END)
 ) AS parts (part, value)
-WHERE t.typtype IN ('e', 'd', 'r', 'b') AND {OURS} AND {not_of_an_extension("pg_type", "t.oid")}
+WHERE t.typtype IN ('e', 'd', 'r', 'b') AND {IS_USER_SCHEMA} AND {exclude_extension_members("pg_type", "t.oid")}
   AND NOT EXISTS (SELECT FROM pg_type el WHERE el.typarray = t.oid)
 """
 
@@ -65,7 +67,7 @@ CROSS JOIN LATERAL (VALUES
     ('definition', pg_get_constraintdef(k.oid)),
     ('validated', k.convalidated::text)
 ) AS parts (part, value)
-WHERE {OURS} AND {not_of_an_extension("pg_type", "t.oid")}
+WHERE {IS_USER_SCHEMA} AND {exclude_extension_members("pg_type", "t.oid")}
 """
 
 EXTENSIONS = """
@@ -81,7 +83,7 @@ CROSS JOIN LATERAL (VALUES
     ('definition', concat_ws(' ', evtevent, evtfoid::regprocedure, evttags::text)),
     ('enabled', evtenabled::text)
 ) AS parts (part, value)
-WHERE {not_of_an_extension("pg_event_trigger", "v.oid")}
+WHERE {exclude_extension_members("pg_event_trigger", "v.oid")}
 """
 
 COMMENTS = """

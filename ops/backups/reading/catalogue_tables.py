@@ -1,22 +1,24 @@
-"""The catalogue's questions about what hangs on a table. Each answers rows of (name, part, text), NULLs left out.
+"""Catalogue queries about tables and what belongs to them. Rows of (name, part, text), without NULLs.
 
-Names are quoted SQL, never numbers: attnum, conkey and OIDs shift on a restore.
+Names are quoted SQL, never numbers: a restore changes attnum, conkey and OIDs.
 """
 
 from collections.abc import Mapping
 
-from ops.backups.reading.inventory import OURS
+from ops.backups.reading.inventory import IS_USER_SCHEMA
 
 
-def not_of_an_extension(catalogue: str, oid: str) -> str:
-    """SQL: the object was made by a user, not by CREATE EXTENSION."""
+def exclude_extension_members(catalogue: str, oid: str) -> str:
+    """SQL condition: the object was not created by CREATE EXTENSION."""
     return (
         f"NOT EXISTS (SELECT FROM pg_depend de WHERE de.classid = '{catalogue}'::regclass "
         f"AND de.objid = {oid} AND de.deptype = 'e')"
     )
 
 
-OWN_TABLE = f"{OURS} AND c.relpersistence <> 't' AND {not_of_an_extension('pg_class', 'c.oid')}"
+OWN_TABLE = (
+    f"{IS_USER_SCHEMA} AND c.relpersistence <> 't' AND {exclude_extension_members('pg_class', 'c.oid')}"
+)
 FROM_TABLE = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
 NAME = "format('%I.%I', n.nspname, c.relname)"
 
@@ -154,7 +156,7 @@ CROSS JOIN LATERAL (VALUES
     ('definition', pg_get_statisticsobjdef(s.oid)),
     ('target', nullif(coalesce(s.stxstattarget, -1), -1)::text)
 ) AS parts (part, value)
-WHERE {OURS}
+WHERE {IS_USER_SCHEMA}
 """
 
 QUESTIONS: Mapping[str, str] = {

@@ -6,7 +6,7 @@ from ops.backups.connecting.session import Session
 from ops.backups.run.facts import Entry
 
 PROVIDERS = {"c": "libc", "i": "icu", "b": "builtin"}
-"""Locale providers by the letter in the catalogue."""
+"""Locale providers by their letter in pg_database."""
 LIKE = """
 SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERAL (VALUES
     ('encoding', pg_encoding_to_char(d.encoding)::text),
@@ -20,13 +20,13 @@ SELECT part, value FROM pg_database d CROSS JOIN to_jsonb(d) j CROSS JOIN LATERA
 """
 
 
-def kind_of_database(session: Session) -> Entry:
-    """Encoding, locale and provider of the session's database."""
+def read_locale(session: Session) -> Entry:
+    """Read encoding, locale and provider of the session's database."""
     return {row[0]: row[1] for row in session.execute(LIKE)}
 
 
-def shape(like: Entry) -> sql.Composable:
-    """PURE: the options of CREATE DATABASE that give it this encoding, locale and provider."""
+def format_options(like: Entry) -> sql.Composable:
+    """PURE: format the options of CREATE DATABASE for this encoding, locale and provider."""
     provider = PROVIDERS[like["provider"]]
     options = {
         "ENCODING": like["encoding"],

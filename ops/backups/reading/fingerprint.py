@@ -1,75 +1,79 @@
-"""One side as a picture: what is read beside the row sums, and the sums themselves by several sessions."""
+"""Takes the fingerprint of a database: definitions by one session, row sums by several."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ops.backups.connecting.session import Session
-from ops.backups.connecting.worker_pool import Crew
+from ops.backups.connecting.worker_pool import WorkerPool
 from ops.backups.reading import catalogue, migration_ledger, sequences, uncompared
-from ops.backups.reading.database_locale import kind_of_database
+from ops.backups.reading.database_locale import read_locale
 from ops.backups.reading.inventory import Table
-from ops.backups.reading.row_sums import Piece, PieceSum, add_up, pieces, sum_piece
-from ops.backups.run.facts import Picture, TableSum
-from ops.backups.run.facts import Sequence as Standing
-from ops.backups.run.watch import Watch
+from ops.backups.reading.row_sums import Piece, PieceSum, add_up, cut_into_pieces, sum_piece
+from ops.backups.run.facts import Fingerprint, TableSum
+from ops.backups.run.facts import SequencePosition as Standing
+from ops.backups.run.monitor import RunMonitor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
-    """Everything but the rows."""
+class Definitions:
+    """Everything of a fingerprint except row sums and sequences."""
 
     catalogue: dict[str, dict[str, dict[str, str]]]
     ledger: tuple[str, ...]
     roles: tuple[str, ...]
-    asides: dict[str, int]
+    uncompared: dict[str, int]
 
 
-def look(session: Session) -> Look:
-    """Read the catalogue, the migration ledger and what leans on them."""
-    found = {**catalogue.read(session), **catalogue.large_objects(session)}
+def read_definitions(session: Session) -> Definitions:
+    """Read the catalogue, the migration ledger, roles and counts of what is not compared."""
+    found = {**catalogue.read(session), **catalogue.read_large_objects(session)}
     read = {kind: {name: dict(e) for name, e in of.items()} for kind, of in found.items()}
-    return Look(
-        catalogue={**read, "database": {"itself": dict(kind_of_database(session))}},
+    return Definitions(
+        catalogue={**read, "database": {"itself": dict(read_locale(session))}},
         ledger=migration_ledger.read(session),
-        roles=uncompared.roles(session),
-        asides=uncompared.counts(session),
+        roles=uncompared.read_roles(session),
+        uncompared=uncompared.count_uncompared(session),
     )
 
 
-def row_sums(
+def sum_rows(
     sessions: Sequence[Session],
     tables: Sequence[Table],
-    watch: Watch,
+    monitor: RunMonitor,
     *,
     tick: Callable[[], None] | None = None,
 ) -> dict[str, TableSum]:
-    """The content of every table, by these sessions together. Closes them. `tick` may raise to end it."""
-    work = pieces(tables)
+    """Sum every table with these sessions, then close them. `tick` may raise."""
+    work = cut_into_pieces(tables)
     found: list[PieceSum] = []
-    with Crew[Piece, PieceSum](sessions, sum_piece) as crew:
-        for result in crew.work(work, tick=tick or watch.tick):
+    with WorkerPool[Piece, PieceSum](sessions, sum_piece) as pool:
+        for result in pool.run_jobs(work, tick=tick or monitor.tick):
             found.append(result)
-            watch.summed(pages=result.piece.pages, rows=result.rows)
+            monitor.add_progress(pages=result.piece.pages, rows=result.rows)
     return add_up(tables, found)
 
 
-def assemble(
-    seen: Look, tables: Sequence[Table], sums: dict[str, TableSum], standing: dict[str, Standing]
-) -> Picture:
-    """PURE: one picture from its parts; materialized views are kept apart."""
+def assemble_fingerprint(
+    seen: Definitions, tables: Sequence[Table], sums: dict[str, TableSum], standing: dict[str, Standing]
+) -> Fingerprint:
+    """PURE: assemble a fingerprint; materialized views are kept apart from tables."""
     materialized = {table.name for table in tables if table.is_materialized}
-    return Picture(
+    return Fingerprint(
         tables={name: found for name, found in sums.items() if name not in materialized},
         materialized={name: found for name, found in sums.items() if name in materialized},
         catalogue=seen.catalogue,
         ledger=seen.ledger,
         sequences=standing,
         roles=seen.roles,
-        asides=seen.asides,
+        uncompared=seen.uncompared,
     )
 
 
-def of_copy(session: Session, sessions: Sequence[Session], tables: Sequence[Table], watch: Watch) -> Picture:
-    """The picture of a scratch copy, which nobody else writes to."""
-    sums = row_sums(sessions, tables, watch)
-    return assemble(look(session), tables, sums, sequences.with_reach(session, sequences.read(session)))
+def take_fingerprint(
+    session: Session, sessions: Sequence[Session], tables: Sequence[Table], monitor: RunMonitor
+) -> Fingerprint:
+    """Take the fingerprint of a database that is not written to meanwhile. Closes `sessions`."""
+    sums = sum_rows(sessions, tables, monitor)
+    return assemble_fingerprint(
+        read_definitions(session), tables, sums, sequences.add_reach(session, sequences.read(session))
+    )

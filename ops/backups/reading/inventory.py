@@ -1,11 +1,11 @@
-"""The tables of a database, as one snapshot shows them."""
+"""Lists the tables of a database as a snapshot shows them."""
 
 from dataclasses import dataclass
 
 from ops.backups.connecting.session import Session
 
-OURS = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
-"""A schema that users made. The alias of pg_namespace is `n`."""
+IS_USER_SCHEMA = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
+"""SQL condition: a schema made by users. `n` is the alias of pg_namespace."""
 
 TABLES = f"""
 SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relfilenode = pg_relation_filenode(c.oid),
@@ -22,7 +22,7 @@ SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind::text, c.relfilen
                  WHERE i.indrelid = c.oid AND i.indisprimary), false),
        has_table_privilege(c.oid, 'SELECT')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am am ON am.oid = c.relam
-WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' AND {OURS}
+WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' AND {IS_USER_SCHEMA}
   AND (c.relkind = 'r' OR c.relispopulated)
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
                   AND d.deptype = 'e'
@@ -34,26 +34,26 @@ ORDER BY 6 DESC, 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """One table (or materialized view) and what is needed to sum it. Names are quoted SQL."""
+    """One table or materialized view, with what is needed to sum it. Names are quoted SQL."""
 
     oid: int
     name: str
     is_materialized: bool
     in_place: bool
-    """Whether its file is still the one this snapshot knows: no TRUNCATE and no rewrite since."""
+    """Whether its file is the one the snapshot knows: no TRUNCATE and no rewrite since."""
     pages: int
     bytes: int
-    rows_guessed: int
+    estimated_rows: int
     is_heap: bool
     columns: tuple[str, ...]
-    """Sorted by name: a restore may order them otherwise."""
+    """Sorted by name, because a restore may order columns differently."""
     key: tuple[str, ...]
     key_hashes_alike: bool
     readable: bool
 
 
-def tables(session: Session) -> list[Table]:
-    """Every table with content of its own, the largest first."""
+def list_tables(session: Session) -> list[Table]:
+    """List every table that stores rows, the largest first."""
     return [
         Table(
             oid=row[0],
@@ -62,7 +62,7 @@ def tables(session: Session) -> list[Table]:
             in_place=bool(row[3]),
             pages=row[4],
             bytes=row[5],
-            rows_guessed=row[6],
+            estimated_rows=row[6],
             is_heap=row[7],
             columns=tuple(row[8]),
             key=tuple(row[9]),

@@ -1,7 +1,7 @@
-"""The content of a table as sums of row hashes: no order, no sort, no key needed; duplicates count (D1).
+"""Sums of row hashes: independent of row order, without sort or key, sensitive to duplicates (D1).
 
-A row's text is `ROW(columns sorted by name)::text`, hashed with two seeds. The sums add up, so a big table is
-cut into ranges of pages that several connections share, and progress is real.
+A row's text is `ROW(columns sorted by name)::text`, hashed with two seeds. Sums of parts can be added, so a large
+table is cut into ranges of pages for several connections, which also gives real progress.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,11 +12,11 @@ import psycopg
 
 from ops.backups.connecting.session import Session
 from ops.backups.reading.inventory import Table
-from ops.backups.run.error_mapping import told
+from ops.backups.run.error_mapping import map_database_error
 from ops.backups.run.facts import Bucket, TableSum
 
 BUCKETS = 256
-PAGES_AT_ONCE = 4096
+MAX_PIECE_PAGES = 4096
 LARGE_OBJECTS = "large objects"
 
 SUM = """
@@ -35,18 +35,18 @@ SELECT k, count(*), sum(h0), sum(h1) FROM (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Piece:
-    """One statement's worth of a table."""
+    """A range of pages of one table, with the statement that sums it."""
 
     table: str
     sql: str
     pages: int
     is_information: bool = False
-    """Of a materialized view: worth having, and not worth waiting for."""
+    """Part of a materialized view: reported and not compared, so a lock on it is skipped."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PieceSum:
-    """What one statement found."""
+    """The sums of one piece."""
 
     piece: Piece
     buckets: dict[int, Bucket]
@@ -54,18 +54,18 @@ class PieceSum:
 
     @property
     def rows(self) -> int:
-        """Over all buckets."""
+        """Rows of all buckets."""
         return sum(rows for rows, _first, _second in self.buckets.values())
 
 
-def pieces(tables: Iterable[Table]) -> list[Piece]:
-    """PURE: the whole work, the largest tables first."""
-    cut = [piece for table in tables for piece in _cut(table)]
+def cut_into_pieces(tables: Iterable[Table]) -> list[Piece]:
+    """PURE: cut all tables and the large objects into pieces, the largest tables first."""
+    cut = [piece for table in tables for piece in _cut_table(table)]
     return [*cut, Piece(table=LARGE_OBJECTS, sql=SUM_LARGE_OBJECTS, pages=0)]
 
 
 def add_up(tables: Iterable[Table], found: Iterable[PieceSum]) -> dict[str, TableSum]:
-    """PURE: one sum for each table, also for those without a row."""
+    """PURE: add the pieces of each table; a table without rows gets an empty sum."""
     found = list(found)
     left_out = {part.piece.table for part in found if part.was_left_out}
     sizes = {table.name: table.bytes for table in tables if table.name not in left_out} | {LARGE_OBJECTS: 0}
@@ -82,38 +82,40 @@ def add_up(tables: Iterable[Table], found: Iterable[PieceSum]) -> dict[str, Tabl
 
 
 def sum_piece(session: Session, piece: Piece) -> PieceSum:
-    """Run one statement."""
+    """Sum one piece. Raises DrillStopped."""
     try:
-        # As information it must not end the snapshot's transaction when a refresh holds the view.
+        # A savepoint: a refresh that locks a materialized view must not end the snapshot's transaction.
         with session.transaction() if piece.is_information else nullcontext():
             rows = session.execute(piece.sql.encode()).fetchall()
     except psycopg.errors.LockNotAvailable as error:
         if not piece.is_information:
-            raise told(error, table=piece.table) from None
+            raise map_database_error(error, table=piece.table) from None
         return PieceSum(piece=piece, buckets={}, was_left_out=True)
     except psycopg.Error as error:
-        raise told(error, table=piece.table) from None
+        raise map_database_error(error, table=piece.table) from None
     return PieceSum(piece=piece, buckets={row[0]: (row[1], int(row[2]), int(row[3])) for row in rows})
 
 
-def _cut(table: Table) -> Iterator[Piece]:
-    if not table.is_heap or table.pages <= PAGES_AT_ONCE:
-        yield _piece(table, "", table.pages)
+def _cut_table(table: Table) -> Iterator[Piece]:
+    if not table.is_heap or table.pages <= MAX_PIECE_PAGES:
+        yield _make_piece(table, "", table.pages)
         return
-    for start in range(0, table.pages, PAGES_AT_ONCE):
-        end = start + PAGES_AT_ONCE
+    for start in range(0, table.pages, MAX_PIECE_PAGES):
+        end = start + MAX_PIECE_PAGES
         where = f" WHERE ctid >= '({start},0)'"
-        # The last range has no end: pages added since the size was read hold nothing this snapshot sees.
+        # The last range has no end: pages added later contain nothing that this snapshot sees.
         if end < table.pages:
             where += f" AND ctid < '({end},0)'"
-        yield _piece(table, where, min(end, table.pages) - start)
+        yield _make_piece(table, where, min(end, table.pages) - start)
 
 
-def _piece(table: Table, where: str, pages: int) -> Piece:
-    return Piece(table=table.name, sql=_sql(table, where), pages=pages, is_information=table.is_materialized)
+def _make_piece(table: Table, where: str, pages: int) -> Piece:
+    return Piece(
+        table=table.name, sql=_format_sql(table, where), pages=pages, is_information=table.is_materialized
+    )
 
 
-def _sql(table: Table, where: str) -> str:
+def _format_sql(table: Table, where: str) -> str:
     if not table.key:
         key, bucket = "", "hashtextextended(r, 0)"
     elif table.key_hashes_alike:

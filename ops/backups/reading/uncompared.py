@@ -1,14 +1,14 @@
-"""What a database has or leans on that no comparison covers: counted, so that it can be said (D5)."""
+"""Counts what a database has or depends on and no comparison covers, for the list of what is not proved (D5)."""
 
 from ops.backups.connecting.session import Session
-from ops.backups.reading.inventory import OURS
+from ops.backups.reading.inventory import IS_USER_SCHEMA
 
 COUNTS = f"""
 SELECT 'database settings', count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
 WHERE d.datname = current_database()
 UNION ALL
 SELECT 'foreign tables', count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'f' AND {OURS}
+WHERE c.relkind = 'f' AND {IS_USER_SCHEMA}
 UNION ALL
 SELECT 'user mappings', count(*) FROM pg_user_mappings
 UNION ALL
@@ -21,7 +21,7 @@ SELECT 'objects in tablespaces', count(*) FROM pg_class WHERE reltablespace <> 0
   AND relisshared = false
 UNION ALL
 SELECT 'tables of extensions', count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'r' AND {OURS} AND EXISTS (
+WHERE c.relkind = 'r' AND {IS_USER_SCHEMA} AND EXISTS (
     SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
     WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
       AND NOT c.oid = ANY (coalesce(e.extconfig, '{{}}')))
@@ -44,11 +44,11 @@ SELECT pg_get_userbyid(holder)::text FROM (
 """
 
 
-def counts(session: Session) -> dict[str, int]:
-    """Each aside that is there at all, with how many."""
+def count_uncompared(session: Session) -> dict[str, int]:
+    """Return {kind: count}, without zeros."""
     return {row[0]: row[1] for row in session.execute(COUNTS.encode()) if row[1]}
 
 
-def roles(session: Session) -> tuple[str, ...]:
-    """The roles that a restore with owners and grants needs."""
+def read_roles(session: Session) -> tuple[str, ...]:
+    """Read the roles that a restore with owners and grants needs."""
     return tuple(row[0] for row in session.execute(ROLES))

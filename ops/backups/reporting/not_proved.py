@@ -1,33 +1,33 @@
-"""PURE: what a run has not proved, computed from what it was and what it found. Always printed (D5)."""
+"""PURE: lists what a run has not proved, from its options and results. Always printed (D5)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from ops.backups.reporting.verdict import Level
-from ops.backups.run.facts import Picture
+from ops.backups.run.facts import Fingerprint
 
 Where = Literal["private server", "target", "same server"]
-SMALL_BYTES = 1_000_000_000
-LISTED = 12
+SMALL_DATABASE_BYTES = 1_000_000_000
+MAX_LISTED_TABLES = 12
 ALWAYS = (
     "owner, grants, connection limit and comment of the database itself: CREATE DATABASE makes them, not a dump "
     "(check_restored compares the first three after a restore for real)",
-    "roles and their passwords: they are the cluster's, and in no dump of a database",
+    "roles and their passwords: they belong to the cluster, and no dump of a database contains them",
     "media and other files outside the database",
-    "point-in-time recovery: a restore goes back to the moment of the dump, no nearer",
-    "the copy that is kept elsewhere: only what lies on this machine was read",
-    "secrets: without SECRET_KEY cards and sessions end, and a copy elsewhere cannot be opened without its key",
+    "point-in-time recovery: a restore goes back to the time of the dump",
+    "the copy that is kept elsewhere: only files on this machine were read",
+    "secrets: without SECRET_KEY cards and sessions end, and an encrypted copy cannot be opened without its key",
     "the application's start on the copy (runbook restore-for-real ends with that)",
 )
-ANYTHING = "anything at all about this backup: the run ended before a copy could be compared"
-ASIDES: Mapping[str, str] = {
+NOTHING_PROVED = "anything at all about this backup: the run ended before a copy could be compared"
+UNCOMPARED: Mapping[str, str] = {
     "database settings": "ALTER DATABASE … SET is in no dump taken this way; check_restored compares them",
-    "foreign tables": "their rows live elsewhere",
-    "user mappings": "that they are there was compared; their options hold passwords, and a dump has only those "
+    "foreign tables": "their rows are stored elsewhere",
+    "user mappings": "only their existence was compared; their options contain passwords, and a dump has only those "
     "that its role may read",
     "extensions": "their owner and their own objects: CREATE EXTENSION makes them, for the role that restores",
-    "subscriptions": "not restored, because they would call their publisher",
+    "subscriptions": "not restored, because they would connect to their publisher",
     "objects in tablespaces": "restored into the default tablespace",
     "tables of extensions": "CREATE EXTENSION makes them; their rows are not dumped",
     "security labels": "not compared",
@@ -36,76 +36,76 @@ ASIDES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
-    """What a run was."""
+class RunSummary:
+    """Options and results of a run, as far as they limit its proof."""
 
     level: Level
     where: Where
     no_owner: bool
-    source: Picture | None
-    """None when the run never got so far."""
+    source: Fingerprint | None
+    """None if the run ended before it was known."""
     bytes: int = 0
     compared: bool = True
-    """Whether it came to the comparison; one that stopped before has proved nothing at all."""
+    """Whether the copy was compared; a run that ended before has proved nothing."""
     in_use_doubt: str = ""
     """Why the source may not be the database in use."""
     is_signed: bool = True
     age_days: int | None = 0
-    """Whole days between the data and the drill; None: unknown."""
+    """Whole days between the data and the drill; None if unknown."""
 
 
-def not_proved(run: Run) -> list[str]:
-    """The list, most specific first."""
+def list_not_proved(run: RunSummary) -> list[str]:
+    """Return the list, the most specific first."""
     if not run.compared:
-        return [ANYTHING, *ALWAYS]
-    return [*_by_level(run), *_by_place(run), *_by_content(run), *ALWAYS]
+        return [NOTHING_PROVED, *ALWAYS]
+    return [*_list_by_level(run), *_list_by_place(run), *_list_by_content(run), *ALWAYS]
 
 
-def _by_level(run: Run) -> Iterator[str]:
+def _list_by_level(run: RunSummary) -> Iterator[str]:
     if run.in_use_doubt:
         yield f"that this is the database in use: {run.in_use_doubt}. The drill does not count as a proof"
     if run.age_days:
         days = f"{run.age_days} day{'s' if run.age_days > 1 else ''}"
-        yield f"anything newer than this backup, which was {days} old: the proof is worth no more than that"
+        yield f"anything newer than this backup, which was {days} old: the proof covers nothing later"
     if run.age_days is None and run.level == "B":
         yield (
             "how old these data are: the manifest names a time later than this drill, so a clock was wrong. "
             "The drill does not count as a proof"
         )
     if run.level == "A":
-        yield "last night's backup: this was a dump made for the drill (drill the other with --backup)"
+        yield "last night's backup: this was a dump made for the drill (drill that backup with --backup)"
     if run.level == "C":
         yield "that the copy equals anything: the file came without a manifest, so it only restores"
     if run.level == "B" and run.is_signed:
-        yield "that the key which signs backups is known to this service alone"
+        yield "that only this service knows the key which signs backups"
     elif run.level == "B":
         yield "that this service made it: the manifest was trusted without a signature (--trust)"
     if run.no_owner:
         yield "owners and grants: they were left out (--no-owner)"
 
 
-def _by_place(run: Run) -> Iterator[str]:
+def _list_by_place(run: RunSummary) -> Iterator[str]:
     if run.where == "same server":
-        yield "that it restores on a server of its own: roles, settings and extensions of the live one were at hand"
+        yield "that it restores on a server of its own: the live server provided roles, settings and extensions"
     elif run.where == "private server":
         yield (
             "the restore time of the machine you would really use: this was a private server on this machine, "
-            "set up for loading"
+            "configured for loading"
         )
 
 
-def _by_content(run: Run) -> Iterator[str]:
+def _list_by_content(run: RunSummary) -> Iterator[str]:
     if run.source is None:
         return
     empty = sorted(name for name, table in run.source.tables.items() if table.rows == 0)
     empty = [name for name in empty if name != "large objects"]
     if empty:
-        more = f" and {len(empty) - LISTED} more" if len(empty) > LISTED else ""
-        yield f"the content of {len(empty)} tables without a row: {', '.join(empty[:LISTED])}{more}"
-    if run.bytes < SMALL_BYTES:
+        more = f" and {len(empty) - MAX_LISTED_TABLES} more" if len(empty) > MAX_LISTED_TABLES else ""
+        yield f"the content of {len(empty)} tables without a row: {', '.join(empty[:MAX_LISTED_TABLES])}{more}"
+    if run.bytes < SMALL_DATABASE_BYTES:
         yield (
             f"the restore time of a large database: this one has {run.bytes / 1_000_000:.0f} MB, "
-            "and small ones say little"
+            "too small to tell"
         )
-    for name, count in sorted(run.source.asides.items()):
-        yield f"{count} {name}: {ASIDES[name]}"
+    for name, count in sorted(run.source.uncompared.items()):
+        yield f"{count} {name}: {UNCOMPARED[name]}"

@@ -1,4 +1,4 @@
-"""PURE: the statements that give a database what no dump of it holds: rights, a limit and settings."""
+"""PURE: makes the statements for properties that a dump omits: rights, connection limit and settings."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from psycopg import sql
 
 from ops.backups.run.facts import Catalogue, Entry
 
-BY_DEFAULT = {"PUBLIC": "CONNECT,TEMPORARY"}
+DEFAULT_RIGHTS = {"PUBLIC": "CONNECT,TEMPORARY"}
 RIGHTS = {"CONNECT", "CREATE", "TEMPORARY"}
 LISTS = {
     "search_path",
@@ -17,28 +17,28 @@ LISTS = {
     "shared_preload_libraries",
     "unix_socket_directories",
 }
-"""Parameters whose value is a list of names, stored with their quotes."""
+"""Parameters whose value is a list of names, stored with quotes."""
 
 
-def own_to_the_database(catalogue: Catalogue, name: sql.Identifier) -> Iterator[sql.Composable]:
-    """What makes a new database as the catalogue says the other was. Nothing where that is as new ones are."""
+def make_statements(catalogue: Catalogue, name: sql.Identifier) -> Iterator[sql.Composable]:
+    """Yield the statements that give a new database the catalogued properties. Defaults need none."""
     itself = catalogue.get("database owner", {}).get("itself", {})
     limit = itself.get("limit of connections", "-1")
     if limit != "-1":
         yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {};").format(name, sql.Literal(int(limit)))
-    # A backup of a database without any right of others says so by an empty entry.
-    yield from _rights(catalogue.get("database grant", {}).get("itself", {}), name, known=bool(itself))
+    # Without an owner in the catalogue the rights are unknown; an empty entry means that none were granted.
+    yield from _grant_rights(catalogue.get("database grant", {}).get("itself", {}), name, known=bool(itself))
     for entry in catalogue.get("database setting", {}).values():
-        yield _setting(entry, name)
+        yield _set_parameter(entry, name)
 
 
-def _rights(held: Entry, name: sql.Identifier, *, known: bool) -> Iterator[sql.Composable]:
+def _grant_rights(held: Entry, name: sql.Identifier, *, known: bool) -> Iterator[sql.Composable]:
     if not known:
         return
-    if held.get("PUBLIC") != BY_DEFAULT["PUBLIC"]:
+    if held.get("PUBLIC") != DEFAULT_RIGHTS["PUBLIC"]:
         yield sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC;").format(name)
     for role, rights in held.items():
-        if BY_DEFAULT.get(role) == rights:
+        if DEFAULT_RIGHTS.get(role) == rights:
             continue
         grantee = sql.SQL("PUBLIC") if role == "PUBLIC" else sql.Identifier(role)
         for right in rights.split(","):
@@ -51,9 +51,9 @@ def _rights(held: Entry, name: sql.Identifier, *, known: bool) -> Iterator[sql.C
                 )
 
 
-def _setting(entry: Entry, name: sql.Identifier) -> sql.Composable:
+def _set_parameter(entry: Entry, name: sql.Identifier) -> sql.Composable:
     parameter = sql.SQL(".").join(map(sql.Identifier, entry["parameter"].split(".")))
-    values = _names(entry["value"]) if entry["parameter"] in LISTS else [entry["value"]]
+    values = _split_names(entry["value"]) if entry["parameter"] in LISTS else [entry["value"]]
     value = sql.SQL(", ").join(map(sql.Literal, values or [""]))
     if "role" in entry:
         return sql.SQL("ALTER ROLE {} IN DATABASE {} SET {} TO {};").format(
@@ -62,7 +62,7 @@ def _setting(entry: Entry, name: sql.Identifier) -> sql.Composable:
     return sql.SQL("ALTER DATABASE {} SET {} TO {};").format(name, parameter, value)
 
 
-def _names(text: str) -> list[str]:
-    """The names of a list, without their quotes."""
+def _split_names(text: str) -> list[str]:
+    """Split a list into names without quotes."""
     found = re.findall(r'"((?:[^"]|"")*)"|([^,\s"]+)', text)
     return [quoted.replace('""', '"') or plain for quoted, plain in found]

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and the few things of the world it is handed."""
+"""The options of a drill, and the environment it runs in."""
 
 import shutil
 import time
@@ -10,28 +10,28 @@ from secrets import token_hex
 
 from ops.backups.connecting.address import Address
 from ops.backups.reporting.not_proved import Where
-from ops.backups.reporting.records import FOLDER
-from ops.backups.run.run_folder import PREFIX
+from ops.backups.reporting.records import REPORTS_FOLDER
+from ops.backups.run.run_folder import RUN_PREFIX
 
-WORK = "drill-work"
+WORK_FOLDER = "drill-work"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
-    """One drill. `archive` is None for a fresh dump of the source; `source` may be None when a file is drilled."""
+class DrillOrder:
+    """The options of one drill. `archive` is None for a fresh dump; `source` may be None if a file is drilled."""
 
     source: Address | None
     state: Path
     key: str = field(repr=False)
-    """Signs manifests, and tells which were signed here."""
+    """Signs manifests and verifies their signatures (BACKUP_KEY)."""
     trust: bool = False
-    """Take a backup that was not signed here as it is."""
+    """Accept a backup that this service did not sign."""
     archive: Path | None = None
     where: Where = "private server"
     target: Address | None = None
-    """The maintenance database of another server; None for the source's own, or for a private one."""
+    """Maintenance database of another server; None for the source's own or a private one."""
     target_setting: str = "--target"
-    """Where that was named."""
+    """The option or setting that names it."""
     jobs: int = 2
     keep_dump: bool = False
     no_owner: bool = False
@@ -39,45 +39,45 @@ class Order:
     bin: Path | None = None
     setting: str = "DIRECT_DATABASE_URL"
     in_use: Address | None = None
-    """The address the service uses, where it is another one."""
+    """The address the service uses, if it differs from the source's."""
     known: tuple[Address, ...] = ()
-    """Further servers whose passwords are known: where earlier drills may have left something."""
+    """Further servers with known passwords, on which earlier drills may have left something."""
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """Every address that is known."""
+        """All known addresses."""
         return tuple(one for one in (self.target, self.source, *self.known) if one is not None)
 
     @property
     def work_folder(self) -> Path:
-        """Where runs have their private folders."""
-        return (self.work or self.state / WORK).absolute()
+        """Parent of the runs' private folders."""
+        return (self.work or self.state / WORK_FOLDER).absolute()
 
     @property
     def reports(self) -> Path:
-        """Where reports are kept."""
-        return self.state / FOLDER
+        """Folder of reports."""
+        return self.state / REPORTS_FOLDER
 
     @property
     def kept_dumps(self) -> Path:
-        """Where --keep-dump puts dumps, each with its manifest."""
+        """Folder of dumps kept by --keep-dump, each with its manifest."""
         return self.reports / "kept"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class World:
-    """Time, chance and the disk."""
+class RunEnvironment:
+    """Clock, random names, free disk space and sleep; tests replace them."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free
     draw: Callable[[], str] = lambda: token_hex(4)
     sleep: Callable[[float], None] = time.sleep
 
-    def run_name(self) -> str:
-        """The name of a new run: sorts by time, and is drawn at random too."""
+    def draw_run_name(self) -> str:
+        """Draw the name of a new run: its time, by which names sort, and a random part."""
         return f"{self.now():%Y%m%dt%H%M%S}_{self.draw()}"
 
 
-def scratch_name(run: str) -> str:
-    """PURE: the scratch database of a run."""
-    return f"{PREFIX}{run}"
+def name_scratch(run: str) -> str:
+    """PURE: return the name of a run's scratch database and folder."""
+    return f"{RUN_PREFIX}{run}"

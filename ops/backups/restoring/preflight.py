@@ -1,4 +1,4 @@
-"""What must be right before anything is created. Each refusal gives the statement that mends it."""
+"""Checks before anything is created. Each CouldNotRun gives the statement that corrects the cause."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -8,22 +8,22 @@ import psycopg
 
 from ops.backups.connecting.session import Session
 from ops.backups.reading import migration_ledger
-from ops.backups.reading.inventory import tables
-from ops.backups.run.error_mapping import reason_of
+from ops.backups.reading.inventory import list_tables
+from ops.backups.run.error_mapping import describe_os_error
 from ops.backups.run.errors import CouldNotRun
 from ops.backups.run.facts import Catalogue
-from ops.backups.run.run_folder import make_private
+from ops.backups.run.run_folder import make_private_folder
 from ops.stack.state import write_private
 
-Free = Callable[[Path], int]
-"""Bytes free on the disk of a folder."""
+MeasureFreeBytes = Callable[[Path], int]
+"""Returns the free bytes on the disk of a folder."""
 DUMP_SHARE = 0.6
-"""The most a dump at compression 1 took of its database in our measurements, with room to spare."""
+"""Size of a dump at compression 1 as a share of its database: the largest measured, with a margin."""
 COPY_SHARE = 1.3
-"""A fresh copy is no larger than its source; WAL and temporary files of the load come on top."""
+"""Size of a fresh copy as a share of its source, including WAL and temporary files of the load."""
 WAL_SHARE = 0.9
-"""WAL that a restore into a server with its usual settings wrote, as a share of the database."""
-ALWAYS = 150_000_000
+"""WAL written by a restore into a server with default settings, as a share of the database."""
+MIN_FREE_BYTES = 150_000_000
 OWNED = """
 SELECT DISTINCT r FROM unnest(%s::text[]) r
 WHERE EXISTS (SELECT FROM pg_roles o WHERE o.rolname = r) AND NOT pg_has_role(r, 'MEMBER')
@@ -35,18 +35,18 @@ WHERE c.relrowsecurity AND c.relkind IN ('r', 'p') AND row_security_active(c.oid
 
 
 def check_source(session: Session) -> None:
-    """It is a primary, it is the service's database, and this role may read all of it."""
-    if _one(session, "SELECT pg_is_in_recovery()"):
+    """Check that the source is a primary and the service's database, and that the role may read all of it."""
+    if _fetch_value(session, "SELECT pg_is_in_recovery()"):
         raise CouldNotRun(
-            "The source is a replica: unlogged tables look empty there, and it may cancel a long snapshot.",
+            "The source is a replica: unlogged tables are empty there, and it may cancel a long snapshot.",
             mend="Name the primary in DIRECT_DATABASE_URL.",
         )
-    if not migration_ledger.is_there(session):
+    if not migration_ledger.has_ledger(session):
         raise CouldNotRun(
-            "There is no migration ledger in that database: it is not the service's own.",
+            "That database has no migration ledger: it is not the service's own.",
             mend="Correct the database's name in DIRECT_DATABASE_URL.",
         )
-    unreadable = [table.name for table in tables(session) if not table.readable]
+    unreadable = [table.name for table in list_tables(session) if not table.readable]
     hidden = [row[0] for row in session.execute(ROW_SECURITY)]
     role = session.info.user
     lacking = [
@@ -62,13 +62,13 @@ def check_source(session: Session) -> None:
 
 
 def check_scratch_server(server: Session, *, major: int, catalogue: Catalogue) -> None:
-    """The server that takes the scratch copy is a primary of the source's major and has every extension."""
-    if _one(server, "SELECT pg_is_in_recovery()"):
-        raise CouldNotRun("The scratch server is a replica: nothing can be created there.")
-    there = int(_one(server, "SELECT current_setting('server_version_num')::int / 10000"))
+    """Check that the server is a primary of major version `major` and has every extension."""
+    if _fetch_value(server, "SELECT pg_is_in_recovery()"):
+        raise CouldNotRun("The scratch server is a replica: it cannot create a database.")
+    there = int(_fetch_value(server, "SELECT current_setting('server_version_num')::int / 10000"))
     if there != major:
         raise CouldNotRun(
-            f"The scratch server is PostgreSQL {there}, the data are of {major}: definitions would not compare.",
+            f"The scratch server is PostgreSQL {there}, the data are of {major}: definitions could not be compared.",
             mend=f"Name a server of PostgreSQL {major} with --target.",
         )
     known = {row[0] for row in server.execute("SELECT quote_ident(name) FROM pg_available_extensions")}
@@ -80,7 +80,7 @@ def check_scratch_server(server: Session, *, major: int, catalogue: Catalogue) -
 
 
 def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> None:
-    """The role may create databases, and may give the copy's objects to the roles that own them."""
+    """Check that the role may create databases and may assign objects to the roles that own them."""
     role = server.info.user
     is_super, may_create = server.execute(
         "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
@@ -92,7 +92,7 @@ def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> No
     there = {row[0] for row in server.execute("SELECT rolname::text FROM pg_roles")}
     if missing := sorted(set(roles) - there):
         raise CouldNotRun(
-            f"The scratch server lacks {len(missing)} roles that own things or are granted them.",
+            f"The scratch server lacks {len(missing)} roles that own or are granted objects.",
             mend=" ".join(f'CREATE ROLE "{name}" NOLOGIN;' for name in missing)
             + " Or drill with --no-owner.",
         )
@@ -104,30 +104,32 @@ def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> No
         )
 
 
-def check_room(work: Path, size: int, *, dump: bool, copy: bool, free: Free, option: str) -> None:
-    """The disk that takes the dump, and the private copy where there is one, has room for them."""
-    needed = ALWAYS + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
+def check_work_disk(
+    work: Path, size: int, *, dump: bool, copy: bool, free: MeasureFreeBytes, option: str
+) -> None:
+    """Check that the work folder's disk has room for the dump and the private copy, as far as each is made."""
+    needed = MIN_FREE_BYTES + int(size * (DUMP_SHARE * dump + COPY_SHARE * copy))
     check_disk(work, needed, free=free, option=option)
 
 
 def check_reports(folder: Path) -> None:
-    """The report can be kept. Better known now than after hours: a proof that is not on record does not count."""
+    """Check that the report can be kept, before hours of work: a proof that is not on record does not count."""
     try:
-        make_private(folder)
+        make_private_folder(folder)
         probe = folder / f".probe-{os.getpid()}"
         write_private(probe, "a few words\n")
         probe.unlink()
     except OSError as error:
         raise CouldNotRun(
-            f"No report can be kept in {folder}: {reason_of(error)}.",
-            mend="Mend that first: a proof that is not on record does not count.",
+            f"No report can be kept in {folder}: {describe_os_error(error)}.",
+            mend="Correct that first: a proof that is not on record does not count.",
         ) from None
 
 
-def check_servers_room(server: Session, size: int, *, free: Free) -> None:
-    """A scratch server whose files lie on this machine has room for the copy and for the WAL of loading it."""
+def check_server_disk(server: Session, size: int, *, free: MeasureFreeBytes) -> None:
+    """Check that a scratch server on this machine has room for the copy and the WAL of its load."""
     try:
-        folder = Path(_one(server, "SELECT current_setting('data_directory')"))
+        folder = Path(_fetch_value(server, "SELECT current_setting('data_directory')"))
     except psycopg.errors.InsufficientPrivilege:
         return
     try:
@@ -135,12 +137,14 @@ def check_servers_room(server: Session, size: int, *, free: Free) -> None:
     except PermissionError:
         is_here = True
     if is_here:
-        check_disk(folder, ALWAYS + int(size * (COPY_SHARE + WAL_SHARE)), free=free, option="--target")
+        check_disk(
+            folder, MIN_FREE_BYTES + int(size * (COPY_SHARE + WAL_SHARE)), free=free, option="--target"
+        )
 
 
-def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:
-    """Raise CouldNotRun when the disk of a folder has not so many bytes left. `option` names another, if any does."""
-    there = free(_existing(folder))
+def check_disk(folder: Path, needed: int, *, free: MeasureFreeBytes, option: str) -> None:
+    """Raise CouldNotRun if the disk has fewer than `needed` bytes. `option` names another folder, or is ""."""
+    there = free(_find_existing(folder))
     if there < needed:
         raise CouldNotRun(
             f"The disk of {folder} has {there // 1_000_000} MB left; {needed // 1_000_000} MB are needed.",
@@ -148,10 +152,10 @@ def check_disk(folder: Path, needed: int, *, free: Free, option: str) -> None:
         )
 
 
-def _existing(folder: Path) -> Path:
+def _find_existing(folder: Path) -> Path:
     return next(place for place in (folder, *folder.parents) if place.exists())
 
 
-def _one(session: Session, query: str) -> str:
+def _fetch_value(session: Session, query: str) -> str:
     row = session.execute(query.encode()).fetchone()
     return row[0] if row else ""

@@ -1,11 +1,11 @@
-"""PURE: dates that no clock can have shown yet."""
+"""PURE: recognises times that a wrong clock has set."""
 
 from datetime import datetime, timedelta
 
 CLOCK_TOLERANCE = timedelta(minutes=5)
-"""By how much the clocks of two machines may differ."""
+"""Allowed difference between the clocks of two machines."""
 
 
-def is_of_the_future(made_at: datetime, now: datetime) -> bool:
-    """Whether a backup was dated by a clock that was wrong: when it was really made is unknown."""
+def is_in_the_future(made_at: datetime, now: datetime) -> bool:
+    """Return whether a backup is dated in the future, so that its real time is unknown."""
     return made_at > now + CLOCK_TOLERANCE

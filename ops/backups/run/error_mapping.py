@@ -1,4 +1,4 @@
-"""The one place where what others raise becomes one of our own errors. Their texts may quote rows: none is kept."""
+"""Maps errors of psycopg and the system to DrillStopped. Their texts may quote rows, so none is passed on."""
 
 import re
 import shutil
@@ -10,34 +10,34 @@ from pathlib import Path
 import psycopg
 
 from ops.backups.run.errors import (
+    ConnectionLost,
     CouldNotRun,
+    DataUnreadable,
+    DrillInterrupted,
     DrillStopped,
-    Interrupted,
+    SourceChanged,
     SourceDamaged,
-    SourceLost,
-    Unreadable,
-    Unsettled,
 )
 from ops.stack.errors import NO_SPACE, is_disk_full
 
 
-def stop_for(error: BaseException) -> DrillStopped:
-    """Our error for anything at all that ends a run."""
+def map_error(error: BaseException) -> DrillStopped:
+    """Return the DrillStopped for any exception that ends a run."""
     match error:
         case DrillStopped():
             return error
         case KeyboardInterrupt():
-            return Interrupted("A signal ended the run.", mend="Run it again.")
+            return DrillInterrupted("A signal ended the run.", mend="Run it again.")
         case psycopg.Error():
-            return told(error)
+            return map_database_error(error)
         case OSError():
-            return told_by_system(error)
+            return map_system_error(error)
         case _:
-            return told_by_a_fault(error)
+            return map_own_fault(error)
 
 
-def told(error: psycopg.Error, *, table: str = "") -> DrillStopped:
-    """Our error for one of psycopg's. `table`: the one that was being read, as SQL."""
+def map_database_error(error: psycopg.Error, *, table: str = "") -> DrillStopped:
+    """Return the DrillStopped for a psycopg error. `table` is the table being read, as quoted SQL."""
     code = f"SQLSTATE {error.sqlstate}" if error.sqlstate else type(error).__name__
     match error:
         case (
@@ -45,10 +45,10 @@ def told(error: psycopg.Error, *, table: str = "") -> DrillStopped:
             | psycopg.errors.UndefinedTable()
             | psycopg.errors.UndefinedColumn()
         ):
-            return Unsettled(
-                f"{f'Table {table}' if table else 'A table'} was locked or changed by somebody else meanwhile, "
-                "by a migration perhaps.",
-                mend="Run this again once it has ended.",
+            return SourceChanged(
+                f"{f'Table {table}' if table else 'A table'} was locked or changed by another session during the run, "
+                "perhaps by a migration.",
+                mend="Run this again when it has finished.",
             )
         case (
             psycopg.errors.DataCorrupted()
@@ -56,7 +56,7 @@ def told(error: psycopg.Error, *, table: str = "") -> DrillStopped:
             | psycopg.errors.IoError()
             | psycopg.errors.UndefinedFile()
         ):
-            return Unreadable(_place_on_disk(error, table))
+            return DataUnreadable(_describe_damaged_place(error, table))
         case psycopg.errors.DiskFull():
             return CouldNotRun("A server's disk is full.", mend="Make room.")
         case psycopg.errors.InsufficientPrivilege() if "row-level security" in str(error):
@@ -73,29 +73,31 @@ def told(error: psycopg.Error, *, table: str = "") -> DrillStopped:
                 "create databases (CREATEDB).",
             )
         case psycopg.errors.QueryCanceled():
-            return CouldNotRun("Somebody ended a statement of the drill.", mend="Run it again.")
+            return CouldNotRun("A statement of the drill was cancelled from outside.", mend="Run it again.")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return SourceLost(f"A connection to PostgreSQL broke midway ({code}).", mend="Run it again.")
+            return ConnectionLost(
+                f"A connection to PostgreSQL broke during the run ({code}).", mend="Run it again."
+            )
         case _:
             at = f" while it read table {table}" if table else ""
             return CouldNotRun(f"PostgreSQL refused a statement of the drill{at} ({code}).")
 
 
 @contextmanager
-def reading_the_source() -> Iterator[None]:
-    """What cannot be read in here is the database in use, and not a copy of it. Raises SourceDamaged."""
+def blame_source() -> Iterator[None]:
+    """Raise SourceDamaged, not DataUnreadable, for unreadable pages: the block reads the database in use."""
     try:
         yield
-    except Unreadable as error:
+    except DataUnreadable as error:
         raise SourceDamaged(error.where) from None
     except psycopg.Error as error:
-        if isinstance(stop := told(error), Unreadable):
+        if isinstance(stop := map_database_error(error), DataUnreadable):
             raise SourceDamaged(stop.where) from None
         raise
 
 
-def _place_on_disk(error: psycopg.Error, table: str) -> str:
-    """Table, block and file, from a message of which the rest may quote anything."""
+def _describe_damaged_place(error: psycopg.Error, table: str) -> str:
+    """Extract table, block and file. The rest of the message may quote rows."""
     said = str(error)
     block = re.search(r"\bblocks? (\d+)", said)
     file = re.search(r"\b((?:base|global|pg_tblspc)/[\w./]+)", said)
@@ -105,25 +107,30 @@ def _place_on_disk(error: psycopg.Error, table: str) -> str:
     )
 
 
-def told_by_system(error: OSError) -> DrillStopped:
-    """Our error for what the system refused."""
-    # Copying many files ends in one error that holds the others as texts.
+def map_system_error(error: OSError) -> DrillStopped:
+    """Return the DrillStopped for an OSError."""
+    # shutil.copytree raises one error that holds the others as texts.
     is_full = is_disk_full(error) or (isinstance(error, shutil.Error) and NO_SPACE in str(error))
     at = f" of {error.filename}" if error.filename else ""
     if is_full:
         return CouldNotRun(f"The disk{at} is full.", mend="Make room, or name a folder on a larger disk.")
-    what = reason_of(error)
-    return CouldNotRun(f"The system refused something: {what}{f' ({error.filename})' if at else ''}.")
+    what = describe_os_error(error)
+    return CouldNotRun(
+        f"The operating system refused an operation: {what}{f' ({error.filename})' if at else ''}."
+    )
 
 
-def reason_of(error: OSError) -> str:
-    """What the system said, or the name of the error where it said nothing."""
+def describe_os_error(error: OSError) -> str:
+    """Return the system's message, or the class name of an error without one."""
     return error.strerror or type(error).__name__
 
 
-def told_by_a_fault(error: BaseException) -> DrillStopped:
-    """Our error for a fault of our own: its class and its place, for whoever mends it. Never a bare exit code 1."""
+def map_own_fault(error: BaseException) -> DrillStopped:
+    """Return the DrillStopped for a bug of our own: class, file and line.
+
+    Without it the process would end with exit code 1, which schedulers read as DIFFERENT.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     return CouldNotRun(
-        f"The drill has a fault of its own: {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}."
+        f"The drill has a bug: {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}."
     )

@@ -1,22 +1,22 @@
-"""Why a drill or a backup stops, in a sentence an operator can act on.
+"""The errors that end a drill or a backup. Each text tells an operator what happened and what to do.
 
-DrillStopped          the one to catch; its text never quotes a row, a password or a connection string
-  CouldNotRun         something must be mended first; nothing was proved and nothing is known to be wrong
-    Pooler            the connection is not a direct one, or the database asked for was ignored
-    Interrupted       a signal ended the run
-    SourceLost        a connection broke midway
-    Unreadable        a page or a file of a server's own data cannot be read
-  ArchiveDamaged      the backup file itself is not what it should be
-  DoesNotRestore      the backup can be read, and a server refuses what is in it
-  SourceDamaged       the database that was to be backed up cannot be read in whole
-  Unsettled           the source changed in a way that makes a comparison meaningless
+DrillStopped          base class; its text never quotes a row, a password or a connection string
+  CouldNotRun         something must be corrected first; nothing was proved or disproved
+    Pooler            a connection pooler answers, or another database than the requested one
+    DrillInterrupted  a signal ended the run
+    ConnectionLost    a connection to a server broke during the run
+    DataUnreadable    a server cannot read one of its own pages or data files
+  ArchiveDamaged      the backup's own files are damaged or incomplete
+  DoesNotRestore      the backup is readable, but a server rejects its content
+  SourceDamaged       part of the database to back up cannot be read
+  SourceChanged       the source changed during the run, so a comparison would mean nothing
 """
 
 from ops.backups.run.facts import Difference
 
 
 class DrillStopped(Exception):
-    """A run cannot go on. `mend` is what to do or to type, and may be empty."""
+    """Ends a run. `what` is the cause; `mend` is what to do or to type, and may be empty."""
 
     def __init__(self, what: str, *, mend: str = "") -> None:
         super().__init__(f"{what} {mend}".strip())
@@ -25,37 +25,37 @@ class DrillStopped(Exception):
 
 
 class CouldNotRun(DrillStopped):
-    """Something must be mended first."""
+    """Something must be corrected first. Nothing was proved or disproved."""
 
 
 class Pooler(CouldNotRun):
-    """The connection is not a direct one, or the database asked for was ignored."""
+    """A connection pooler answers, or another database than the requested one."""
 
 
-class Interrupted(CouldNotRun):
+class DrillInterrupted(CouldNotRun):
     """A signal ended the run."""
 
 
-class SourceLost(CouldNotRun):
-    """A connection broke midway."""
+class ConnectionLost(CouldNotRun):
+    """A connection to a server broke during the run."""
 
 
-class Unreadable(CouldNotRun):
-    """A page or a file of a server's own data cannot be read. `where` names table and block."""
+class DataUnreadable(CouldNotRun):
+    """A server cannot read one of its own pages or data files. `where` names table and block."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"{where} cannot be read.", mend="Look at that server's disk and at its log; it may be damaged."
+            f"{where} cannot be read.", mend="Check that server's disk and log: the disk may be failing."
         )
         self.where = where
 
 
 class ArchiveDamaged(DrillStopped):
-    """The backup file itself is not what it should be."""
+    """The backup's own files are damaged or incomplete."""
 
 
 class DoesNotRestore(DrillStopped):
-    """The backup can be read, and a server refuses what is in it. `difference` names the object, never a value."""
+    """The backup is readable, but a server rejects its content. `difference` names the object, never a value."""
 
     def __init__(self, difference: Difference, *, mend: str = "") -> None:
         super().__init__(f"The dump does not restore: {difference}.", mend=mend)
@@ -63,15 +63,15 @@ class DoesNotRestore(DrillStopped):
 
 
 class SourceDamaged(DrillStopped):
-    """The database that was to be backed up cannot be read in whole. `where` names table and block."""
+    """Part of the database to back up cannot be read. `where` names table and block."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
             f"The database in use is damaged: {where} cannot be read.",
-            mend="Keep every backup you have, and go on with “A damaged page” in ops/runbooks/restore-drill.md.",
+            mend="Keep every backup, and continue with “A damaged page” in ops/runbooks/restore-drill.md.",
         )
         self.where = where
 
 
-class Unsettled(DrillStopped):
-    """The source changed in a way that makes a comparison meaningless."""
+class SourceChanged(DrillStopped):
+    """The source changed during the run, so a comparison would mean nothing."""

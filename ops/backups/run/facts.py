@@ -1,81 +1,84 @@
-"""What is known about one side of a comparison: plain, frozen, without a single stored value."""
+"""What is known about one side of a comparison: frozen values that hold no stored value of any row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Bucket = tuple[int, int, int]
-"""Rows, and two sums of row hashes."""
+"""(rows, first sum, second sum): the sums are of row hashes with two seeds."""
 
 Entry = Mapping[str, str]
-"""One object of the catalogue: part to text."""
+"""One object of the catalogue: {part: text}."""
 Catalogue = Mapping[str, Mapping[str, Entry]]
-"""Kind to name to entry."""
+"""{kind: {name: entry}}."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableSum:
-    """The content of one table. The buckets part the rows by key, so that a difference can be counted."""
+    """The content of one table. Rows are spread over buckets by key, so that differences can be counted."""
 
     rows: int
     buckets: Mapping[int, Bucket]
     bytes: int = field(default=0, compare=False)
-    """On disk, indexes and TOAST included; differs between two equal copies."""
+    """Size on disk with indexes and TOAST. Differs between two equal copies, so it is not compared."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sequence:
-    """Where a sequence stood. Sequences obey no snapshot: a right copy lies from `before` to `after`."""
+class SequencePosition:
+    """The position of a sequence before and after a dump.
+
+    Snapshots do not cover sequences: a faithful copy stands anywhere from `before` to `after`.
+    """
 
     increment: int
     before: int
     after: int
     owned_by: str = ""
-    """The column it feeds, as SQL, or empty."""
+    """SQL that reads the furthest value of the column it feeds; empty without such a column."""
     reached: int | None = None
-    """The furthest value in that column, where it was looked up."""
+    """The furthest value in that column, if it was read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Identity:
-    """Which database of which cluster. `system` is the cluster's own number."""
+class DatabaseIdentity:
+    """One database of one cluster. `system` is the cluster's system identifier."""
 
     system: str
     database: str
     server: str
-    """The server's version, "18.6"."""
+    """Server version, such as "18.6"."""
     bytes: int
 
     @property
     def major(self) -> int:
-        """15, 16, 17, 18 …"""
+        """Major version: 15, 16, 17, 18 …"""
         return int(self.server.split(".")[0])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Picture:
-    """Everything that is compared."""
+class Fingerprint:
+    """Everything that a drill compares about one database."""
 
     tables: Mapping[str, TableSum]
     catalogue: Catalogue
     ledger: tuple[str, ...]
-    """The applied migrations in order, "app.name"."""
-    sequences: Mapping[str, Sequence]
+    """Applied migrations in order, as "app.name"."""
+    sequences: Mapping[str, SequencePosition]
     materialized: Mapping[str, TableSum] = field(default_factory=dict)
-    """Materialized views: a restore computes them anew, so their rows are information."""
+    """Materialized views. A restore recomputes them, so their rows are reported and not compared."""
     roles: tuple[str, ...] = ()
-    """Roles that own something or are granted something; a dump names them and does not hold them."""
-    asides: Mapping[str, int] = field(default_factory=dict)
-    """What is in the database and in no comparison: settings, foreign tables …, each with a count."""
+    """Roles that own or are granted something. A dump names them but does not create them."""
+    uncompared: Mapping[str, int] = field(default_factory=dict)
+    """{kind: count} of what the database has and no comparison covers: settings, foreign tables …"""
 
     @property
     def rows(self) -> int:
-        """Over all tables."""
+        """Rows of all tables."""
         return sum(table.rows for table in self.tables.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """One thing that is not as it was: kind and name, never a value."""
+    """One difference of the copy from the source: kind, name and a sentence; never a value."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""The private folder of one run: its lock, its marker, the children it started, its dump and its server."""
+"""The private folder of one run. It holds a lock, a marker, the pids of child programs, the dump and the server."""
 
 import contextlib
 import fcntl
@@ -10,125 +10,124 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ops.backups.run.error_mapping import reason_of
+from ops.backups.run.error_mapping import describe_os_error
 from ops.backups.run.errors import CouldNotRun
 from ops.stack.process import Running, family, kill
 from ops.stack.state import write_private
 
-PREFIX = "restore_drill_"
-KIND = "companion restore drill"
-SAYS_WHOSE = frozenset({"marker.json", "lock", "children"})
-"""The files by which the next run knows a folder as ours."""
+RUN_PREFIX = "restore_drill_"
+MARKER_KIND = "companion restore drill"
+OWNERSHIP_FILES = frozenset({"marker.json", "lock", "children"})
+"""The files by which a later run recognises a folder as a drill's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Marker:
-    """What a run says about itself, in its folder and on its scratch database."""
+    """Identifies a run. Stored in its folder and in the comment of its scratch database."""
 
     run: str
     source: str
-    """The cluster's number and the database's name, or the archive's."""
+    """System identifier and database name, or the archive's name."""
     scratch: str
-    """The name of its database."""
-    kind: str = KIND
+    """The name of the scratch database."""
+    kind: str = MARKER_KIND
     version: int = 1
 
-    def text(self) -> str:
-        """As JSON."""
+    def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def read(cls, text: str | None) -> "Marker | None":
-        """What was written by `text`, or None for anything else."""
+    def parse(cls, text: str | None) -> "Marker | None":
+        """Parse the text of `to_json`; None for any other text."""
         with contextlib.suppress(ValueError, TypeError):
             marker = cls(**json.loads(text or ""))
-            if marker.kind == KIND and marker.version == 1:
+            if marker.kind == MARKER_KIND and marker.version == 1:
                 return marker
         return None
 
 
-EMPTIES_AGAIN_S = (0.02, 0.05, 0.1, 0.2, 0.4)
-"""How long is waited before a folder that would not go is emptied again."""
+EMPTY_RETRY_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Pauses between attempts to empty a folder."""
 
 
 @dataclass(kw_only=True)
 class RunFolder:
-    """A folder that one living process holds."""
+    """A folder that one running process holds by a lock."""
 
     path: Path
     lock: int = field(repr=False)
 
     @classmethod
-    def make(cls, work: Path, marker: Marker) -> "RunFolder":
-        """Make and hold the folder of a new run under `work`. Raises CouldNotRun."""
-        path = work / f"{PREFIX}{marker.run}"
+    def create(cls, work: Path, marker: Marker) -> "RunFolder":
+        """Create and lock the folder of a new run under `work`. Raises CouldNotRun."""
+        path = work / f"{RUN_PREFIX}{marker.run}"
         try:
-            prepare(work)
-            path.mkdir(mode=_mode())
-            os.chmod(path, _mode())
+            make_work_folder(work)
+            path.mkdir(mode=_get_folder_mode())
+            os.chmod(path, _get_folder_mode())
             lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            write_private(path / "marker.json", marker.text())
+            write_private(path / "marker.json", marker.to_json())
         except OSError as error:
             raise CouldNotRun(
-                f"{work} cannot be used: {reason_of(error)}.", mend="Name another with --work."
+                f"{work} cannot be used: {describe_os_error(error)}.", mend="Name another with --work."
             ) from None
         return cls(path=path, lock=lock)
 
-    def note(self, pid: int) -> None:
-        """Remember a child, so that the next run can end it if this one is killed."""
+    def record_child(self, pid: int) -> None:
+        """Record a child program, so that a later run can end it if this process is killed."""
         running = Running.of(pid)
         if running is not None:
             with open(self.path / "children", "a", encoding="utf-8") as listed:
                 listed.write(f"{running.pid} {running.created}\n")
 
     def remove(self) -> None:
-        """Everything in it, and the folder."""
-        remove(self.path)
+        """End the recorded programs and remove the folder."""
+        remove_run_folder(self.path)
         os.close(self.lock)
 
 
-def prepare(work: Path) -> None:
-    """Make the folder that holds the runs. Others may pass through it, and see nothing."""
+def make_work_folder(work: Path) -> None:
+    """Create the folder that holds run folders."""
     if not work.exists():
-        work.mkdir(mode=_mode(), parents=True)
-        # A folder that was there before keeps its mode; a new one does not depend on the umask.
-        os.chmod(work, _mode())
+        work.mkdir(mode=_get_folder_mode(), parents=True)
+        # An existing folder keeps its mode; that of a new one must not depend on the umask.
+        os.chmod(work, _get_folder_mode())
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that only its owner enters, and what is missing above it. One that is there stays as it is."""
+def make_private_folder(folder: Path) -> None:
+    """Create a folder with mode 0700, and its missing parents. An existing folder keeps its mode."""
     if not folder.exists():
-        make_private(folder.parent)
+        make_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def remove(path: Path) -> None:
-    """End the children listed in a run's folder, and remove it with everything in it."""
-    kill(process for running in children(path) for process in family(running))
-    for pause_s in EMPTIES_AGAIN_S:
-        _empty(path)
+def remove_run_folder(path: Path) -> None:
+    """End the programs recorded in a run's folder, and remove the folder."""
+    kill(process for running in read_children(path) for process in family(running))
+    for pause_s in EMPTY_RETRY_PAUSES_S:
+        _empty_folder(path)
         if not path.exists():
             return
-        # What a child had just started itself is on no list, and writes for a moment after its parent is gone.
+        # A grandchild is not recorded, and may still write for a moment after its parent has ended.
         time.sleep(pause_s)
-    _empty(path)
+    _empty_folder(path)
 
 
-def _empty(path: Path) -> None:
+def _empty_folder(path: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in path.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
-            elif entry.name not in SAYS_WHOSE:
+            elif entry.name not in OWNERSHIP_FILES:
                 entry.unlink(missing_ok=True)
-        # These go last, so that a folder that could not be emptied is still known as ours by the next run.
-        if {entry.name for entry in path.iterdir()} <= SAYS_WHOSE:
+        # Removed last, so that a later run still recognises a folder that could not be emptied.
+        if {entry.name for entry in path.iterdir()} <= OWNERSHIP_FILES:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def children(path: Path) -> list[Running]:
-    """What the run of this folder has started."""
+def read_children(path: Path) -> list[Running]:
+    """Return the programs that the run of this folder started."""
     with contextlib.suppress(OSError, ValueError):
         lines = (path / "children").read_text(encoding="utf-8").splitlines()
         pairs = [line.split() for line in lines]
@@ -137,8 +136,8 @@ def children(path: Path) -> list[Running]:
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Whether the folder's lock was free; it is held meanwhile."""
+def try_lock(path: Path) -> Iterator[bool]:
+    """Hold the folder's lock during the block. Yields False if another process holds it."""
     try:
         lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -153,6 +152,6 @@ def held(path: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _mode() -> int:
-    # PostgreSQL never runs as root: its account must be able to pass through to its own folder below.
+def _get_folder_mode() -> int:
+    # For root, PostgreSQL runs under another account, which must traverse this folder to its own below.
     return 0o711 if os.geteuid() == 0 else 0o700

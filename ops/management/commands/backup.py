@@ -12,11 +12,11 @@ from ops import audit
 from ops.alerts import backups
 from ops.backups.backup import BackupOrder, back_up
 from ops.backups.commands import arguments
-from ops.backups.commands.ending import ending
-from ops.backups.commands.progress_bar import Bar
+from ops.backups.commands.error_exit import exit_on_error
+from ops.backups.commands.progress_bar import ProgressBar
 from ops.backups.connecting.address import Address
-from ops.backups.run.watch import Silent, Watch
-from ops.management.commands.restore_drill import in_use
+from ops.backups.run.monitor import NoProgress, RunMonitor
+from ops.management.commands.restore_drill import read_service_address
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -26,42 +26,47 @@ class Command(BaseCommand):
         "Writes a dump and its manifest, taken at one snapshot, into a folder of its own, and prints its path as the "
         "last line. Exit code: 0 made, 2 COULD NOT RUN, 3 INCONCLUSIVE (run it again)."
     )
-    # A backup must be made while the persona file is being mended.
+    # Backups must work while the persona file is invalid.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--to", type=arguments.place, metavar="FOLDER", help="default: backups under the state folder"
+            "--to",
+            type=arguments.parse_path,
+            metavar="FOLDER",
+            help="default: backups under the state folder",
         )
         parser.add_argument(
             "--keep",
-            type=arguments.at_least_none,
+            type=arguments.parse_zero_or_more,
             default=14,
             help="how many stay, this one included (14); 0: all",
         )
-        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections and dump workers (2)")
         parser.add_argument(
-            "--bin", type=arguments.place, metavar="FOLDER", help="PostgreSQL's programs, if not found"
+            "--jobs", type=arguments.parse_jobs, default=2, help="connections and dump workers (2)"
+        )
+        parser.add_argument(
+            "--bin", type=arguments.parse_path, metavar="FOLDER", help="PostgreSQL's programs, if not found"
         )
         parser.add_argument("--quiet", action="store_true", help="print the path alone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        watch = Watch(Silent() if options["quiet"] else Bar(Console(file=sys.stderr)))
+        monitor = RunMonitor(NoProgress() if options["quiet"] else ProgressBar(Console(file=sys.stderr)))
         try:
-            with ending(self.stderr.write, watch):
+            with exit_on_error(self.stderr.write, monitor):
                 made = back_up(
                     BackupOrder(
-                        source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                        source=Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
                         key=settings.BACKUP_KEY,
                         into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
                         keep=options["keep"],
                         jobs=options["jobs"],
                         bin=options["bin"],
                         setting=SETTING,
-                        in_use=in_use(),
+                        in_use=read_service_address(),
                         state=settings.COMPANION_STATE_DIR,
                     ),
-                    watch,
+                    monitor,
                 )
         except SystemExit as stopped:
             backups.failed(f"manage.py backup ended with {stopped.code}")

@@ -9,14 +9,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
-from ops.backups.check_restored import hold_against, statements
+from ops.backups.check_restored import compare_with_manifest, list_statements
 from ops.backups.commands import arguments
-from ops.backups.commands.ending import ending
-from ops.backups.commands.progress_bar import Bar
+from ops.backups.commands.error_exit import exit_on_error
+from ops.backups.commands.progress_bar import ProgressBar
 from ops.backups.connecting.address import Address
-from ops.backups.reporting.verdict import Verdict
-from ops.backups.run.watch import Watch
-from ops.management.commands.restore_drill import in_use
+from ops.backups.reporting.verdict import DrillVerdict
+from ops.backups.run.monitor import RunMonitor
+from ops.management.commands.restore_drill import read_service_address
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -30,9 +30,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "backup", type=arguments.place, help="the backup's folder, with manifest.json in it"
+            "backup", type=arguments.parse_path, help="the backup's folder, with manifest.json in it"
         )
-        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections (2)")
+        parser.add_argument("--jobs", type=arguments.parse_jobs, default=2, help="connections (2)")
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
         parser.add_argument(
             "--trust",
@@ -47,12 +47,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, backup: Path, jobs: int, no_owner: bool, **options: Any) -> None:
-        watch = Watch(Bar(Console(file=sys.stderr)))
-        with ending(self.stderr.write, watch):
+        monitor = RunMonitor(ProgressBar(Console(file=sys.stderr)))
+        with exit_on_error(self.stderr.write, monitor):
             if options["statements"]:
-                serving = Address.of(settings.DATABASE_URL, setting="DATABASE_URL")
+                serving = Address.parse(settings.DATABASE_URL, setting="DATABASE_URL")
                 owner = serving.keywords.get("user", "companion")
-                for statement in statements(
+                for statement in list_statements(
                     backup.absolute(),
                     name=serving.database,
                     owner=owner,
@@ -61,26 +61,26 @@ class Command(BaseCommand):
                 ):
                     self.stdout.write(statement)
                 return
-            held = hold_against(
-                Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+            held = compare_with_manifest(
+                Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
                 backup.absolute(),
                 setting=SETTING,
                 jobs=jobs,
                 no_owner=no_owner,
-                watch=watch,
+                monitor=monitor,
                 key=settings.BACKUP_KEY,
                 trust=options["trust"],
-                serving=in_use(),
+                serving=read_service_address(),
             )
         for line in [*held.remarks, *map(str, held.differences)]:
             self.stdout.write(f"- {line}")
         if not held.differences:
             self.stdout.write(f"Alike: {held.rows:,} rows and every object are as the backup held them.")
             return
-        self.stdout.write(f"{Verdict.DIFFERENT}: differences from the backup: {len(held.differences)}.")
-        if held.others:
+        self.stdout.write(f"{DrillVerdict.DIFFERENT}: differences from the backup: {len(held.differences)}.")
+        if held.other_sessions:
             self.stdout.write(
-                f"Sessions of others on this database: {held.others}. A service that runs on it changes its rows: "
-                "stop it, and check again."
+                f"Sessions of others on this database: {held.other_sessions}. "
+                "A service that runs on it changes its rows: stop it, and check again."
             )
-        sys.exit(Verdict.DIFFERENT.exit_code)
+        sys.exit(DrillVerdict.DIFFERENT.exit_code)

@@ -12,18 +12,18 @@ from rich.console import Console
 from ops import audit
 from ops.backups.archive import archive_lookup
 from ops.backups.commands import arguments
-from ops.backups.commands.ending import ending
-from ops.backups.commands.progress_bar import Bar
-from ops.backups.connecting.address import SECRETS, Address
+from ops.backups.commands.error_exit import exit_on_error
+from ops.backups.commands.progress_bar import ProgressBar
+from ops.backups.connecting.address import SECRET_KEYWORDS, Address
 from ops.backups.drill import Drill
 from ops.backups.measure import measure
 from ops.backups.reporting import report as reports
 from ops.backups.reporting.report import Report
-from ops.backups.reporting.verdict import Verdict
-from ops.backups.restoring.order import Order
-from ops.backups.run.error_mapping import reason_of
+from ops.backups.reporting.verdict import DrillVerdict
+from ops.backups.restoring.order import DrillOrder
+from ops.backups.run.error_mapping import describe_os_error
 from ops.backups.run.errors import CouldNotRun
-from ops.backups.run.watch import Silent, Watch
+from ops.backups.run.monitor import NoProgress, RunMonitor
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -34,29 +34,31 @@ class Command(BaseCommand):
         "the source. Exit code: 0 PROVED or PROCEDURE ONLY, 1 DIFFERENT, 2 COULD NOT RUN, 3 INCONCLUSIVE, "
         "4 LEFT SOMETHING BEHIND."
     )
-    # A backup must be drilled while the persona file is being mended.
+    # Drills must work while the persona file is invalid.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
-            "--backup", type=arguments.place, metavar="PATH", help="drill this, not a fresh dump"
+            "--backup", type=arguments.parse_path, metavar="PATH", help="drill this, not a fresh dump"
         )
         what.add_argument(
             "--newest-in",
-            type=arguments.place,
+            type=arguments.parse_path,
             metavar="FOLDER",
             help="drill the newest backup in this folder, by what the manifests say",
         )
         parser.add_argument(
             "--target",
-            type=arguments.stated,
+            type=arguments.parse_text,
             metavar="URL",
             help="restore on this server (the URL of its maintenance database, without a password: that goes into "
             "DRILL_TARGET_URL or ~/.pgpass), or `same-server`; left out: on a private server that the drill starts "
             "and deletes itself",
         )
-        parser.add_argument("--jobs", type=arguments.jobs, default=2, help="connections and dump workers (2)")
+        parser.add_argument(
+            "--jobs", type=arguments.parse_jobs, default=2, help="connections and dump workers (2)"
+        )
         parser.add_argument(
             "--trust",
             action="store_true",
@@ -67,12 +69,12 @@ class Command(BaseCommand):
         parser.add_argument("--no-owner", action="store_true", help="leave owners and grants out")
         parser.add_argument(
             "--work",
-            type=arguments.place,
+            type=arguments.parse_path,
             metavar="FOLDER",
             help="where dump and private server lie meanwhile",
         )
         parser.add_argument(
-            "--bin", type=arguments.place, metavar="FOLDER", help="PostgreSQL's programs, if not found"
+            "--bin", type=arguments.parse_path, metavar="FOLDER", help="PostgreSQL's programs, if not found"
         )
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
         parser.add_argument("--quiet", action="store_true", help="no progress; the report alone")
@@ -80,59 +82,59 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         quietly = options["quiet"] or options["json"]
-        watch = Watch(Silent() if quietly else Bar(Console(file=sys.stderr)))
-        with ending(self.stderr.write, watch):
-            order = order_of(options)
+        monitor = RunMonitor(NoProgress() if quietly else ProgressBar(Console(file=sys.stderr)))
+        with exit_on_error(self.stderr.write, monitor):
+            order = make_order(options)
             if options["measure"]:
-                lines, verdict = measure(order, watch)
+                lines, verdict = measure(order, monitor)
                 self.stdout.write(lines)
                 sys.exit(verdict.exit_code)
-            report = Drill(order, watch).run()
-            with watch.undisturbed():
-                kept_in = kept(report, order.reports)
+            report = Drill(order, monitor).run()
+            with monitor.defer_signals():
+                kept_in = write_report(report, order.reports)
         if report.kept_dump:
             fault = audit.record_by_command(audit.KEPT_DUMP, f"dump {Path(report.kept_dump).name}")
             if fault:
                 self.stderr.write(fault)
-        self.stdout.write(report.as_json() if options["json"] else report.as_text())
+        self.stdout.write(report.to_json() if options["json"] else report.to_text())
         if isinstance(kept_in, OSError):
-            # A proof that is not on record is none: the next one would be asked for too late.
-            why = reason_of(kept_in)
+            # A proof that is not on record does not count: without it the next drill would be due too late.
+            why = describe_os_error(kept_in)
             self.stderr.write(
                 f"The report could not be kept in {order.reports}: {why}. This drill does not count."
             )
-            sys.exit(report.verdict.exit_code or Verdict.COULD_NOT_RUN.exit_code)
+            sys.exit(report.verdict.exit_code or DrillVerdict.COULD_NOT_RUN.exit_code)
         if not options["json"]:
             self.stdout.write(f"Report   {kept_in}")
         sys.exit(report.verdict.exit_code)
 
 
-def kept(report: Report, folder: Path) -> Path | OSError:
-    """Where the report's page lies now, or why it could not be written."""
+def write_report(report: Report, folder: Path) -> Path | OSError:
+    """Write the report; return the path of its page, or the error."""
     try:
         return reports.write(report, folder)
     except OSError as refusal:
         return refusal
 
 
-def order_of(options: dict[str, Any]) -> Order:
-    """What was typed, and the settings, as an order. Raises CouldNotRun."""
-    archive = options["backup"] or _newest_in(options["newest_in"])
+def make_order(options: dict[str, Any]) -> DrillOrder:
+    """Make the order from command-line options and settings. Raises CouldNotRun."""
+    archive = options["backup"] or _find_newest(options["newest_in"])
     if options["measure"] and archive:
         raise CouldNotRun("--measure times a fresh dump.", mend="Name no backup, or drill without --measure.")
     target = options["target"] or settings.DRILL_TARGET_URL
     target_setting = "--target" if options["target"] else "DRILL_TARGET_URL"
     same = target == "same-server"
-    named = Address.of(target, setting=target_setting) if target and not same else None
+    named = Address.parse(target, setting=target_setting) if target and not same else None
     usual = settings.DRILL_TARGET_URL
     is_usual_known = usual and usual != "same-server"
-    if options["target"] and named and SECRETS & named.keywords.keys():
+    if options["target"] and named and SECRET_KEYWORDS & named.keywords.keys():
         raise CouldNotRun(
-            "A password on a command line can be read by everybody on this machine.",
+            "A password on a command line can be read by every account on this machine.",
             mend="Put the whole address into DRILL_TARGET_URL, or the password into ~/.pgpass.",
         )
-    return Order(
-        source=Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING),
+    return DrillOrder(
+        source=Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
         state=settings.COMPANION_STATE_DIR,
         key=settings.BACKUP_KEY,
         trust=options["trust"],
@@ -146,24 +148,24 @@ def order_of(options: dict[str, Any]) -> Order:
         work=options["work"],
         bin=options["bin"],
         setting=SETTING,
-        in_use=in_use(),
-        known=(Address.of(usual, setting="DRILL_TARGET_URL"),) if is_usual_known else (),
+        in_use=read_service_address(),
+        known=(Address.parse(usual, setting="DRILL_TARGET_URL"),) if is_usual_known else (),
     )
 
 
-def _newest_in(folder: Path | None) -> Path | None:
+def _find_newest(folder: Path | None) -> Path | None:
     if folder is None:
         return None
-    if (found := archive_lookup.newest(folder)) is None:
+    if (found := archive_lookup.find_newest(folder)) is None:
         raise CouldNotRun(
-            f"There is no whole backup in {folder}.",
+            f"There is no complete backup in {folder}.",
             mend="Name the folder that manage.py backup writes to, or make a backup first.",
         )
     return found
 
 
-def in_use() -> Address | None:
-    """The address the service uses, where it is not the direct one. Raises CouldNotRun."""
+def read_service_address() -> Address | None:
+    """Return the service's address, or None if it is the direct one. Raises CouldNotRun."""
     if settings.DATABASE_URL == settings.DIRECT_DATABASE_URL:
         return None
-    return Address.of(settings.DATABASE_URL, setting="DATABASE_URL")
+    return Address.parse(settings.DATABASE_URL, setting="DATABASE_URL")

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from ops.backups.commands import arguments
-from ops.backups.commands.ending import ending
+from ops.backups.commands.error_exit import exit_on_error
 from ops.backups.connecting.address import Address
 from ops.backups.connecting.session import open_scratch
-from ops.backups.run.watch import Watch
+from ops.backups.run.monitor import RunMonitor
 from ops.backups.seed import seed
 
 SETTING = "DIRECT_DATABASE_URL"
@@ -19,18 +19,18 @@ SETTING = "DIRECT_DATABASE_URL"
 
 class Command(BaseCommand):
     help = (
-        "Adds N conversation-like rows to a migrated database in which nobody lives, to measure drills with."
+        "Adds N conversation-like rows to a migrated database without participants, to measure drills with."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("rows", type=arguments.at_least_one, help="how many")
+        parser.add_argument("rows", type=arguments.parse_one_or_more, help="how many")
 
     def handle(self, *args: Any, rows: int, **options: Any) -> None:
-        with ending(self.stderr.write, Watch()):
-            address = Address.of(settings.DIRECT_DATABASE_URL, setting=SETTING)
+        with exit_on_error(self.stderr.write, RunMonitor()):
+            address = Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING)
             with open_scratch(address, setting=SETTING) as session:
-                # The service's tables are named here as the service names them.
+                # The queries name the service's tables without a schema.
                 session.execute("SET search_path TO DEFAULT")
                 for so_far in seed(session, rows, random.Random(rows)):
                     self.stdout.write(f"{so_far.rows:,} of {rows:,} rows")

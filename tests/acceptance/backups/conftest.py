@@ -8,7 +8,7 @@ import pytest
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
 from tests.database.backups.conftest import SAMPLE
-from tests.database.backups.copies import Server, passable
+from tests.database.backups.drill_server import Server, allow_traversal
 
 
 @pytest.fixture(scope="session")
@@ -25,4 +25,4 @@ def live() -> Iterator[Server]:
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """A state folder, in a place that every account may pass through."""
-    return passable(tmp_path)
+    return allow_traversal(tmp_path)

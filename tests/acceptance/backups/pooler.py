@@ -19,7 +19,7 @@ Mode = Literal["session", "transaction"]
 START_WITHIN_S = 20
 
 
-def program() -> str:
+def find_pgbouncer() -> str:
     """Where it is. Fails, rather than skips, when it is missing: scripts/test installs it."""
     found = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     assert found, "PgBouncer is missing: apt-get install pgbouncer"
@@ -29,7 +29,7 @@ def program() -> str:
 @contextmanager
 def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool) -> Iterator[str]:
     """The address of a pooler whose catch-all entry leads every name to its database of that name, or to `live`."""
-    port = free_port()
+    port = find_free_port()
     socket_folder = unquote(server_url.split("host=")[1])
     ignored = "ignore_startup_parameters = options,extra_float_digits\n" if lets_options_pass else ""
     folder.mkdir(mode=0o755, exist_ok=True)
@@ -42,21 +42,21 @@ def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool
         f"auth_type = trust\nauth_file = {folder}/users.txt\npool_mode = {mode}\n"
         f"logfile = {folder}/log\n{ignored}"
     )
-    account = _account()
+    account = _find_account()
     for path in (folder, *folder.iterdir()):
         if account is not None:
             os.chown(path, account.pw_uid, account.pw_gid)
     who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
     said = (folder / "said").open("wb")
     process = subprocess.Popen(
-        [program(), "-q", str(folder / "pgbouncer.ini")],
+        [find_pgbouncer(), "-q", str(folder / "pgbouncer.ini")],
         stdin=subprocess.DEVNULL,
         stdout=said,
         stderr=said,
         **who,  # type: ignore[call-overload]
     )
     try:
-        _wait_until_it_listens(process, port, folder / "said")
+        _wait_for_port(process, port, folder / "said")
         yield f"postgresql://companion@127.0.0.1:{port}/live"
     finally:
         process.terminate()
@@ -64,14 +64,14 @@ def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool
         said.close()
 
 
-def free_port() -> int:
-    """One that nobody listens on."""
+def find_free_port() -> int:
+    """Return a port on which no process listens."""
     with socket.socket() as asked:
         asked.bind(("127.0.0.1", 0))
         return int(asked.getsockname()[1])
 
 
-def _account() -> pwd.struct_passwd | None:
+def _find_account() -> pwd.struct_passwd | None:
     # It refuses to run as root, and the server's socket lets its own account in alone.
     if os.geteuid() != 0:
         return None
@@ -81,7 +81,7 @@ def _account() -> pwd.struct_passwd | None:
     raise AssertionError(f"none of the accounts {ACCOUNTS} is there")
 
 
-def _wait_until_it_listens(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+def _wait_for_port(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
     def listens() -> bool:
         assert process.poll() is None, log.read_text()
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.backups.commanding import SECRET, interrupted, manage
-from tests.database.backups.copies import Server
+from tests.acceptance.backups.run_command import SECRET, run_command, run_interrupted
+from tests.database.backups.drill_server import Server
 
 NOWHERE = {"DIRECT_DATABASE_URL": "postgresql://ines@127.0.0.1:1/live"}
 
@@ -16,14 +16,14 @@ NOWHERE = {"DIRECT_DATABASE_URL": "postgresql://ines@127.0.0.1:1/live"}
     [
         (["restore_drill", "--target", "nonsense"], "--target is not a PostgreSQL address"),
         (["restore_drill", "--measure", "--backup", "x"], "--measure times a fresh dump"),
-        (["check_restored", "/nowhere"], "There is nothing at /nowhere."),
+        (["check_restored", "/nowhere"], "does not exist /nowhere."),
         (["seed_rows", "5"], "none of the service's tables. Run manage.py migrate first."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(
     live: Server, state: Path, words: list[str], says: str
 ) -> None:
-    done = manage(live, state, *words)
+    done = run_command(live, state, *words)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("COULD NOT RUN: ") and says in done.stderr
@@ -33,7 +33,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
 def test_a_server_that_is_not_there_is_a_sentence_for_every_command(
     live: Server, state: Path, words: list[str]
 ) -> None:
-    done = manage(live, state, *words, **NOWHERE)
+    done = run_command(live, state, *words, **NOWHERE)
 
     assert done.returncode == 2
     assert "cannot be reached. Correct DIRECT_DATABASE_URL, or start the server." in done.stderr
@@ -41,8 +41,8 @@ def test_a_server_that_is_not_there_is_a_sentence_for_every_command(
 
 
 def test_a_target_from_the_environment_is_named_as_what_it_is(live: Server, state: Path) -> None:
-    unreadable = manage(live, state, "restore_drill", DRILL_TARGET_URL="nonsense")
-    unreachable = manage(
+    unreadable = run_command(live, state, "restore_drill", DRILL_TARGET_URL="nonsense")
+    unreachable = run_command(
         live, state, "restore_drill", DRILL_TARGET_URL=f"postgresql://ines:{SECRET}@127.0.0.1:1/postgres"
     )
 
@@ -63,10 +63,12 @@ def test_a_target_from_the_environment_is_named_as_what_it_is(live: Server, stat
 def test_a_signal_ends_every_command_in_a_sentence_and_leaves_nothing(
     live: Server, state: Path, words: list[str], phase: str, number: signal.Signals
 ) -> None:
-    made = [manage(live, state, "backup", "--quiet").stdout.strip()] if words == ["check_restored"] else []
+    made = (
+        [run_command(live, state, "backup", "--quiet").stdout.strip()] if words == ["check_restored"] else []
+    )
     before = {path for path in state.rglob("*") if path.is_file()}
 
-    done = interrupted(live, state, *words, *made, phase=phase, by=lambda it: it.send_signal(number))
+    done = run_interrupted(live, state, *words, *made, phase=phase, by=lambda it: it.send_signal(number))
 
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert "A signal ended the run" in done.stdout + done.stderr
@@ -78,12 +80,12 @@ def test_a_signal_ends_every_command_in_a_sentence_and_leaves_nothing(
 def test_a_killed_backup_leaves_nothing_that_looks_like_one_and_the_next_clears_it(
     live: Server, state: Path
 ) -> None:
-    done = interrupted(live, state, "backup", phase="manifest", by=lambda it: it.kill())
+    done = run_interrupted(live, state, "backup", phase="manifest", by=lambda it: it.kill())
     backups = state / "backups"
     left = [path.name for path in backups.iterdir() if not path.name.startswith(".")]
     half_made = list((backups / ".work").iterdir())
 
-    made = Path(manage(live, state, "backup", "--quiet").stdout.strip())
+    made = Path(run_command(live, state, "backup", "--quiet").stdout.strip())
 
     assert (done.returncode, left, len(half_made)) == (-signal.SIGKILL, [], 1)
     assert [path.name for path in backups.iterdir() if not path.name.startswith(".")] == [made.name]
@@ -93,7 +95,7 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one_and_the_next_clears_
 def test_a_proof_that_cannot_be_kept_is_known_before_hours_of_work(live: Server, state: Path) -> None:
     (state / "drills").write_text("a file where the folder should be")
 
-    done = manage(live, state, "restore_drill", "--quiet")
+    done = run_command(live, state, "restore_drill", "--quiet")
 
     assert done.returncode == 2
     assert "No report can be kept in" in done.stdout
@@ -108,7 +110,7 @@ def test_a_proof_that_could_not_be_kept_in_the_end_is_no_success_and_says_so(
         (state / "drills").touch()
 
     words = ["restore_drill", "--target", "same-server"]
-    done = interrupted(live, state, *words, phase="snapshot", by=take_the_folder_away)
+    done = run_interrupted(live, state, *words, phase="snapshot", by=take_the_folder_away)
 
     assert done.returncode == 2, (done.stdout, done.stderr)
     assert "Verdict  PROVED" in done.stdout

@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from ops.backups.reporting import records
-from tests.acceptance.backups.commanding import SECRET, manage
-from tests.database.backups.copies import Server
+from tests.acceptance.backups.run_command import SECRET, run_command
+from tests.database.backups.drill_server import Server
 
 KEY = "the key of the service in this test"
 
 
 def test_a_drill_proves_and_ends_with_its_report(live: Server, state: Path) -> None:
-    done = manage(live, state, "restore_drill")
+    done = run_command(live, state, "restore_drill")
 
     assert done.returncode == 0, done.stderr
     assert "Verdict  PROVED" in done.stdout
@@ -24,12 +24,12 @@ def test_a_drill_proves_and_ends_with_its_report(live: Server, state: Path) -> N
     page = Path(done.stdout.splitlines()[-1].removeprefix("Report").strip())
     assert page.is_relative_to(state / "drills") and "PROVED" in page.read_text()
     assert "row sums" in done.stderr
-    last = records.latest(state)
+    last = records.find_latest(state)
     assert last is not None and last.verdict == "PROVED"
 
 
 def test_a_quiet_drill_for_a_scheduler_says_nothing_of_its_progress(live: Server, state: Path) -> None:
-    done = manage(live, state, "restore_drill", "--quiet", "--json", "--target", "same-server")
+    done = run_command(live, state, "restore_drill", "--quiet", "--json", "--target", "same-server")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["where"] == "same server"
@@ -37,20 +37,20 @@ def test_a_quiet_drill_for_a_scheduler_says_nothing_of_its_progress(live: Server
 
 
 def test_a_drill_that_could_not_run_is_on_record_and_does_not_count(live: Server, state: Path) -> None:
-    done = manage(live, state, "restore_drill", "--bin", str(state))
+    done = run_command(live, state, "restore_drill", "--bin", str(state))
 
     assert done.returncode == 2
     assert "Install them" in done.stdout
-    last = records.latest(state)
+    last = records.find_latest(state)
     assert last is not None and last.verdict == "COULD NOT RUN"
-    assert records.due_at(state) is None
+    assert records.compute_due_at(state) is None
 
 
 def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Server, state: Path) -> None:
-    made = manage(live, state, "backup", "--quiet")
+    made = run_command(live, state, "backup", "--quiet")
     path = made.stdout.strip()
-    drilled = manage(live, state, "restore_drill", "--backup", path, "--quiet")
-    checked = manage(live, state, "check_restored", path)
+    drilled = run_command(live, state, "restore_drill", "--backup", path, "--quiet")
+    checked = run_command(live, state, "check_restored", path)
 
     assert (made.returncode, made.stderr) == (0, "")
     assert Path(path, "manifest.json").is_file()
@@ -61,17 +61,17 @@ def test_a_backup_ends_with_its_path_and_can_be_drilled_and_compared(live: Serve
 def test_the_statements_for_a_restore_name_the_database_in_use_and_the_owner_that_the_backup_knows(
     live: Server, state: Path
 ) -> None:
-    path = manage(live, state, "backup", "--quiet").stdout.strip()
+    path = run_command(live, state, "backup", "--quiet").stdout.strip()
     new = {"DATABASE_URL": "postgresql://caretaker@127.0.0.1:1/restored"}
 
-    said = manage(live, state, "check_restored", path, "--statements", **new)
+    said = run_command(live, state, "check_restored", path, "--statements", **new)
 
     assert (said.returncode, said.stderr) == (0, "")
     assert 'CREATE DATABASE "restored" OWNER "companion" TEMPLATE template0 ENCODING' in said.stdout
 
 
 def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) -> None:
-    done = manage(live, state, "restore_drill", "--target", live.url_of("postgres", password=SECRET))
+    done = run_command(live, state, "restore_drill", "--target", live.url_of("postgres", password=SECRET))
 
     assert done.returncode == 2
     assert "DRILL_TARGET_URL" in done.stderr
@@ -81,9 +81,9 @@ def test_a_password_on_the_command_line_is_refused(live: Server, state: Path) ->
 @pytest.mark.parametrize("where", ["private", "target"])
 def test_no_password_is_in_any_argument_log_or_report(live: Server, state: Path, where: str) -> None:
     target = {"DRILL_TARGET_URL": live.url_of("postgres", password=SECRET)} if where == "target" else {}
-    watched = Arguments()
+    watched = ArgumentWatch()
     with watched:
-        done = manage(live, state, "restore_drill", "--keep-dump", **target)
+        done = run_command(live, state, "restore_drill", "--keep-dump", **target)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert {"pg_dump", "pg_restore"} <= watched.programs
@@ -94,11 +94,11 @@ def test_no_password_is_in_any_argument_log_or_report(live: Server, state: Path,
 
 
 def test_what_runs_a_backups_code_knows_no_key_of_the_service(live: Server, state: Path) -> None:
-    made = Path(manage(live, state, "backup", "--quiet").stdout.strip())
-    watched = Arguments(below=state)
+    made = Path(run_command(live, state, "backup", "--quiet").stdout.strip())
+    watched = ArgumentWatch(below=state)
     with watched:
-        done = manage(live, state, "restore_drill", "--backup", str(made), "--quiet", SECRET_KEY=KEY)
-        trusted = manage(live, state, "restore_drill", "--backup", str(made), "--trust", SECRET_KEY=KEY)
+        done = run_command(live, state, "restore_drill", "--backup", str(made), "--quiet", SECRET_KEY=KEY)
+        trusted = run_command(live, state, "restore_drill", "--backup", str(made), "--trust", SECRET_KEY=KEY)
 
     assert done.returncode == 2 and "was signed with another key" in done.stdout
     assert trusted.returncode == 0, trusted.stdout
@@ -106,7 +106,7 @@ def test_what_runs_a_backups_code_knows_no_key_of_the_service(live: Server, stat
     assert watched.keyed == set()
 
 
-class Arguments:
+class ArgumentWatch:
     """Looks at every process of this machine, again and again, for the password in its arguments.
 
     Of those whose arguments name a place below a folder, also for the service's key in their environment.
@@ -121,7 +121,7 @@ class Arguments:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
-    def __enter__(self) -> "Arguments":
+    def __enter__(self) -> "ArgumentWatch":
         self._thread.start()
         return self
 

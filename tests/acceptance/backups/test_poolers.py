@@ -10,12 +10,12 @@ import pytest
 from ops.backups.backup import BackupOrder, back_up
 from ops.backups.connecting.address import Address
 from ops.backups.drill import Drill
-from ops.backups.reporting.verdict import Verdict
-from ops.backups.restoring.order import Order
+from ops.backups.reporting.verdict import DrillVerdict
+from ops.backups.restoring.order import DrillOrder
 from ops.backups.run.errors import Pooler
-from ops.backups.run.watch import Watch
+from ops.backups.run.monitor import RunMonitor
 from tests.acceptance.backups.pooler import Mode, pooler
-from tests.database.backups.copies import KEY, Server, passable
+from tests.database.backups.drill_server import KEY, Server, allow_traversal
 
 KINDS = list(itertools.product(("session", "transaction"), (False, True)))
 
@@ -24,54 +24,56 @@ KINDS = list(itertools.product(("session", "transaction"), (False, True)))
 def pooled(request: pytest.FixtureRequest, live: Server, tmp_path: Path) -> Iterator[Address]:
     """The same database by way of a pooler that answers for every name."""
     mode: Mode = request.param[0]
-    passable(tmp_path)
+    allow_traversal(tmp_path)
     with pooler(tmp_path / "pooler", live.url, mode=mode, lets_options_pass=request.param[1]) as url:
         with psycopg.connect(url) as through:
             assert through.execute("SELECT count(*) FROM person").fetchone() == (400,)
-        yield Address.of(url, setting="DIRECT_DATABASE_URL")
+        yield Address.parse(url, setting="DIRECT_DATABASE_URL")
 
 
-def state_of(live: Server) -> tuple[set[str], object]:
+def read_state(live: Server) -> tuple[set[str], object]:
     """What must not change: the databases, and everything in the live one."""
-    return live.databases(), live.picture_of_source("live")
+    return live.databases(), live.fingerprint_source("live")
 
 
 def test_a_pooled_source_is_refused_and_nothing_is_created(
     live: Server, pooled: Address, tmp_path: Path
 ) -> None:
-    before = state_of(live)
+    before = read_state(live)
     for where in ("private server", "same server"):
-        report = Drill(Order(source=pooled, state=tmp_path / "state", where=where, key=KEY), Watch()).run()
+        report = Drill(
+            DrillOrder(source=pooled, state=tmp_path / "state", where=where, key=KEY), RunMonitor()
+        ).run()
 
-        assert report.verdict == Verdict.COULD_NOT_RUN
+        assert report.verdict == DrillVerdict.COULD_NOT_RUN
         assert "not a direct connection" in report.stopped
         assert "Set DIRECT_DATABASE_URL" in report.stopped
-    assert state_of(live) == before
+    assert read_state(live) == before
     assert not (tmp_path / "state").exists()
 
 
 def test_a_pooled_target_is_refused_and_nothing_is_written_there(
     live: Server, pooled: Address, tmp_path: Path
 ) -> None:
-    before = state_of(live)
-    order = Order(
+    before = read_state(live)
+    order = DrillOrder(
         source=live.address("live"),
         state=tmp_path / "state",
         key=KEY,
         where="target",
-        target=pooled.to("postgres"),
+        target=pooled.with_database("postgres"),
     )
 
-    report = Drill(order, Watch()).run()
+    report = Drill(order, RunMonitor()).run()
 
-    assert report.verdict == Verdict.COULD_NOT_RUN
+    assert report.verdict == DrillVerdict.COULD_NOT_RUN
     assert "--target is not a direct connection" in report.stopped
-    assert state_of(live) == before
+    assert read_state(live) == before
     assert not (tmp_path / "state" / "drill-work").exists()
 
 
 def test_a_backup_through_a_pooler_is_refused(pooled: Address, tmp_path: Path) -> None:
     with pytest.raises(Pooler, match="Set DIRECT_DATABASE_URL"):
-        back_up(BackupOrder(source=pooled, into=tmp_path / "backups", key=KEY), Watch())
+        back_up(BackupOrder(source=pooled, into=tmp_path / "backups", key=KEY), RunMonitor())
 
     assert [path.name for path in (tmp_path / "backups").iterdir()] == [".lock"]

@@ -10,14 +10,14 @@ import pytest
 from ops.backups.connecting.address import Address
 from ops.backups.drill import Drill
 from ops.backups.reporting.report import Report
-from ops.backups.restoring.order import Order, World
-from ops.backups.run.watch import Show, Watch
+from ops.backups.restoring.order import DrillOrder, RunEnvironment
+from ops.backups.run.monitor import ProgressDisplay, RunMonitor
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
-from tests.database.backups.copies import KEY, Server, passable
-from tests.database.backups.servers import follow
+from tests.database.backups.drill_server import KEY, Server, allow_traversal
+from tests.database.backups.replicas import make_replica
 
-Run = Callable[..., Report]
+RunDrill = Callable[..., Report]
 SAMPLE = Path(__file__).with_name("sample.sql")
 
 
@@ -52,7 +52,7 @@ def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[EmbeddedPos
     folder = STATE / "drill-replica"
     # What is left of an earlier one may have been promoted, and follows no more.
     shutil.rmtree(folder, ignore_errors=True)
-    postgres = follow(_postgres, folder)
+    postgres = make_replica(_postgres, folder)
     postgres.start()
     yield postgres
     postgres.stop("immediate")
@@ -61,7 +61,7 @@ def replica(_postgres: EmbeddedPostgres, server: Server) -> Iterator[EmbeddedPos
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """A state folder, in a place that every account may pass through."""
-    return passable(tmp_path)
+    return allow_traversal(tmp_path)
 
 
 @pytest.fixture
@@ -73,15 +73,15 @@ def other_disk() -> Iterator[Path]:
 
 
 @pytest.fixture
-def drill(server: Server, state: Path) -> Run:
+def drill(server: Server, state: Path) -> RunDrill:
     """Run one drill of `sample`, or of what `order` says instead."""
 
     def run(
         *,
-        world: World | None = None,
+        environment: RunEnvironment | None = None,
         announce: Callable[[str], None] = lambda _phase: None,
-        show: Show | None = None,
-        watch: Watch | None = None,
+        show: ProgressDisplay | None = None,
+        monitor: RunMonitor | None = None,
         **order: object,
     ) -> Report:
         asked = {
@@ -90,12 +90,12 @@ def drill(server: Server, state: Path) -> Run:
             "where": "same server",
             "key": KEY,
         } | order
-        watch = watch or Watch(show, announce=announce)
-        return Drill(Order(**asked), watch, world).run()  # type: ignore[arg-type]
+        monitor = monitor or RunMonitor(show, announce=announce)
+        return Drill(DrillOrder(**asked), monitor, environment).run()  # type: ignore[arg-type]
 
     return run
 
 
-def address_of(url: str) -> Address:
+def parse_address(url: str) -> Address:
     """An address as the command reads it."""
-    return Address.of(url, setting="DIRECT_DATABASE_URL")
+    return Address.parse(url, setting="DIRECT_DATABASE_URL")

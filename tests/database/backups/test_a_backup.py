@@ -13,59 +13,61 @@ from typing import Any
 
 import pytest
 
-from ops.backups.backup import BackupOrder, Made, back_up
-from ops.backups.check_restored import hold_against, statements
-from ops.backups.programs.tools import find, places
-from ops.backups.reporting.verdict import Verdict
-from ops.backups.restoring.order import World
-from ops.backups.run.errors import ArchiveDamaged, CouldNotRun, Interrupted
-from ops.backups.run.watch import Watch
-from tests.database.backups.conftest import Run
-from tests.database.backups.copies import KEY, SETTING, Server
-from tests.database.backups.writer import writing
+from ops.backups.backup import BackupOrder, BackupResult, back_up
+from ops.backups.check_restored import compare_with_manifest, list_statements
+from ops.backups.programs.tools import find_tools, list_folders
+from ops.backups.reporting.verdict import DrillVerdict
+from ops.backups.restoring.order import RunEnvironment
+from ops.backups.run.errors import ArchiveDamaged, CouldNotRun, DrillInterrupted
+from ops.backups.run.monitor import RunMonitor
+from tests.database.backups.conftest import RunDrill
+from tests.database.backups.drill_server import KEY, SETTING, Server
+from tests.database.backups.writer import write_meanwhile
 
-Make = Callable[..., Made]
+MakeBackup = Callable[..., BackupResult]
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def make(server: Server, state: Path) -> Make:
+def make(server: Server, state: Path) -> MakeBackup:
     """Make a backup; `hours` after noon, so that names differ."""
 
     def made(
-        *, hours: int = 0, database: str = "sample", watch: Watch | None = None, **order: object
-    ) -> Made:
+        *, hours: int = 0, database: str = "sample", monitor: RunMonitor | None = None, **order: object
+    ) -> BackupResult:
         asked = BackupOrder(source=server.address(database), into=state / "backups", key=KEY)
-        world = World(now=lambda: NOON + timedelta(hours=hours))
-        return back_up(replace(asked, **order), watch or Watch(), world)  # type: ignore[arg-type]
+        environment = RunEnvironment(now=lambda: NOON + timedelta(hours=hours))
+        return back_up(replace(asked, **order), monitor or RunMonitor(), environment)  # type: ignore[arg-type]
 
     return made
 
 
-def whole(state: Path) -> list[str]:
+def list_stored_backups(state: Path) -> list[str]:
     """The backups there are."""
     return sorted(path.name for path in (state / "backups").iterdir() if not path.name.startswith("."))
 
 
 def test_a_backup_made_while_people_write_is_proved_by_a_drill(
-    server: Server, make: Make, drill: Run, state: Path
+    server: Server, make: MakeBackup, drill: RunDrill, state: Path
 ) -> None:
     server.create("busy", like="sample")
     try:
-        with writing(server.url_of("busy")):
+        with write_meanwhile(server.url_of("busy")):
             made = make(database="busy")
     finally:
         server.drop("busy")
 
     report = drill(source=None, archive=made.path, where="private server")
 
-    assert (report.level, report.verdict, report.differences) == ("B", Verdict.PROVED, ()), report.as_text()
+    assert (report.level, report.verdict, report.differences) == ("B", DrillVerdict.PROVED, ()), (
+        report.to_text()
+    )
     assert report.rows == made.rows
     private = {path.stat().st_mode & 0o077 for path in [made.path, *made.path.rglob("*")]}
     assert private == {0}
 
 
-def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: Make, state: Path) -> None:
+def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: MakeBackup, state: Path) -> None:
     backups = state / "backups"
     backups.mkdir()
     theirs = {"photos", "companion-photos.partial", "companion-before-upgrade", "companion-latest"}
@@ -76,21 +78,28 @@ def test_rotation_keeps_the_newest_and_leaves_what_is_not_ours(make: Make, state
     for hours in range(4):
         made = make(hours=hours, keep=2)
 
-    assert set(whole(state)) == theirs | {"companion-20260304T140000Z", "companion-20260304T150000Z"}
+    assert set(list_stored_backups(state)) == theirs | {
+        "companion-20260304T140000Z",
+        "companion-20260304T150000Z",
+    }
     assert made.removed == ("companion-20260304T130000Z",)
     assert len(made.left_alone) == 3
 
 
-def test_a_drill_of_a_backup_dated_in_the_future_says_that_its_age_is_unknown(make: Make, drill: Run) -> None:
+def test_a_drill_of_a_backup_dated_in_the_future_says_that_its_age_is_unknown(
+    make: MakeBackup, drill: RunDrill
+) -> None:
     made = make(hours=73 * 365 * 24)
 
     report = drill(source=None, archive=made.path, where="private server")
 
-    assert (report.verdict, report.as_of) == (Verdict.PROVED, ""), report.as_text()
+    assert (report.verdict, report.as_of) == (DrillVerdict.PROVED, ""), report.to_text()
     assert "a clock was wrong. The drill does not count" in report.not_proved[0]
 
 
-def test_backups_dated_in_the_future_cost_neither_the_new_one_nor_themselves(make: Make, state: Path) -> None:
+def test_backups_dated_in_the_future_cost_neither_the_new_one_nor_themselves(
+    make: MakeBackup, state: Path
+) -> None:
     century = 73 * 365 * 24
     future = {make(hours=hours, keep=0).path.name for hours in (century, century + 1)}
 
@@ -99,11 +108,11 @@ def test_backups_dated_in_the_future_cost_neither_the_new_one_nor_themselves(mak
     third = make(hours=2, keep=2)
 
     assert (first.removed, second.removed, third.removed) == ((), (), (first.path.name,))
-    assert set(whole(state)) == future | {second.path.name, third.path.name}
+    assert set(list_stored_backups(state)) == future | {second.path.name, third.path.name}
     assert all("dates it in the future" in line for line in third.left_alone)
 
 
-def test_two_backups_at_once_are_one(make: Make, state: Path) -> None:
+def test_two_backups_at_once_are_one(make: MakeBackup, state: Path) -> None:
     (state / "backups").mkdir()
     lock = os.open(state / "backups" / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -112,44 +121,46 @@ def test_two_backups_at_once_are_one(make: Make, state: Path) -> None:
             make()
     finally:
         os.close(lock)
-    assert whole(state) == []
+    assert list_stored_backups(state) == []
 
 
-def test_a_backup_that_fails_leaves_none_and_removes_none(make: Make, state: Path) -> None:
+def test_a_backup_that_fails_leaves_none_and_removes_none(make: MakeBackup, state: Path) -> None:
     make(keep=1)
 
     def stop(phase: str) -> None:
         if phase == "read through":
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="no backup was made, and none was removed"):
-        make(hours=1, keep=1, watch=Watch(announce=stop))
+    with pytest.raises(DrillInterrupted, match="no backup was made, and none was removed"):
+        make(hours=1, keep=1, monitor=RunMonitor(announce=stop))
 
-    assert whole(state) == ["companion-20260304T120000Z"]
+    assert list_stored_backups(state) == ["companion-20260304T120000Z"]
     assert list((state / "backups" / ".work").iterdir()) == []
 
 
-def test_a_second_backup_of_the_same_second_leaves_the_first_as_it_is(make: Make, state: Path) -> None:
+def test_a_second_backup_of_the_same_second_leaves_the_first_as_it_is(make: MakeBackup, state: Path) -> None:
     first = make()
     before = (first.path / "manifest.json").read_bytes()
 
-    with pytest.raises(CouldNotRun, match="there already"):
+    with pytest.raises(CouldNotRun, match="already exists"):
         make()
 
     assert (first.path / "manifest.json").read_bytes() == before
-    assert whole(state) == [first.path.name]
+    assert list_stored_backups(state) == [first.path.name]
 
 
-def test_what_another_program_is_still_fetching_is_left_alone(make: Make, state: Path) -> None:
+def test_what_another_program_is_still_fetching_is_left_alone(make: MakeBackup, state: Path) -> None:
     fetched = state / "backups" / "companion-20260101T000000Z.partial"
     (fetched / "dump").mkdir(parents=True)
 
     made = make(keep=1)
 
-    assert whole(state) == [fetched.name, made.path.name]
+    assert list_stored_backups(state) == [fetched.name, made.path.name]
 
 
-def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make: Make, state: Path) -> None:
+def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(
+    make: MakeBackup, state: Path
+) -> None:
     old = make()
 
     def stand_in_the_way(phase: str) -> None:
@@ -157,130 +168,130 @@ def test_an_old_backup_that_cannot_be_removed_fails_no_new_one_and_is_named(make
             (run,) = (state / "backups" / ".work").iterdir()
             (run / old.path.name / "something").mkdir(parents=True)
 
-    made = make(hours=1, keep=1, watch=Watch(announce=stand_in_the_way))
+    made = make(hours=1, keep=1, monitor=RunMonitor(announce=stand_in_the_way))
 
     assert made.path.is_dir() and made.removed == ()
     assert made.stuck == (f"{old.path}: Directory not empty",)
-    assert set(whole(state)) == {old.path.name, made.path.name}
+    assert set(list_stored_backups(state)) == {old.path.name, made.path.name}
 
 
 def test_a_disk_that_is_too_small_for_the_dump_is_refused(server: Server, state: Path) -> None:
     order = BackupOrder(source=server.address("sample"), into=state / "backups", key=KEY)
 
     with pytest.raises(CouldNotRun, match=r"MB are needed.*larger disk with --to"):
-        back_up(order, Watch(), World(free=lambda _folder: 1_000_000))
+        back_up(order, RunMonitor(), RunEnvironment(free=lambda _folder: 1_000_000))
 
 
-def cut_to_nothing(backup: Path) -> None:
+def truncate_to_nothing(backup: Path) -> None:
     largest = max((backup / "dump").glob("*.dat.gz"), key=lambda path: path.stat().st_size)
     largest.write_bytes(b"")
 
 
-def cut_short(backup: Path) -> None:
+def truncate_end(backup: Path) -> None:
     largest = max((backup / "dump").glob("*.dat.gz"), key=lambda path: path.stat().st_size)
     largest.write_bytes(largest.read_bytes()[:-40])
 
 
-def file_missing(backup: Path) -> None:
+def remove_file(backup: Path) -> None:
     next((backup / "dump").glob("*.dat.gz")).unlink()
 
 
-def file_added(backup: Path) -> None:
+def add_file(backup: Path) -> None:
     (backup / "dump" / "9999.dat.gz").write_bytes(gzip.compress(b"\\.\n"))
 
 
-def contents_missing(backup: Path) -> None:
+def remove_table_of_contents(backup: Path) -> None:
     (backup / "dump" / "toc.dat").unlink()
 
 
-def another_value(backup: Path) -> None:
+def change_value(backup: Path) -> None:
     for path in (backup / "dump").glob("*.dat.gz"):
         text = gzip.decompress(path.read_bytes())
         if b"Person 5\t" in text:
             path.write_bytes(gzip.compress(text.replace(b"Person 5\t", b"Person V\t"), mtime=0))
 
 
-def no_manifest_to_speak_of(backup: Path) -> None:
+def write_invalid_manifest(backup: Path) -> None:
     (backup / "manifest.json").write_text('{"manifest": 2, "tables": 3}')
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        cut_to_nothing,
-        cut_short,
-        file_missing,
-        file_added,
-        contents_missing,
-        another_value,
-        no_manifest_to_speak_of,
+        truncate_to_nothing,
+        truncate_end,
+        remove_file,
+        add_file,
+        remove_table_of_contents,
+        change_value,
+        write_invalid_manifest,
     ],
 )
 def test_a_damaged_backup_is_different_before_anything_of_it_is_run(
-    make: Make, drill: Run, state: Path, damage: Callable[[Path], None]
+    make: MakeBackup, drill: RunDrill, state: Path, damage: Callable[[Path], None]
 ) -> None:
     made = make()
     damage(made.path)
 
     report = drill(source=None, archive=made.path, where="private server")
 
-    assert report.verdict == Verdict.DIFFERENT, report.as_text()
+    assert report.verdict == DrillVerdict.DIFFERENT, report.to_text()
     assert report.stopped
     assert "restore" not in report.seconds
 
 
-def test_a_manifest_of_a_later_version_is_not_guessed_at(make: Make, drill: Run) -> None:
+def test_a_manifest_of_a_later_version_is_not_guessed_at(make: MakeBackup, drill: RunDrill) -> None:
     made = make()
     later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 3, "news": []}
     (made.path / "manifest.json").write_text(json.dumps(later))
 
     report = drill(source=None, archive=made.path, where="private server")
 
-    assert report.verdict == Verdict.COULD_NOT_RUN
+    assert report.verdict == DrillVerdict.COULD_NOT_RUN
     assert "version 2" in report.stopped
 
 
-Edit = Callable[[dict[str, Any]], object]
+EditManifest = Callable[[dict[str, Any]], object]
 """A change of a manifest's facts."""
 
 
-def other_content(told: dict[str, Any]) -> None:
+def change_content(told: dict[str, Any]) -> None:
     """Another sum, in a bucket of its own."""
     rows, first, second = told["tables"]["public.heap"]["buckets"].popitem()[1]
     told["tables"]["public.heap"]["buckets"]["9"] = [rows, str(int(first) + 1), second]
 
 
-def fewer_rows(told: dict[str, Any]) -> None:
+def lower_rows(told: dict[str, Any]) -> None:
     """A count that is not compared."""
     told["tables"]["public.person"]["rows"] -= 1
 
 
-def wider_sequence(told: dict[str, Any]) -> None:
+def widen_sequence(told: dict[str, Any]) -> None:
     """A sequence that may stand anywhere."""
     name = next(iter(told["sequences"]))
     told["sequences"][name] |= {"before": -(2**62), "after": 2**62}
 
 
-def no_objects(told: dict[str, Any]) -> None:
+def remove_kind(told: dict[str, Any]) -> None:
     """A catalogue of which a kind was taken out."""
     del told["catalogue"]["index"]
 
 
-def younger(told: dict[str, Any]) -> None:
+def move_date(told: dict[str, Any]) -> None:
     """A backup that claims to be of tonight."""
     told["made_at"] = "2026-03-05T12:00:00Z"
 
 
-def edit_manifest(backup: Path, edit: Edit) -> None:
+def edit_manifest(backup: Path, edit: EditManifest) -> None:
     """Change the manifest, and leave its signature as it is."""
     told = json.loads((backup / "manifest.json").read_text())
     edit(told)
     (backup / "manifest.json").write_text(json.dumps(told))
 
 
-@pytest.mark.parametrize("edit", [other_content, fewer_rows, wider_sequence, no_objects, younger])
+@pytest.mark.parametrize("edit", [change_content, lower_rows, widen_sequence, remove_kind, move_date])
 def test_a_manifest_that_was_edited_is_different_before_anything_of_it_is_run(
-    server: Server, make: Make, drill: Run, edit: Edit
+    server: Server, make: MakeBackup, drill: RunDrill, edit: EditManifest
 ) -> None:
     made = make()
     edit_manifest(made.path, edit)
@@ -290,16 +301,16 @@ def test_a_manifest_that_was_edited_is_different_before_anything_of_it_is_run(
     ]
 
     for report in reports:
-        assert report.verdict == Verdict.DIFFERENT, report.as_text()
+        assert report.verdict == DrillVerdict.DIFFERENT, report.to_text()
         assert "has been changed since it was signed" in report.stopped
         assert "restore" not in report.seconds
     with pytest.raises(ArchiveDamaged, match="since it was signed"):
-        statements(made.path, name="restored", owner="companion", key=KEY)
+        list_statements(made.path, name="restored", owner="companion", key=KEY)
 
 
 @pytest.mark.parametrize("another", ["no signature", "another key"])
 def test_a_manifest_that_was_not_signed_here_is_refused_unless_it_is_to_be_trusted(
-    make: Make, drill: Run, another: str
+    make: MakeBackup, drill: RunDrill, another: str
 ) -> None:
     if another == "no signature":
         made = make()
@@ -310,28 +321,28 @@ def test_a_manifest_that_was_not_signed_here_is_refused_unless_it_is_to_be_trust
     refused = drill(source=None, archive=made.path, where="private server")
     trusted = drill(source=None, archive=made.path, where="private server", trust=True)
 
-    assert refused.verdict == Verdict.COULD_NOT_RUN, refused.as_text()
+    assert refused.verdict == DrillVerdict.COULD_NOT_RUN, refused.to_text()
     assert another in refused.stopped and "--trust" in refused.stopped
     assert "restore" not in refused.seconds
-    assert trusted.verdict == Verdict.PROVED, trusted.as_text()
+    assert trusted.verdict == DrillVerdict.PROVED, trusted.to_text()
     assert any("without a signature (--trust)" in line for line in trusted.not_proved)
 
 
 def test_a_trusted_manifest_that_tells_of_other_rows_is_different_and_names_the_table(
-    make: Make, drill: Run
+    make: MakeBackup, drill: RunDrill
 ) -> None:
     made = make()
     (made.path / "manifest.sig").unlink()
-    edit_manifest(made.path, other_content)
+    edit_manifest(made.path, change_content)
 
     report = drill(source=None, archive=made.path, where="private server", trust=True)
 
-    assert report.verdict == Verdict.DIFFERENT
+    assert report.verdict == DrillVerdict.DIFFERENT
     assert [line for line in report.differences if not line.startswith("table public.heap: at least")] == []
 
 
-ODD: dict[str, Edit] = {
-    "rows that do not add up": fewer_rows,
+ODD_MANIFESTS: dict[str, EditManifest] = {
+    "rows that do not add up": lower_rows,
     "no database": lambda told: told["catalogue"].pop("database"),
     "a provider of no kind": lambda told: told["catalogue"]["database"]["itself"].update(provider="x"),
     "a moment that is none": lambda told: told.update(made_at="some day"),
@@ -343,25 +354,27 @@ ODD: dict[str, Edit] = {
 }
 
 
-@pytest.mark.parametrize("edit", ODD.values(), ids=ODD)
-def test_an_odd_manifest_that_is_to_be_trusted_ends_in_a_sentence(make: Make, drill: Run, edit: Edit) -> None:
+@pytest.mark.parametrize("edit", ODD_MANIFESTS.values(), ids=ODD_MANIFESTS)
+def test_an_odd_manifest_that_is_to_be_trusted_ends_in_a_sentence(
+    make: MakeBackup, drill: RunDrill, edit: EditManifest
+) -> None:
     made = make()
     (made.path / "manifest.sig").unlink()
     edit_manifest(made.path, edit)
 
     report = drill(source=None, archive=made.path, where="private server", trust=True)
 
-    assert report.verdict == Verdict.DIFFERENT, report.as_text()
-    assert "faults in its shape" in report.stopped
-    assert report.as_page() and report.as_json()
+    assert report.verdict == DrillVerdict.DIFFERENT, report.to_text()
+    assert "errors in its structure" in report.stopped
+    assert report.to_page() and report.to_json()
 
 
 @pytest.mark.parametrize("kind", ["a file alone", "a manifest without a signature"])
 def test_the_code_of_a_strange_backup_runs_on_no_server_but_the_drills_own(
-    server: Server, make: Make, drill: Run, kind: str
+    server: Server, make: MakeBackup, drill: RunDrill, kind: str
 ) -> None:
     made = make()
-    archive = alone(made) if kind == "a file alone" else made.path
+    archive = remove_manifest(made) if kind == "a file alone" else made.path
     (made.path / "manifest.sig").unlink()
     target = server.address("postgres")
     before = server.databases()
@@ -370,14 +383,14 @@ def test_the_code_of_a_strange_backup_runs_on_no_server_but_the_drills_own(
     elsewhere = drill(source=None, archive=archive, where="target", target=target)
     trusted = drill(source=None, archive=archive, where="target", target=target, trust=True)
 
-    assert (beside.verdict, elsewhere.verdict) == (Verdict.COULD_NOT_RUN, Verdict.COULD_NOT_RUN)
+    assert (beside.verdict, elsewhere.verdict) == (DrillVerdict.COULD_NOT_RUN, DrillVerdict.COULD_NOT_RUN)
     assert "Leave --target out" in beside.stopped and "--trust" not in beside.stopped
-    assert trusted.verdict in {Verdict.PROVED, Verdict.PROCEDURE_ONLY}, trusted.as_text()
+    assert trusted.verdict in {DrillVerdict.PROVED, DrillVerdict.PROCEDURE_ONLY}, trusted.to_text()
     assert server.databases() == before
 
 
 def test_a_definition_in_a_manifest_that_is_only_trusted_is_not_run_on_the_database_in_use(
-    server: Server, make: Make
+    server: Server, make: MakeBackup
 ) -> None:
     def inject(told: dict[str, Any]) -> None:
         for entry in told["catalogue"]["column"].values():
@@ -390,13 +403,13 @@ def test_a_definition_in_a_manifest_that_is_only_trusted_is_not_run_on_the_datab
     server.create("for_real", like="sample")
     try:
         address = server.address("for_real")
-        found = hold_against(
+        found = compare_with_manifest(
             address,
             made.path,
             setting=SETTING,
             jobs=1,
             no_owner=False,
-            watch=Watch(),
+            monitor=RunMonitor(),
             key=KEY,
             trust=True,
         )
@@ -408,68 +421,74 @@ def test_a_definition_in_a_manifest_that_is_only_trusted_is_not_run_on_the_datab
     assert any("another default" in str(difference) for difference in found.differences)
 
 
-def alone(made: Made) -> Path:
+def remove_manifest(made: BackupResult) -> Path:
     """The dump of a backup whose manifest is lost."""
     (made.path / "manifest.json").unlink()
     return made.path / "dump"
 
 
-def test_the_dump_of_a_backup_is_not_drilled_past_its_manifest_in_silence(make: Make, drill: Run) -> None:
+def test_the_dump_of_a_backup_is_not_drilled_past_its_manifest_in_silence(
+    make: MakeBackup, drill: RunDrill
+) -> None:
     made = make()
 
     report = drill(source=None, archive=made.path / "dump", where="private server")
 
-    assert report.verdict == Verdict.COULD_NOT_RUN
-    assert report.stopped.endswith(f"Name the whole: {made.path}")
+    assert report.verdict == DrillVerdict.COULD_NOT_RUN
+    assert report.stopped.endswith(f"Name the whole backup: {made.path}")
 
 
-@pytest.mark.parametrize("damage", [cut_to_nothing, cut_short, file_missing])
+@pytest.mark.parametrize("damage", [truncate_to_nothing, truncate_end, remove_file])
 def test_a_damaged_archive_without_a_manifest_is_different_too(
-    make: Make, drill: Run, damage: Callable[[Path], None]
+    make: MakeBackup, drill: RunDrill, damage: Callable[[Path], None]
 ) -> None:
     made = make()
     damage(made.path)
 
-    report = drill(source=None, archive=alone(made), where="private server")
+    report = drill(source=None, archive=remove_manifest(made), where="private server")
 
-    assert (report.level, report.verdict) == ("C", Verdict.DIFFERENT), report.as_text()
+    assert (report.level, report.verdict) == ("C", DrillVerdict.DIFFERENT), report.to_text()
 
 
-def test_an_archive_without_a_manifest_restores_and_is_never_proved(make: Make, drill: Run) -> None:
-    report = drill(source=None, archive=alone(make()), where="private server")
+def test_an_archive_without_a_manifest_restores_and_is_never_proved(
+    make: MakeBackup, drill: RunDrill
+) -> None:
+    report = drill(source=None, archive=remove_manifest(make()), where="private server")
 
-    assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
-    for said in (report.as_text(), report.as_page(), report.as_json()):
+    assert (report.level, report.verdict) == ("C", DrillVerdict.PROCEDURE_ONLY), report.to_text()
+    for said in (report.to_text(), report.to_page(), report.to_json()):
         assert "the file came without a manifest" in said
-    assert "objects, compared with nothing" in report.as_text()
+    assert "objects, compared with nothing" in report.to_text()
     assert "without a manifest" in report.not_proved[0]
 
 
-def test_a_custom_archive_from_elsewhere_restores_too(server: Server, drill: Run, tmp_path: Path) -> None:
+def test_a_custom_archive_from_elsewhere_restores_too(
+    server: Server, drill: RunDrill, tmp_path: Path
+) -> None:
     archive = tmp_path / "night.dump"
-    tools = find(18, places(), server=False)
+    tools = find_tools(18, list_folders(), server=False)
     dumped = subprocess.run(
         [tools["pg_dump"], "--format=custom", f"--file={archive}"],
-        env=server.address("sample").environment(),
+        env=server.address("sample").make_environment(),
         capture_output=True,
     )
     assert dumped.returncode == 0, dumped.stderr
 
     report = drill(source=None, archive=archive, where="private server")
 
-    assert (report.level, report.verdict) == ("C", Verdict.PROCEDURE_ONLY), report.as_text()
+    assert (report.level, report.verdict) == ("C", DrillVerdict.PROCEDURE_ONLY), report.to_text()
 
 
 def test_a_restored_database_is_held_against_its_backup_before_people_come_back(
-    server: Server, make: Make
+    server: Server, make: MakeBackup
 ) -> None:
     made = make()
     server.create("for_real", like="sample")
 
     def held() -> list[str]:
         address = server.address("for_real")
-        found = hold_against(
-            address, made.path, setting=SETTING, jobs=2, no_owner=False, watch=Watch(), key=KEY
+        found = compare_with_manifest(
+            address, made.path, setting=SETTING, jobs=2, no_owner=False, monitor=RunMonitor(), key=KEY
         )
         return [str(difference) for difference in found.differences]
 
@@ -482,13 +501,13 @@ def test_a_restored_database_is_held_against_its_backup_before_people_come_back(
 
 
 def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_backed_up(
-    server: Server, make: Make
+    server: Server, make: MakeBackup
 ) -> None:
     server.load("postgres", "CREATE DATABASE plain_c TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C'")
     server.load("plain_c", "CREATE TABLE django_migrations AS SELECT 1 AS id, 'a' AS app, '1' AS name")
     try:
         made = make(database="plain_c", hours=5)
-        said = statements(made.path, name="restored", owner="companion", key=KEY)
+        said = list_statements(made.path, name="restored", owner="companion", key=KEY)
         for statement in said:
             if " DATABASE " in statement:
                 server.load("postgres", statement)
@@ -503,7 +522,7 @@ def test_the_statements_for_a_restore_make_a_database_like_the_one_that_was_back
 
 
 def test_what_no_dump_holds_is_made_by_the_statements_and_held_against_the_backup(
-    server: Server, make: Make
+    server: Server, make: MakeBackup
 ) -> None:
     server.create("settled", like="sample")
     server.load("settled", """ALTER DATABASE settled SET search_path = "$user", 'Odd one', public""")
@@ -516,14 +535,14 @@ def test_what_no_dump_holds_is_made_by_the_statements_and_held_against_the_backu
     made = make(database="settled", hours=7)
     said = [
         statement
-        for statement in statements(made.path, name="for_real", owner="companion", key=KEY)
+        for statement in list_statements(made.path, name="for_real", owner="companion", key=KEY)
         if " DATABASE " in statement
     ]
 
     def held(*, no_owner: bool = False) -> list[str]:
         address = server.address("for_real")
-        found = hold_against(
-            address, made.path, setting=SETTING, jobs=2, no_owner=no_owner, watch=Watch(), key=KEY
+        found = compare_with_manifest(
+            address, made.path, setting=SETTING, jobs=2, no_owner=no_owner, monitor=RunMonitor(), key=KEY
         )
         return [str(difference) for difference in found.differences]
 
@@ -557,6 +576,12 @@ def test_a_file_that_is_no_manifest_cannot_be_held_against(server: Server, state
     (state / "manifest.json").write_text("[]")
 
     with pytest.raises(ArchiveDamaged):
-        hold_against(
-            server.address("sample"), state, setting=SETTING, jobs=1, no_owner=False, watch=Watch(), key=KEY
+        compare_with_manifest(
+            server.address("sample"),
+            state,
+            setting=SETTING,
+            jobs=1,
+            no_owner=False,
+            monitor=RunMonitor(),
+            key=KEY,
         )

@@ -8,27 +8,27 @@ import pytest
 
 from ops.backups.connecting.session import open_source
 from ops.backups.reporting import report as reports
-from ops.backups.reporting.verdict import Verdict
-from tests.database.backups.conftest import Run
-from tests.database.backups.copies import SETTING, Server
-from tests.database.backups.writer import writing
+from ops.backups.reporting.verdict import DrillVerdict
+from tests.database.backups.conftest import RunDrill
+from tests.database.backups.drill_server import SETTING, Server
+from tests.database.backups.writer import write_meanwhile
 
 
 @pytest.mark.parametrize("where", ["same server", "private server"])
 def test_a_database_in_use_is_proved_and_nothing_is_left(
-    server: Server, drill: Run, state: Path, where: str
+    server: Server, drill: RunDrill, state: Path, where: str
 ) -> None:
     before = server.databases()
     server.create("busy", like="sample")
     try:
-        with writing(server.url_of("busy")) as writer:
+        with write_meanwhile(server.url_of("busy")) as writer:
             rounds = writer.rounds
             report = drill(source=server.address("busy"), where=where)
             assert writer.rounds > rounds
     finally:
         server.drop("busy")
 
-    assert (report.verdict, report.differences) == (Verdict.PROVED, ()), report.as_text()
+    assert (report.verdict, report.differences) == (DrillVerdict.PROVED, ()), report.to_text()
     assert report.rows > 600
     assert server.databases() == before
     assert list((state / "drill-work").iterdir()) == []
@@ -36,20 +36,24 @@ def test_a_database_in_use_is_proved_and_nothing_is_left(
 
 @pytest.mark.long
 @pytest.mark.parametrize("time", range(10))
-def test_ten_drills_of_a_database_in_use_raise_no_false_alarm(server: Server, drill: Run, time: int) -> None:
+def test_ten_drills_of_a_database_in_use_raise_no_false_alarm(
+    server: Server, drill: RunDrill, time: int
+) -> None:
     server.create("busy", like="sample")
     try:
-        with writing(server.url_of("busy")):
+        with write_meanwhile(server.url_of("busy")):
             report = drill(
                 source=server.address("busy"), where="private server" if time % 2 else "same server"
             )
     finally:
         server.drop("busy")
 
-    assert (report.verdict, report.differences) == (Verdict.PROVED, ()), report.as_text()
+    assert (report.verdict, report.differences) == (DrillVerdict.PROVED, ()), report.to_text()
 
 
-def test_a_copy_that_is_not_alike_is_different_and_the_report_names_it(server: Server, drill: Run) -> None:
+def test_a_copy_that_is_not_alike_is_different_and_the_report_names_it(
+    server: Server, drill: RunDrill
+) -> None:
     def spoil(phase: str) -> None:
         if phase == "analyze":
             (copy,) = [name for name in server.databases() if name.startswith("restore_drill_")]
@@ -57,7 +61,7 @@ def test_a_copy_that_is_not_alike_is_different_and_the_report_names_it(server: S
 
     report = drill(announce=spoil)
 
-    assert (report.verdict, report.verdict.exit_code) == (Verdict.DIFFERENT, 1)
+    assert (report.verdict, report.verdict.exit_code) == (DrillVerdict.DIFFERENT, 1)
     assert report.differences == (
         "table public.heap: at least 1 key with other content; 4 rows became 3",
         "index public.person_by_name: missing in the copy",
@@ -73,7 +77,7 @@ def test_a_source_session_cannot_write(server: Server) -> None:
         session.execute("DELETE FROM public.heap")
 
 
-def test_a_role_that_cannot_write_is_enough(server: Server, drill: Run) -> None:
+def test_a_role_that_cannot_write_is_enough(server: Server, drill: RunDrill) -> None:
     server.load("postgres", "DROP ROLE IF EXISTS onlooker; CREATE ROLE onlooker LOGIN BYPASSRLS")
     server.load("postgres", "GRANT pg_read_all_data TO onlooker")
     with server.connected("sample", user="onlooker") as connection:
@@ -85,7 +89,7 @@ def test_a_role_that_cannot_write_is_enough(server: Server, drill: Run) -> None:
 
     report = drill(source=server.address("sample", user="onlooker"), where="private server")
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
 
 
 def large_object(server: Server) -> int:
@@ -95,7 +99,7 @@ def large_object(server: Server) -> int:
     return oid
 
 
-def test_a_migrated_database_that_nobody_uses_is_procedure_only(server: Server, drill: Run) -> None:
+def test_a_migrated_database_that_nobody_uses_is_procedure_only(server: Server, drill: RunDrill) -> None:
     server.create("fresh")
     server.load(
         "fresh",
@@ -107,12 +111,14 @@ def test_a_migrated_database_that_nobody_uses_is_procedure_only(server: Server, 
     finally:
         server.drop("fresh")
 
-    assert report.verdict == Verdict.PROCEDURE_ONLY
+    assert report.verdict == DrillVerdict.PROCEDURE_ONLY
     assert report.verdict.exit_code == 0
     assert any("without a row: public.person" in line for line in report.not_proved)
 
 
-def test_a_database_with_people_and_no_conversation_is_procedure_only(server: Server, drill: Run) -> None:
+def test_a_database_with_people_and_no_conversation_is_procedure_only(
+    server: Server, drill: RunDrill
+) -> None:
     server.create("shown", like="sample")
     server.load("shown", "CREATE TABLE companion_turn (id int PRIMARY KEY)")
     try:
@@ -122,15 +128,15 @@ def test_a_database_with_people_and_no_conversation_is_procedure_only(server: Se
     finally:
         server.drop("shown")
 
-    assert (before.verdict, after.verdict) == (Verdict.PROCEDURE_ONLY, Verdict.PROVED)
-    assert "no conversation yet" in before.as_text()
+    assert (before.verdict, after.verdict) == (DrillVerdict.PROCEDURE_ONLY, DrillVerdict.PROVED)
+    assert "no conversation yet" in before.to_text()
 
 
-def test_no_report_holds_a_value(server: Server, drill: Run, state: Path) -> None:
+def test_no_report_holds_a_value(server: Server, drill: RunDrill, state: Path) -> None:
     report = drill(where="same server")
 
     page = reports.write(report, state / "drills")
-    for text in (report.as_text(), report.as_json(), page.read_text()):
+    for text in (report.to_text(), report.to_json(), page.read_text()):
         assert "Person 5" not in text
         assert "example.org" not in text
     assert page.stat().st_mode & 0o777 == 0o600
@@ -139,23 +145,25 @@ def test_no_report_holds_a_value(server: Server, drill: Run, state: Path) -> Non
 
 
 def test_the_dump_is_kept_on_request_with_a_manifest_that_a_drill_can_use(
-    server: Server, drill: Run, state: Path
+    server: Server, drill: RunDrill, state: Path
 ) -> None:
     report = drill(keep_dump=True)
     again = drill(source=None, archive=Path(report.kept_dump), where="private server")
 
     assert Path(report.kept_dump).is_relative_to(state)
-    assert (again.level, again.verdict) == ("B", Verdict.PROVED), again.as_text()
+    assert (again.level, again.verdict) == ("B", DrillVerdict.PROVED), again.to_text()
 
 
-def test_owners_and_grants_may_be_left_out_and_are_then_not_proved(server: Server, drill: Run) -> None:
+def test_owners_and_grants_may_be_left_out_and_are_then_not_proved(server: Server, drill: RunDrill) -> None:
     report = drill(no_owner=True)
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
     assert any("owners and grants" in line for line in report.not_proved)
 
 
-def test_a_table_that_a_migration_changes_meanwhile_makes_it_inconclusive(server: Server, drill: Run) -> None:
+def test_a_table_that_a_migration_changes_meanwhile_makes_it_inconclusive(
+    server: Server, drill: RunDrill
+) -> None:
     server.create("moving", like="sample")
 
     def migrate(phase: str) -> None:
@@ -168,11 +176,11 @@ def test_a_table_that_a_migration_changes_meanwhile_makes_it_inconclusive(server
             holder.execute("BEGIN; LOCK TABLE person")
 
     try:
-        assert drill(source=server.address("moving"), announce=migrate).verdict == Verdict.PROVED
+        assert drill(source=server.address("moving"), announce=migrate).verdict == DrillVerdict.PROVED
         with psycopg.connect(server.url_of("moving"), autocommit=True) as holder:
             report = drill(source=server.address("moving"), announce=lock)
     finally:
         server.drop("moving")
 
-    assert report.verdict == Verdict.INCONCLUSIVE
+    assert report.verdict == DrillVerdict.INCONCLUSIVE
     assert "migration" in report.stopped

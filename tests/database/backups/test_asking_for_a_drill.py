@@ -22,7 +22,7 @@ def state(database: EmbeddedPostgres, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(state: Path) -> list[str]:
+def list_alerts(state: Path) -> list[str]:
     """What operators read after the job has run."""
     with override_settings(COMPANION_STATE_DIR=state):
         in_database(ask_for_restore_drill)
@@ -30,12 +30,12 @@ def asked(state: Path) -> list[str]:
 
 
 def test_operators_are_asked_while_no_drill_has_proved_anything(state: Path) -> None:
-    assert asked(state) == ["Nobody knows just now that a backup restores: no drill has proved it yet."]
+    assert list_alerts(state) == ["Nobody knows just now that a backup restores: no drill has proved it yet."]
     # Asked again on the next day, it is still one alert.
-    assert len(asked(state)) == 1
+    assert len(list_alerts(state)) == 1
 
 
-def proof_arrives(state: Path) -> None:
+def write_proof(state: Path) -> None:
     """A drill proves a backup."""
     facts = {
         "run": "r",
@@ -54,18 +54,18 @@ def proof_arrives(state: Path) -> None:
 
 
 def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
-    proof_arrives(state)
-    assert asked(state) == []
+    write_proof(state)
+    assert list_alerts(state) == []
 
 
 def test_an_alert_goes_once_a_proof_arrives_and_not_before(state: Path) -> None:
-    assert len(asked(state)) == 1
-    assert after_a_minute(state) == 1
-    proof_arrives(state)
-    assert after_a_minute(state) == 0
+    assert len(list_alerts(state)) == 1
+    assert run_job_later(state) == 1
+    write_proof(state)
+    assert run_job_later(state) == 0
 
 
-def after_a_minute(state: Path) -> int:
+def run_job_later(state: Path) -> int:
     """How many stand open once the job of every minute has run."""
     with override_settings(COMPANION_STATE_DIR=state):
         in_database(close_alerts)

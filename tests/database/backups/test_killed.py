@@ -11,13 +11,13 @@ import psutil
 import psycopg
 import pytest
 
-from ops.backups.reporting.verdict import Verdict
-from ops.backups.restoring.scratch import lock_key
+from ops.backups.reporting.verdict import DrillVerdict
+from ops.backups.restoring.scratch import compute_lock_key
 from ops.backups.run.run_folder import Marker
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
-from tests.database.backups.conftest import SAMPLE, Run
-from tests.database.backups.copies import Server
+from tests.database.backups.conftest import SAMPLE, RunDrill
+from tests.database.backups.drill_server import Server
 from tests.processes import ROOT
 
 ON_THE_SAME_SERVER = [
@@ -37,12 +37,12 @@ EVERY_PHASE_PRIVATELY = ["private server", "private server+", *ON_THE_SAME_SERVE
 NOT_OURS = {"restore_drill_plain", "restore_drill_elsewhere", "restore_drill_alive", "restorexdrill_other"}
 
 
-def killed(server: Server, state: Path, *, where: str, phase: str, work: Path | None = None) -> None:
+def kill_drill(server: Server, state: Path, *, where: str, phase: str, work: Path | None = None) -> None:
     """A drill that dies in this phase."""
     command = [
         sys.executable,
         "-m",
-        "tests.database.backups.dying",
+        "tests.database.backups.killed_drill",
         server.url_of("sample"),
         str(state),
         where,
@@ -60,28 +60,30 @@ def strangers(server: Server) -> Iterator[None]:
         server.create(name)
     marked = {
         "restore_drill_elsewhere": Marker(run="a", source="another/db", scratch="restore_drill_elsewhere"),
-        "restore_drill_alive": Marker(run="b", source=source_of(server), scratch="restore_drill_alive"),
+        "restore_drill_alive": Marker(
+            run="b", source=read_source_name(server), scratch="restore_drill_alive"
+        ),
     }
     for name, marker in marked.items():
-        server.load("postgres", f"COMMENT ON DATABASE {name} IS '{marker.text()}'")
+        server.load("postgres", f"COMMENT ON DATABASE {name} IS '{marker.to_json()}'")
     with server.connected("postgres") as living:
-        living.execute("SELECT pg_advisory_lock(%s)", [lock_key("restore_drill_alive")])
+        living.execute("SELECT pg_advisory_lock(%s)", [compute_lock_key("restore_drill_alive")])
         yield
     for name in NOT_OURS:
         server.drop(name)
 
 
-def source_of(server: Server) -> str:
+def read_source_name(server: Server) -> str:
     """How a drill names `sample`."""
     return str(server.one("sample", "SELECT system_identifier || '/sample' FROM pg_control_system()"))
 
 
-def folders(state: Path) -> list[Path]:
+def list_run_folders(state: Path) -> list[Path]:
     """The runs' folders."""
     return sorted((state / "drill-work").glob("restore_drill_*"))
 
 
-def working_in(folder: Path) -> list[int]:
+def list_processes_in(folder: Path) -> list[int]:
     """Processes of a private server below a folder."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline"]):
@@ -91,29 +93,29 @@ def working_in(folder: Path) -> list[int]:
 
 
 def test_each_run_on_the_same_server_clears_what_a_killed_one_left_and_nothing_else(
-    server: Server, drill: Run, state: Path, strangers: None
+    server: Server, drill: RunDrill, state: Path, strangers: None
 ) -> None:
     before = server.databases()
 
     for phase in ON_THE_SAME_SERVER:
-        killed(server, state, where="same server", phase=phase)
+        kill_drill(server, state, where="same server", phase=phase)
         # The one before it is cleared, so no more than one run's leftovers are ever there.
-        assert len(folders(state)) == 1, phase
+        assert len(list_run_folders(state)) == 1, phase
         assert len(server.databases() - before) <= 1, phase
     report = drill()
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
     assert len(report.cleaned) == 2, report.cleaned
     assert len(report.left_alone) == 3, report.left_alone
     assert server.databases() == before
-    assert folders(state) == []
+    assert list_run_folders(state) == []
 
 
 def test_a_database_created_and_not_yet_marked_is_cleared_too(
-    server: Server, drill: Run, state: Path
+    server: Server, drill: RunDrill, state: Path
 ) -> None:
-    killed(server, state, where="same server", phase="restore")
-    (left,) = server.databases() & {folder.name for folder in folders(state)}
+    kill_drill(server, state, where="same server", phase="restore")
+    (left,) = server.databases() & {folder.name for folder in list_run_folders(state)}
     server.load("postgres", f"COMMENT ON DATABASE {left} IS NULL")
 
     report = drill()
@@ -122,23 +124,23 @@ def test_a_database_created_and_not_yet_marked_is_cleared_too(
     assert left not in server.databases()
 
 
-def scratches(server: Server) -> set[str]:
+def list_scratch_databases(server: Server) -> set[str]:
     """The scratch databases of drills."""
     return {name for name in server.databases() if name.startswith("restore_drill_")}
 
 
-def notes(state: Path) -> list[Path]:
+def list_notes(state: Path) -> list[Path]:
     """Where runs that are not over, or were killed, say that they work."""
     return list((state / "drill-runs").glob("*"))
 
 
 @pytest.mark.parametrize("way", ["a fresh dump", "a file", "another state folder"])
 def test_what_a_killed_run_left_on_the_same_server_is_cleared_by_a_drill_that_works_elsewhere(
-    server: Server, drill: Run, state: Path, tmp_path: Path, way: str
+    server: Server, drill: RunDrill, state: Path, tmp_path: Path, way: str
 ) -> None:
     kept = Path(drill(keep_dump=True).kept_dump)
-    killed(server, state, where="same server", phase="restore")
-    (left,) = scratches(server)
+    kill_drill(server, state, where="same server", phase="restore")
+    (left,) = list_scratch_databases(server)
 
     if way == "a file":
         report = drill(source=None, archive=kept, where="private server")
@@ -147,30 +149,30 @@ def test_what_a_killed_run_left_on_the_same_server_is_cleared_by_a_drill_that_wo
     else:
         report = drill(where="private server", state=tmp_path / "another")
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
     assert f"database {left}" in report.cleaned
-    assert scratches(server) == set()
-    assert way == "another state folder" or notes(state) == []
+    assert list_scratch_databases(server) == set()
+    assert way == "another state folder" or list_notes(state) == []
 
 
 def test_what_a_killed_run_left_in_another_work_folder_is_cleared_by_one_with_the_usual_folder(
-    server: Server, drill: Run, state: Path, tmp_path: Path
+    server: Server, drill: RunDrill, state: Path, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o755)
-    killed(server, state, where="private server", phase="restore+", work=elsewhere)
+    kill_drill(server, state, where="private server", phase="restore+", work=elsewhere)
     (left,) = elsewhere.iterdir()
-    assert working_in(left)
+    assert list_processes_in(left)
 
     report = drill(where="private server")
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
     assert report.cleaned == (f"folder {left.name}",)
-    assert (working_in(left), list(elsewhere.iterdir()), notes(state)) == ([], [], [])
+    assert (list_processes_in(left), list(elsewhere.iterdir()), list_notes(state)) == ([], [], [])
 
 
 def test_a_copy_that_may_still_be_on_a_server_which_cannot_be_looked_at_is_no_proof(
-    drill: Run, state: Path
+    drill: RunDrill, state: Path
 ) -> None:
     postgres = EmbeddedPostgres(STATE / "drill-away", settings={"fsync": "off"})
     try:
@@ -179,9 +181,9 @@ def test_a_copy_that_may_still_be_on_a_server_which_cannot_be_looked_at_is_no_pr
         away.load("postgres", "DROP ROLE IF EXISTS sample_owner, sample_reader")
         away.create("sample")
         away.load("sample", SAMPLE.read_text())
-        killed(away, state, where="same server", phase="restore")
-        (left,) = scratches(away)
-        (note,) = notes(state)
+        kill_drill(away, state, where="same server", phase="restore")
+        (left,) = list_scratch_databases(away)
+        (note,) = list_notes(state)
         postgres.stop()
 
         unknown = drill(where="private server")
@@ -191,60 +193,60 @@ def test_a_copy_that_may_still_be_on_a_server_which_cannot_be_looked_at_is_no_pr
         away.load("postgres", f"ALTER DATABASE {left} OWNER TO companion")
         cleared = drill(where="private server")
 
-        assert unknown.verdict == refused.verdict == Verdict.LEFT_SOMETHING_BEHIND
-        assert "cannot be looked for" in unknown.left_behind[0]
+        assert unknown.verdict == refused.verdict == DrillVerdict.LEFT_SOMETHING_BEHIND
+        assert "cannot be searched" in unknown.left_behind[0]
         assert unknown.left_behind[0].endswith(f"remove {note}")
         assert refused.left_behind == (f"database {left}: another role owns it",)
-        assert (cleared.verdict, cleared.cleaned) == (Verdict.PROVED, (f"database {left}",))
-        assert (scratches(away), notes(state)) == (set(), [])
+        assert (cleared.verdict, cleared.cleaned) == (DrillVerdict.PROVED, (f"database {left}",))
+        assert (list_scratch_databases(away), list_notes(state)) == (set(), [])
     finally:
         postgres.stop("immediate")
 
 
 @pytest.mark.parametrize("phases", [PRIVATELY, pytest.param(EVERY_PHASE_PRIVATELY, marks=pytest.mark.long)])
 def test_a_private_server_of_a_killed_run_is_ended_by_the_next(
-    server: Server, drill: Run, state: Path, phases: list[str]
+    server: Server, drill: RunDrill, state: Path, phases: list[str]
 ) -> None:
     for phase in phases:
-        killed(server, state, where="private server", phase=phase)
-        (left,) = folders(state)
+        kill_drill(server, state, where="private server", phase=phase)
+        (left,) = list_run_folders(state)
     stranger = state / "drill-work" / "restore_drill_stranger"
     stranger.mkdir()
-    (stranger / "somebody's").touch()
-    assert working_in(left)
+    (stranger / "another file").touch()
+    assert list_processes_in(left)
 
     report = drill(where="private server")
 
-    assert report.verdict == Verdict.PROVED, report.as_text()
-    assert report.left_alone == ("folder restore_drill_stranger: it carries no marker of a drill",)
-    assert working_in(left) == []
-    assert folders(state) == [stranger]
+    assert report.verdict == DrillVerdict.PROVED, report.to_text()
+    assert report.left_alone == ("folder restore_drill_stranger: it has no marker of a drill",)
+    assert list_processes_in(left) == []
+    assert list_run_folders(state) == [stranger]
 
 
 @pytest.mark.parametrize("phase", ["private server", "dump and row sums", "restore", "row sums of the copy"])
 def test_a_signal_ends_a_run_in_order(server: Server, state: Path, phase: str) -> None:
-    assert stopped_in(server, state, phase, where="private server") == 2
-    assert folders(state) == []
+    assert signal_drill(server, state, phase, where="private server") == 2
+    assert list_run_folders(state) == []
 
 
-def stopped_in(server: Server, state: Path, phase: str, *, where: str) -> int:
+def signal_drill(server: Server, state: Path, phase: str, *, where: str) -> int:
     """The exit code of a drill that gets SIGTERM in a phase."""
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from ops.backups.connecting.address import Address\n"
         "from ops.backups.drill import Drill\n"
-        "from ops.backups.restoring.order import Order\n"
-        "from ops.backups.run.watch import Watch\n"
+        "from ops.backups.restoring.order import DrillOrder\n"
+        "from ops.backups.run.monitor import RunMonitor\n"
         "url, state, where, phase = sys.argv[1:5]\n"
         "def announce(begun):\n"
         "    if begun == phase:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
-        "watch = Watch(announce=announce)\n"
-        "order = Order(source=Address.of(url, setting='X'), state=Path(state), where=where, key='k')\n"
-        "with watch.listening():\n"
-        "    report = Drill(order, watch).run()\n"
-        "assert 'signal' in report.stopped, report.as_text()\n"
+        "monitor = RunMonitor(announce=announce)\n"
+        "order = DrillOrder(source=Address.parse(url, setting='X'), state=Path(state), where=where, key='k')\n"
+        "with monitor.listen_for_signals():\n"
+        "    report = Drill(order, monitor).run()\n"
+        "assert 'signal' in report.stopped, report.to_text()\n"
         "sys.exit(report.verdict.exit_code)\n"
     )
     command = [sys.executable, "-c", program, server.url_of("sample"), str(state), where, phase]
@@ -253,7 +255,7 @@ def stopped_in(server: Server, state: Path, phase: str, *, where: str) -> int:
     return done.returncode
 
 
-class Loses:
+class StopsServer:
     """Shows nothing, and stops a server in the middle of one phase."""
 
     def __init__(self, postgres: EmbeddedPostgres, phase: str) -> None:
@@ -261,22 +263,22 @@ class Loses:
         self._phase = phase
         self._is_now = False
 
-    def begin(self, phase: str, *, of_bytes: int | None) -> None:
+    def begin_phase(self, phase: str, *, of_bytes: int | None) -> None:
         """Is it this one?"""
         self._is_now = phase == self._phase
 
-    def at(self, *, done_bytes: int, rows: int) -> None:
+    def show(self, *, done_bytes: int, rows: int) -> None:
         """Strike, once."""
         if self._is_now:
             self._is_now = False
             self._postgres.stop("immediate")
 
-    def end(self) -> None:
+    def end_phase(self) -> None:
         """Too late."""
 
 
 @pytest.mark.parametrize("when", ["before the dump", "while rows are summed"])
-def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: Run, state: Path, when: str) -> None:
+def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: RunDrill, state: Path, when: str) -> None:
     postgres = EmbeddedPostgres(STATE / "drill-lost", settings={"fsync": "off"})
     lost = Server(postgres.start())
     lost.load("postgres", "DROP ROLE IF EXISTS sample_owner, sample_reader")
@@ -287,7 +289,7 @@ def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: Run, state: Pat
         if when == "before the dump" and phase == "dump and row sums":
             postgres.stop("immediate")
 
-    show = Loses(postgres, "dump and row sums") if when == "while rows are summed" else None
+    show = StopsServer(postgres, "dump and row sums") if when == "while rows are summed" else None
     try:
         report = drill(source=lost.address("lost"), where="private server", announce=lose, show=show)
         postgres.start()
@@ -295,13 +297,13 @@ def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: Run, state: Pat
     finally:
         postgres.stop("immediate")
 
-    assert report.verdict == Verdict.COULD_NOT_RUN, report.as_text()
+    assert report.verdict == DrillVerdict.COULD_NOT_RUN, report.to_text()
     assert "broke" in report.stopped or "cannot be reached" in report.stopped
-    assert folders(state) == []
+    assert list_run_folders(state) == []
 
 
 def test_a_scratch_that_others_hold_open_is_said_to_be_left_behind(
-    server: Server, drill: Run, state: Path
+    server: Server, drill: RunDrill, state: Path
 ) -> None:
     server.load(
         "postgres",
@@ -327,16 +329,16 @@ def test_a_scratch_that_others_hold_open_is_said_to_be_left_behind(
         for connection in held:
             connection.close()
 
-    assert report.verdict == Verdict.LEFT_SOMETHING_BEHIND, report.as_text()
+    assert report.verdict == DrillVerdict.LEFT_SOMETHING_BEHIND, report.to_text()
     assert report.verdict.exit_code == 4
     assert left in report.left_behind[0] and "a curious person" in report.left_behind[0]
     again = drill(source=server.address("plain", user="weak"), no_owner=True)
-    assert again.verdict == Verdict.PROVED, again.as_text()
+    assert again.verdict == DrillVerdict.PROVED, again.to_text()
     assert again.cleaned == (f"database {left}",)
     server.drop("plain")
 
 
-def test_a_run_that_lives_is_not_disturbed_by_another(server: Server, drill: Run, state: Path) -> None:
+def test_a_run_that_lives_is_not_disturbed_by_another(server: Server, drill: RunDrill, state: Path) -> None:
     inner = []
 
     def meanwhile(phase: str) -> None:
@@ -347,5 +349,5 @@ def test_a_run_that_lives_is_not_disturbed_by_another(server: Server, drill: Run
 
     outer = drill(announce=meanwhile)
 
-    assert [report.verdict for report in (outer, *inner)] == [Verdict.PROVED] * 2
+    assert [report.verdict for report in (outer, *inner)] == [DrillVerdict.PROVED] * 2
     assert len(inner[0].left_alone) == 2, inner[0].left_alone

@@ -8,30 +8,30 @@ import pytest
 
 from ops.backups.backup import BackupOrder, back_up
 from ops.backups.programs.private_server import PrivateServer
-from ops.backups.programs.tools import Tools, find, places
-from ops.backups.reporting.verdict import Verdict
+from ops.backups.programs.tools import Tools, find_tools, list_folders
+from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.run.errors import CouldNotRun
+from ops.backups.run.monitor import RunMonitor
 from ops.backups.run.run_folder import Marker, RunFolder
-from ops.backups.run.watch import Watch
 from tests.conftest import STATE
-from tests.database.backups.conftest import SAMPLE, Run
-from tests.database.backups.copies import KEY, SETTING, Server
+from tests.database.backups.conftest import SAMPLE, RunDrill
+from tests.database.backups.drill_server import KEY, SETTING, Server
 
 KNOWN = range(15, 19)
 
 
-def at_hand() -> list[Tools]:
+def find_installed() -> list[Tools]:
     """Tools of each major that is here: 18 comes with the environment, others with the system."""
     found = []
     for major in KNOWN:
         try:
-            found.append(find(major, places(), server=True))
+            found.append(find_tools(major, list_folders(), server=True))
         except CouldNotRun:
             continue
     return found
 
 
-@pytest.fixture(params=at_hand(), ids=lambda tools: f"PostgreSQL_{tools.major}")
+@pytest.fixture(params=find_installed(), ids=lambda tools: f"PostgreSQL_{tools.major}")
 def tools(request: pytest.FixtureRequest) -> Tools:
     """One major."""
     chosen: Tools = request.param
@@ -42,7 +42,7 @@ def tools(request: pytest.FixtureRequest) -> Tools:
 def source(tools: Tools) -> Iterator[Server]:
     """A live server of that major with something of everything in its first database."""
     with ExitStack() as stack:
-        folder = RunFolder.make(STATE / "majors", Marker(run=str(tools.major), source="", scratch=""))
+        folder = RunFolder.create(STATE / "majors", Marker(run=str(tools.major), source="", scratch=""))
         stack.callback(folder.remove)
         live = PrivateServer(folder, tools)
         stack.callback(live.stop)
@@ -51,40 +51,41 @@ def source(tools: Tools) -> Iterator[Server]:
         server = Server(f"postgresql://{words['user']}@:{words['port']}/postgres?host={words['host']}")
         server.create("live")
         statements = SAMPLE.read_text()
-        server.load("live", without_trigrams(statements) if tools.major != 18 else statements)
+        server.load("live", remove_trigrams(statements) if tools.major != 18 else statements)
         yield server
 
 
-def without_trigrams(statements: str) -> str:
+def remove_trigrams(statements: str) -> str:
     """For a system server that may have been installed without its contributed extensions."""
     return "\n".join(line for line in statements.splitlines() if "trgm" not in line)
 
 
 def test_a_drill_and_a_backup_use_tools_of_the_servers_major(
-    tools: Tools, source: Server, drill: Run, state: Path
+    tools: Tools, source: Server, drill: RunDrill, state: Path
 ) -> None:
     fresh = drill(source=source.address("live"), where="private server")
     made = back_up(
-        BackupOrder(source=source.address("live"), into=state / "backups", setting=SETTING, key=KEY), Watch()
+        BackupOrder(source=source.address("live"), into=state / "backups", setting=SETTING, key=KEY),
+        RunMonitor(),
     )
     from_file = drill(source=None, archive=made.path, where="private server")
 
     for report in (fresh, from_file):
-        assert (report.verdict, report.differences) == (Verdict.PROVED, ()), report.as_text()
+        assert (report.verdict, report.differences) == (DrillVerdict.PROVED, ()), report.to_text()
         assert report.tools.split(".")[0] == report.server.split(".")[0] == str(tools.major)
 
 
 def test_the_tests_have_the_major_that_comes_with_the_environment() -> None:
-    assert 18 in [tools.major for tools in at_hand()]
+    assert 18 in [tools.major for tools in find_installed()]
 
 
 def test_a_target_of_another_major_is_refused(
-    server: Server, source: Server, drill: Run, tools: Tools
+    server: Server, source: Server, drill: RunDrill, tools: Tools
 ) -> None:
     report = drill(where="target", target=source.address("postgres"), no_owner=True)
 
     if tools.major == 18:
-        assert report.verdict == Verdict.PROVED, report.as_text()
+        assert report.verdict == DrillVerdict.PROVED, report.to_text()
     else:
-        assert report.verdict == Verdict.COULD_NOT_RUN
+        assert report.verdict == DrillVerdict.COULD_NOT_RUN
         assert f"The scratch server is PostgreSQL {tools.major}" in report.stopped

@@ -7,27 +7,27 @@ import pytest
 from ops.backups.connecting.session import open_source
 from ops.backups.programs import dump
 from ops.backups.programs.dump import Archive
-from ops.backups.programs.tools import find, places
-from ops.backups.reading.snapshot import hold
-from ops.backups.run.facts import Picture
+from ops.backups.programs.tools import find_tools, list_folders
+from ops.backups.reading.snapshot import take_snapshot
+from ops.backups.run.facts import Fingerprint
 from ops.backups.run.run_folder import Marker, RunFolder
 from tests.conftest import STATE
-from tests.database.backups.copies import SETTING, Server
+from tests.database.backups.drill_server import SETTING, Server
 from tests.database.backups.mutations import MUTATIONS, Mutation
 
-TOOLS = find(18, places(), server=False)
+TOOLS = find_tools(18, list_folders(), server=False)
 
 
 @pytest.fixture(scope="module")
-def source(server: Server) -> Picture:
+def source(server: Server) -> Fingerprint:
     """What the source looks like."""
-    return server.picture_of_source("sample")
+    return server.fingerprint_source("sample")
 
 
 @pytest.fixture(scope="module")
 def work() -> Iterator[RunFolder]:
     """A run's folder."""
-    folder = RunFolder.make(STATE / "mutations", Marker(run="mutations", source="", scratch=""))
+    folder = RunFolder.create(STATE / "mutations", Marker(run="mutations", source="", scratch=""))
     yield folder
     folder.remove()
 
@@ -37,11 +37,11 @@ def archive(server: Server, work: RunFolder) -> Archive:
     """A dump of the source."""
     address = server.address("sample")
     with open_source(address, setting=SETTING) as session:
-        held = hold(session)
+        held = take_snapshot(session)
         into = work.path / "dump"
         with dump.start_dump(TOOLS, address, into, snapshot=held.name, jobs=2, folder=work) as dumping:
-            assert dumping.wait(lambda: None) == 0, dumping.said
-    return dump.recognise(into)
+            assert dumping.wait(lambda: None) == 0, dumping.stderr_tail
+    return dump.recognise_archive(into)
 
 
 def restore(server: Server, archive: Archive, work: RunFolder, *, into: str) -> None:
@@ -50,7 +50,7 @@ def restore(server: Server, archive: Archive, work: RunFolder, *, into: str) -> 
     server.load("postgres", f"CREATE DATABASE {into} TEMPLATE template0")
     restoring = dump.start_restore(TOOLS, server.address(into), archive, jobs=2, no_owner=False, folder=work)
     with restoring:
-        assert restoring.wait(lambda: None) == 0, restoring.said
+        assert restoring.wait(lambda: None) == 0, restoring.stderr_tail
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def restored(server: Server, archive: Archive, work: RunFolder) -> Iterator[str]
 
 
 def test_a_faithful_copy_has_no_difference_though_its_texts_are_printed_otherwise(
-    server: Server, source: Picture, restored: str
+    server: Server, source: Fingerprint, restored: str
 ) -> None:
     differences, settled = server.differences(source, restored)
 
@@ -73,7 +73,7 @@ def test_a_faithful_copy_has_no_difference_though_its_texts_are_printed_otherwis
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_a_fault_is_caught_and_named(
-    server: Server, source: Picture, restored: str, mutation: Mutation
+    server: Server, source: Fingerprint, restored: str, mutation: Mutation
 ) -> None:
     server.create("mutated", like=restored)
     try:
@@ -88,7 +88,7 @@ def test_a_fault_is_caught_and_named(
 @pytest.mark.long
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_a_fault_in_a_fresh_restore_is_caught_and_named(
-    server: Server, source: Picture, archive: Archive, work: RunFolder, mutation: Mutation
+    server: Server, source: Fingerprint, archive: Archive, work: RunFolder, mutation: Mutation
 ) -> None:
     restore(server, archive, work, into="mutated")
     try:
@@ -100,7 +100,9 @@ def test_a_fault_in_a_fresh_restore_is_caught_and_named(
     assert (mutation.kind, mutation.name) in {(found.kind, found.name) for found in differences}, differences
 
 
-def test_a_content_fault_alone_is_the_only_difference(server: Server, source: Picture, restored: str) -> None:
+def test_a_content_fault_alone_is_the_only_difference(
+    server: Server, source: Fingerprint, restored: str
+) -> None:
     server.create("mutated", like=restored)
     try:
         server.load("mutated", "ALTER TABLE person DISABLE TRIGGER person_touch")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from ops.backups.backup import BackupOrder, back_up
-from ops.backups.reporting.verdict import Verdict
+from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.run.errors import SourceDamaged
-from ops.backups.run.watch import Watch
+from ops.backups.run.monitor import RunMonitor
 from tests.conftest import STATE
-from tests.database.backups.conftest import Run
-from tests.database.backups.copies import KEY, SETTING, Server
+from tests.database.backups.conftest import RunDrill
+from tests.database.backups.drill_server import KEY, SETTING, Server
 
 ORPHAN = (
     "SET session_replication_role = replica; INSERT INTO visit (person_id, state) VALUES (424242, 'open'); "
@@ -38,7 +38,7 @@ READS_ANOTHER_TABLE = (
     ids=["rows without their parent", "a check whose function reads another table"],
 )
 def test_what_a_restore_refuses_is_different_and_named_without_a_value(
-    server: Server, drill: Run, statements: str, named: str
+    server: Server, drill: RunDrill, statements: str, named: str
 ) -> None:
     server.create("faulty", like="sample")
     server.load("faulty", statements)
@@ -47,13 +47,13 @@ def test_what_a_restore_refuses_is_different_and_named_without_a_value(
     finally:
         server.drop("faulty")
 
-    assert report.verdict == Verdict.DIFFERENT, report.as_text()
+    assert report.verdict == DrillVerdict.DIFFERENT, report.to_text()
     (difference,) = report.differences
     assert difference.startswith(named)
-    assert "424242" not in report.as_text() and "Rosa said" not in report.as_text()
+    assert "424242" not in report.to_text() and "Rosa said" not in report.to_text()
 
 
-def test_an_index_that_is_not_valid_at_the_source_is_a_remark(server: Server, drill: Run) -> None:
+def test_an_index_that_is_not_valid_at_the_source_is_a_remark(server: Server, drill: RunDrill) -> None:
     server.create("faulty", like="sample")
     with server.connected("faulty") as connection:
         connection.execute("SET allow_system_table_mods = on")
@@ -65,7 +65,7 @@ def test_an_index_that_is_not_valid_at_the_source_is_a_remark(server: Server, dr
     finally:
         server.drop("faulty")
 
-    assert (report.verdict, report.differences) == (Verdict.PROVED, ()), report.as_text()
+    assert (report.verdict, report.differences) == (DrillVerdict.PROVED, ()), report.to_text()
     assert report.remarks == (
         "index public.person_by_name: not valid in the source, so a dump leaves it out. "
         "Build it anew there, or drop it",
@@ -73,7 +73,7 @@ def test_an_index_that_is_not_valid_at_the_source_is_a_remark(server: Server, dr
 
 
 def test_a_damaged_page_of_the_database_in_use_is_different_and_named_with_table_and_block(
-    server: Server, drill: Run, state: Path
+    server: Server, drill: RunDrill, state: Path
 ) -> None:
     server.create("whole", like="sample")
     server.load(
@@ -90,16 +90,16 @@ def test_a_damaged_page_of_the_database_in_use_is_different_and_named_with_table
                 BackupOrder(
                     source=server.address("faulty"), into=state / "backups", setting=SETTING, key=KEY, jobs=1
                 ),
-                Watch(),
+                RunMonitor(),
             )
     finally:
         server.drop("faulty")
         server.drop("whole")
 
-    assert (report.verdict, report.verdict.exit_code) == (Verdict.DIFFERENT, 1), report.as_text()
+    assert (report.verdict, report.verdict.exit_code) == (DrillVerdict.DIFFERENT, 1), report.to_text()
     assert "The database in use is damaged: " in report.stopped
     assert "lock 3 of table " in report.stopped and "long" in report.stopped
-    assert "can no longer be read" in report.means and "nothing is known to be wrong" not in report.as_text()
+    assert "can no longer be read" in report.means and "nothing is known to be wrong" not in report.to_text()
     assert "A damaged page" in str(refusal.value)
     assert not list((state / "backups").glob("companion-*"))
 

@@ -1,4 +1,4 @@
-"""Somebody who goes on using the source while it is drilled."""
+"""Writes to the source while it is drilled."""
 
 import threading
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SELECT nextval('ticket'), nextval('down');
 
 
 class Writer:
-    """A thread that writes without a pause. `rounds` is how often it has been round."""
+    """Writes in a thread without a pause. `rounds` counts its rounds."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -30,7 +30,7 @@ class Writer:
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """Until it is told to end."""
+        """Write until `end` is called."""
         try:
             with psycopg.connect(self._url, autocommit=True) as connection:
                 while not self._over.is_set():
@@ -42,13 +42,12 @@ class Writer:
             self.begun.set()
 
     def end(self) -> None:
-        """No more."""
         self._over.set()
 
 
 @contextmanager
-def writing(url: str) -> Iterator[Writer]:
-    """A busy writer for the length of the block; it has been round at least once when the block begins."""
+def write_meanwhile(url: str) -> Iterator[Writer]:
+    """Write during the block, which begins after the first round."""
     writer = Writer(url)
     thread = threading.Thread(target=writer.run, daemon=True)
     thread.start()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from django.core.management.base import BaseCommand, CommandError
 
-from ops.backups.archive.archive_lookup import backups_in, newest, refuse_anything_else
-from ops.backups.archive.rotation import Kept
+from ops.backups.archive.archive_lookup import find_newest, list_backups, require_backup
+from ops.backups.archive.rotation import StoredBackup
 from ops.backups.commands import arguments
-from ops.backups.programs.dump import recognise
+from ops.backups.programs.dump import recognise_archive
 from ops.backups.run.errors import ArchiveDamaged, CouldNotRun
 from ops.management.commands import backup, check_restored, restore_drill, seed_rows
 
@@ -22,16 +22,16 @@ from ops.management.commands import backup, check_restored, restore_drill, seed_
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        (arguments.jobs, "0"),
-        (arguments.jobs, "-1"),
-        (arguments.jobs, "33"),
-        (arguments.jobs, "two"),
-        (arguments.at_least_none, "-1"),
-        (arguments.at_least_none, "1.5"),
-        (arguments.at_least_one, "0"),
-        (arguments.place, ""),
-        (arguments.place, " "),
-        (arguments.stated, ""),
+        (arguments.parse_jobs, "0"),
+        (arguments.parse_jobs, "-1"),
+        (arguments.parse_jobs, "33"),
+        (arguments.parse_jobs, "two"),
+        (arguments.parse_zero_or_more, "-1"),
+        (arguments.parse_zero_or_more, "1.5"),
+        (arguments.parse_one_or_more, "0"),
+        (arguments.parse_path, ""),
+        (arguments.parse_path, " "),
+        (arguments.parse_text, ""),
     ],
 )
 def test_nonsense_is_refused_and_never_turned_into_something_else(
@@ -42,23 +42,23 @@ def test_nonsense_is_refused_and_never_turned_into_something_else(
 
 
 def test_sense_is_read() -> None:
-    assert (arguments.jobs("1"), arguments.jobs("32")) == (1, 32)
-    assert (arguments.at_least_none("0"), arguments.at_least_one("1")) == (0, 1)
-    assert arguments.place("backups") == Path("backups")
+    assert (arguments.parse_jobs("1"), arguments.parse_jobs("32")) == (1, 32)
+    assert (arguments.parse_zero_or_more("0"), arguments.parse_one_or_more("1")) == (0, 1)
+    assert arguments.parse_path("backups") == Path("backups")
 
 
 @pytest.mark.parametrize(
     ("command", "words", "says"),
     [
-        (restore_drill.Command, ["--jobs", "0"], "argument --jobs: 0 makes no sense; 1 to 32 do"),
-        (restore_drill.Command, ["--backup", ""], "argument --backup: it is empty"),
-        (restore_drill.Command, ["--target", ""], "argument --target: it is empty"),
-        (restore_drill.Command, ["--work", ""], "argument --work: it is empty"),
-        (backup.Command, ["--to", ""], "argument --to: it is empty"),
-        (backup.Command, ["--keep", "-1"], "argument --keep: -1 makes no sense; 0 or more do"),
-        (check_restored.Command, [""], "argument backup: it is empty"),
-        (check_restored.Command, ["x", "--jobs", "99"], "argument --jobs: 99 makes no sense; 1 to 32 do"),
-        (seed_rows.Command, ["-5"], "argument rows: -5 makes no sense; 1 or more do"),
+        (restore_drill.Command, ["--jobs", "0"], "argument --jobs: must be 1 to 32, not 0"),
+        (restore_drill.Command, ["--backup", ""], "argument --backup: must not be empty"),
+        (restore_drill.Command, ["--target", ""], "argument --target: must not be empty"),
+        (restore_drill.Command, ["--work", ""], "argument --work: must not be empty"),
+        (backup.Command, ["--to", ""], "argument --to: must not be empty"),
+        (backup.Command, ["--keep", "-1"], "argument --keep: must be 0 or more, not -1"),
+        (check_restored.Command, [""], "argument backup: must not be empty"),
+        (check_restored.Command, ["x", "--jobs", "99"], "argument --jobs: must be 1 to 32, not 99"),
+        (seed_rows.Command, ["-5"], "argument rows: must be 1 or more, not -5"),
     ],
 )
 def test_every_command_names_the_argument_that_makes_no_sense(
@@ -87,7 +87,9 @@ def shelf(tmp_path: Path) -> Path:
 
 
 def test_what_is_no_backup_of_this_database_is_left_alone_with_the_reason(shelf: Path) -> None:
-    made = Kept(name="companion-20260102T000000Z", made_at=datetime(2026, 1, 2, tzinfo=UTC), source="1/live")
+    made = StoredBackup(
+        name="companion-20260102T000000Z", made_at=datetime(2026, 1, 2, tzinfo=UTC), source="1/live"
+    )
     (shelf / "companion-latest").symlink_to(shelf / made.name)
     (shelf / "companion-20251201T000000Z").symlink_to(shelf / made.name)
     shutil.copytree(shelf / made.name, shelf / "companion-before-upgrade")
@@ -102,26 +104,26 @@ def test_what_is_no_backup_of_this_database_is_left_alone_with_the_reason(shelf:
     (shelf / "companion-20251205T000000Z").touch()
     (shelf / "companion-20251206T000000Z").mkdir()
 
-    ours, left = backups_in(shelf, made_by=made)
+    ours, left = list_backups(shelf, made_by=made)
 
     assert [one.name for one in ours] == ["companion-20260101T000000Z", made.name]
     assert left == [
         "companion-20251201T000000Z: it is a link",
         "companion-20251202T000000Z: its manifest dates it in the future, 2099-01-01",
-        "companion-20251203T000000Z: it is of another database",
-        "companion-20251204T000000Z: it has no manifest.json that can be read",
+        "companion-20251203T000000Z: it is a backup of another database",
+        "companion-20251204T000000Z: it has no readable manifest.json",
         "companion-20251205T000000Z: it is not a folder",
-        "companion-20251206T000000Z: it has no manifest.json that can be read",
+        "companion-20251206T000000Z: it has no readable manifest.json",
         "companion-20260103T000000Z.partial: its name is not that of a backup",
         "companion-before-upgrade: its name is not that of a backup",
         "companion-latest: it is a link",
     ]
 
 
-def refusal(path: Path, *, with_manifest: bool = False) -> str:
+def get_refusal(path: Path, *, with_manifest: bool = False) -> str:
     """What is said."""
     with pytest.raises(CouldNotRun) as stopped:
-        refuse_anything_else(path, with_manifest=with_manifest)
+        require_backup(path, with_manifest=with_manifest)
     assert str(path) in str(stopped.value)
     return str(stopped.value)
 
@@ -133,9 +135,9 @@ def test_a_backup_and_a_bare_archive_are_taken(shelf: Path) -> None:
     (bare / "manifest.json").unlink()
 
     for path in (whole, bare / "dump", shelf / "night.dump"):
-        refuse_anything_else(path)
-    refuse_anything_else(whole, with_manifest=True)
-    assert newest(shelf) == whole
+        require_backup(path)
+    require_backup(whole, with_manifest=True)
+    assert find_newest(shelf) == whole
 
 
 def test_a_backup_dated_in_the_future_is_the_newest_only_where_there_is_no_other(shelf: Path) -> None:
@@ -144,18 +146,18 @@ def test_a_backup_dated_in_the_future_is_the_newest_only_where_there_is_no_other
     head = json.loads((future / "manifest.json").read_text()) | {"made_at": "2099-01-01T00:00:00+00:00"}
     (future / "manifest.json").write_text(json.dumps(head))
 
-    assert newest(shelf) == shelf / "companion-20260102T000000Z"
+    assert find_newest(shelf) == shelf / "companion-20260102T000000Z"
     for name in ("companion-20260101T000000Z", "companion-20260102T000000Z"):
         shutil.rmtree(shelf / name)
-    assert newest(shelf) == future
+    assert find_newest(shelf) == future
 
 
 def test_a_folder_of_backups_and_a_missing_one_name_the_newest(shelf: Path) -> None:
     last = str(shelf / "companion-20260102T000000Z")
 
-    assert refusal(shelf).endswith(last)
-    assert refusal(shelf / "companion-20260105T000000Z").endswith(last)
-    assert "Correct the path" in refusal(shelf / "nowhere" / "at-all")
+    assert get_refusal(shelf).endswith(last)
+    assert get_refusal(shelf / "companion-20260105T000000Z").endswith(last)
+    assert "Correct the path" in get_refusal(shelf / "nowhere" / "at-all")
 
 
 def test_a_part_of_a_backup_names_the_whole(shelf: Path) -> None:
@@ -163,23 +165,23 @@ def test_a_part_of_a_backup_names_the_whole(shelf: Path) -> None:
 
     (shelf / "tonight").symlink_to(whole / "dump")
     for path in (whole / "manifest.json", whole / "dump" / "toc.dat", whole / "dump", shelf / "tonight"):
-        assert refusal(path).endswith(f"Name the whole: {whole}")
+        assert get_refusal(path).endswith(f"Name the whole backup: {whole}")
 
 
 def test_a_backup_that_lost_its_manifest_says_so_and_how_to_see_whether_it_restores(shelf: Path) -> None:
     lost = shelf / "companion-20260101T000000Z"
     (lost / "manifest.json").unlink()
 
-    assert "without its manifest.json" in refusal(lost)
-    assert refusal(lost).endswith(str(lost / "dump"))
+    assert "without its manifest.json" in get_refusal(lost)
+    assert get_refusal(lost).endswith(str(lost / "dump"))
 
 
 def test_what_holds_no_manifest_cannot_be_held_against(shelf: Path) -> None:
     (shelf / "empty").mkdir()
 
-    assert "no backup in the folder" in refusal(shelf / "empty")
+    assert "no backup in the folder" in get_refusal(shelf / "empty")
     for path in (shelf / "night.dump", shelf / "companion-20260101T000000Z" / "dump"):
-        assert "manifest" in refusal(path, with_manifest=True)
+        assert "manifest" in get_refusal(path, with_manifest=True)
 
 
 @pytest.mark.parametrize("content", [b"SELECT 1;", b"\x1f\x8b", b"age-encryption.org/v1"])
@@ -187,7 +189,7 @@ def test_anything_but_an_archive_is_refused(tmp_path: Path, content: bytes) -> N
     (tmp_path / "file").write_bytes(content)
 
     with pytest.raises(CouldNotRun, match="unpack it first"):
-        recognise(tmp_path / "file")
+        recognise_archive(tmp_path / "file")
 
 
 @pytest.mark.parametrize("content", [b"", b"PGD"])
@@ -196,5 +198,5 @@ def test_an_archive_that_was_cut_to_nothing_is_damaged_and_not_merely_refused(
 ) -> None:
     (tmp_path / "file").write_bytes(content)
 
-    with pytest.raises(ArchiveDamaged, match="cut to"):
-        recognise(tmp_path / "file")
+    with pytest.raises(ArchiveDamaged, match="truncated to"):
+        recognise_archive(tmp_path / "file")

@@ -1,4 +1,4 @@
-"""Two pictures against each other, sums that add up, sequences that obey no snapshot: all without a server."""
+"""Two fingerprints against each other, sums that add up, sequences that obey no snapshot: all without a server."""
 
 from dataclasses import replace
 
@@ -6,22 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ops.backups.comparing.compare import compare, remarks
+from ops.backups.comparing.compare import compare, list_remarks
 from ops.backups.reading import sequences
 from ops.backups.reading.catalogue import take_apart
 from ops.backups.reading.inventory import Table
-from ops.backups.reading.row_sums import LARGE_OBJECTS, PAGES_AT_ONCE, Piece, PieceSum, add_up, pieces
-from ops.backups.run.facts import Entry, Picture, Sequence, TableSum
+from ops.backups.reading.row_sums import (
+    LARGE_OBJECTS,
+    MAX_PIECE_PAGES,
+    Piece,
+    PieceSum,
+    add_up,
+    cut_into_pieces,
+)
+from ops.backups.run.facts import Entry, Fingerprint, SequencePosition, TableSum
 
-TICKET = Sequence(increment=1, before=10, after=14)
+TICKET = SequencePosition(increment=1, before=10, after=14)
 PERSON = Table(
     oid=1,
     name="public.person",
     is_materialized=False,
     in_place=True,
-    pages=3 * PAGES_AT_ONCE + 5,
+    pages=3 * MAX_PIECE_PAGES + 5,
     bytes=99,
-    rows_guessed=0,
+    estimated_rows=0,
     is_heap=True,
     columns=("a", '"B"'),
     key=("a",),
@@ -30,8 +37,8 @@ PERSON = Table(
 )
 
 
-def picture(**parts: object) -> Picture:
-    whole = Picture(
+def make_fingerprint(**parts: object) -> Fingerprint:
+    whole = Fingerprint(
         tables={"public.person": TableSum(rows=2, buckets={1: (1, 5, 5), 2: (1, 6, 6)})},
         catalogue={"view": {"public.staff": {"query": "SELECT 1"}}},
         ledger=("a.1", "a.2"),
@@ -40,16 +47,22 @@ def picture(**parts: object) -> Picture:
     return replace(whole, **parts)  # type: ignore[arg-type]
 
 
-def never(*_texts: object) -> bool:
+def settle_nothing(*_texts: object) -> bool:
     return False
 
 
-def found(source: Picture, copy: Picture) -> list[str]:
-    return [str(difference) for difference in compare(source, copy, settle=never)]
+def list_differences(source: Fingerprint, copy: Fingerprint) -> list[str]:
+    return [str(difference) for difference in compare(source, copy, settle=settle_nothing)]
 
 
 def test_a_picture_equals_itself() -> None:
-    assert found(picture(), picture(sequences={"public.ticket": replace(TICKET, before=12, after=12)})) == []
+    assert (
+        list_differences(
+            make_fingerprint(),
+            make_fingerprint(sequences={"public.ticket": replace(TICKET, before=12, after=12)}),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +88,7 @@ def test_a_picture_equals_itself() -> None:
     ],
 )
 def test_a_difference_names_kind_and_thing_and_no_value(change: dict[str, object], said: str) -> None:
-    assert found(picture(), picture(**change)) == [said]
+    assert list_differences(make_fingerprint(), make_fingerprint(**change)) == [said]
 
 
 def test_only_what_the_server_cannot_settle_is_different() -> None:
@@ -85,25 +98,28 @@ def test_only_what_the_server_cannot_settle_is_different() -> None:
         asked.append((kind, name, part, source[part], copy[part]))
         return True
 
-    noisy = picture(catalogue={"view": {"public.staff": {"query": "SELECT (1)"}}})
+    noisy = make_fingerprint(catalogue={"view": {"public.staff": {"query": "SELECT (1)"}}})
 
-    assert compare(picture(), noisy, settle=settle) == []
+    assert compare(make_fingerprint(), noisy, settle=settle) == []
     assert asked == [("view", "public.staff", "query", "SELECT 1", "SELECT (1)")]
 
 
 def test_without_owners_neither_owners_nor_grants_are_compared() -> None:
-    held = picture(catalogue={"schema": {"s": {"owner": "a"}}, "grant": {"s": {"a": "USAGE"}}})
-    other = picture(catalogue={"schema": {"s": {"owner": "b"}}, "grant": {}})
+    held = make_fingerprint(catalogue={"schema": {"s": {"owner": "a"}}, "grant": {"s": {"a": "USAGE"}}})
+    other = make_fingerprint(catalogue={"schema": {"s": {"owner": "b"}}, "grant": {}})
 
-    assert compare(held, other, settle=never, without_owners=True) == []
-    assert len(compare(held, other, settle=never)) == 2
+    assert compare(held, other, settle=settle_nothing, without_owners=True) == []
+    assert len(compare(held, other, settle=settle_nothing)) == 2
 
 
 def test_the_rows_of_a_materialized_view_are_a_remark() -> None:
     there, here = ({"public.totals": TableSum(rows=n, buckets={})} for n in (1, 2))
 
-    assert found(picture(materialized=there), picture(materialized=here)) == []
-    assert "computes it anew" in remarks(picture(materialized=there), picture(materialized=here))[0]
+    assert list_differences(make_fingerprint(materialized=there), make_fingerprint(materialized=here)) == []
+    assert (
+        "recomputes it"
+        in list_remarks(make_fingerprint(materialized=there), make_fingerprint(materialized=here))[0]
+    )
 
 
 @pytest.mark.parametrize(("at", "is_right"), [(9, False), (10, True), (12, True), (14, True), (15, False)])
@@ -115,7 +131,7 @@ def test_a_rising_sequence_lies_between_its_two_readings(at: int, is_right: bool
 
 @pytest.mark.parametrize(("at", "is_right"), [(-9, False), (-10, True), (-14, True), (-15, False)])
 def test_a_falling_sequence_lies_between_its_two_readings(at: int, is_right: bool) -> None:
-    falling = Sequence(increment=-1, before=-10, after=-14)
+    falling = SequencePosition(increment=-1, before=-10, after=-14)
 
     assert (sequences.compare({"s": falling}, {"s": replace(falling, before=at, after=at)}) == []) is is_right
 
@@ -130,15 +146,18 @@ def test_a_sequence_short_of_its_column_is_a_difference_unless_the_source_is_sho
     short = {"s": replace(TICKET, before=10, after=10, reached=11)}
     whole = {"s": replace(TICKET, reached=10)}
 
-    assert found(picture(sequences=whole), picture(sequences=short)) == [
-        "sequence s: short of a value its column already holds"
+    assert list_differences(make_fingerprint(sequences=whole), make_fingerprint(sequences=short)) == [
+        "sequence s: behind a value that its column already contains"
     ]
-    assert found(picture(sequences=short), picture(sequences=short)) == []
-    assert "in the source too" in remarks(picture(sequences=short), picture(sequences=short))[0]
+    assert list_differences(make_fingerprint(sequences=short), make_fingerprint(sequences=short)) == []
+    assert (
+        "in the source too"
+        in list_remarks(make_fingerprint(sequences=short), make_fingerprint(sequences=short))[0]
+    )
 
 
 def test_a_big_table_is_cut_into_ranges_and_the_last_has_no_end() -> None:
-    cut = [piece for piece in pieces([PERSON]) if piece.table != LARGE_OBJECTS]
+    cut = [piece for piece in cut_into_pieces([PERSON]) if piece.table != LARGE_OBJECTS]
 
     assert len(cut) == 4
     assert sum(piece.pages for piece in cut) == PERSON.pages
@@ -148,7 +167,7 @@ def test_a_big_table_is_cut_into_ranges_and_the_last_has_no_end() -> None:
 
 
 def test_a_table_that_is_no_heap_is_read_whole() -> None:
-    assert len(pieces([replace(PERSON, is_heap=False)])) == 2
+    assert len(cut_into_pieces([replace(PERSON, is_heap=False)])) == 2
 
 
 @given(
@@ -161,14 +180,14 @@ def test_sums_are_the_same_however_the_rows_are_shared_out(
     for row in rows:
         shares[data.draw(some.integers(0, 2))].append(row)
 
-    whole = add_up([PERSON], [part(rows)])
-    shared = add_up([PERSON], [part(share) for share in reversed(shares)])
+    whole = add_up([PERSON], [make_part(rows)])
+    shared = add_up([PERSON], [make_part(share) for share in reversed(shares)])
 
     assert whole == shared
     assert whole["public.person"].rows == len(rows)
 
 
-def part(rows: list[tuple[int, int, int]]) -> PieceSum:
+def make_part(rows: list[tuple[int, int, int]]) -> PieceSum:
     buckets: dict[int, tuple[int, int, int]] = {}
     for bucket, first, second in rows:
         old = buckets.get(bucket, (0, 0, 0))
@@ -237,6 +256,6 @@ def test_a_part_that_differs_is_said_in_words_and_without_a_value(
     kind: str, part: str, source: str | None, copy: str | None, said: str
 ) -> None:
     there = [{kind: {"public.it": {} if text is None else {part: text}}} for text in (source, copy)]
-    ours, theirs = (picture(catalogue=catalogue) for catalogue in there)
+    ours, theirs = (make_fingerprint(catalogue=catalogue) for catalogue in there)
 
-    assert found(ours, theirs) == [f"{kind} public.it: {said}"]
+    assert list_differences(ours, theirs) == [f"{kind} public.it: {said}"]

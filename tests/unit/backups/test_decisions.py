@@ -5,45 +5,51 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ops.backups.archive.rotation import Kept, surplus
-from ops.backups.connecting.direct import Evidence, fault
-from ops.backups.reporting.not_proved import ASIDES, Run, not_proved
-from ops.backups.reporting.verdict import Facts, Level, Verdict, decide
-from ops.backups.restoring.leftovers import Found, reason_to_leave
-from ops.backups.run.errors import ArchiveDamaged, CouldNotRun, Pooler, SourceLost, Unsettled
-from ops.backups.run.facts import Difference, Picture, TableSum
+from ops.backups.archive.rotation import StoredBackup, select_surplus
+from ops.backups.connecting.direct import ConnectionEvidence, find_fault
+from ops.backups.reporting.not_proved import UNCOMPARED, RunSummary, list_not_proved
+from ops.backups.reporting.verdict import DrillVerdict, Level, VerdictFacts, decide
+from ops.backups.restoring.leftovers import FoundDatabase, reason_to_leave
+from ops.backups.run.errors import ArchiveDamaged, ConnectionLost, CouldNotRun, Pooler, SourceChanged
+from ops.backups.run.facts import Difference, Fingerprint, TableSum
 from ops.backups.run.run_folder import Marker
 
-DIRECT = Evidence(
-    shaken_hands_with=41, served_by=41, asked_for="live", got="live", token_sent="a", token_back="a", oid=7
+DIRECT = ConnectionEvidence(
+    handshake_pid=41,
+    backend_pid=41,
+    database_asked="live",
+    database_got="live",
+    token_sent="a",
+    token_back="a",
+    oid=7,
 )
 NAME = "restore_drill_20260101t000000_abcd1234"
-OURS = Found(
+OURS = FoundDatabase(
     name=NAME,
     marker=Marker(run="x", source="1/live", scratch=NAME),
     is_owned_by_us=True,
     is_locked=False,
 )
-USED = Facts(level="A", rows_of_people=3)
+USED = VerdictFacts(level="A", rows_of_people=3)
 DIFFERENCE = Difference(kind="table", name="public.person", what="missing in the copy")
 
 
 def test_a_direct_connection_is_direct() -> None:
-    assert fault(DIRECT) is None
+    assert find_fault(DIRECT) is None
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"served_by": 42}, "pooler"),
+        ({"backend_pid": 42}, "pooler"),
         ({"token_back": None}, "setting"),
         ({"token_back": "b"}, "setting"),
-        ({"got": "other"}, "ignored"),
+        ({"database_got": "other"}, "ignored"),
         ({"oid_expected": 8}, "just created"),
     ],
 )
 def test_any_one_sign_is_enough_to_call_it_not_direct(change: dict[str, object], word: str) -> None:
-    assert word in (fault(replace(DIRECT, **change)) or "")  # type: ignore[arg-type]
+    assert word in (find_fault(replace(DIRECT, **change)) or "")  # type: ignore[arg-type]
 
 
 def test_a_leftover_is_dropped_when_everything_agrees() -> None:
@@ -73,47 +79,47 @@ def test_a_database_without_a_marker_is_ours_only_when_a_dead_run_names_it() -> 
 
 @pytest.mark.parametrize("text", [None, "", "{}", "[]", '{"kind": "another"}', '{"run": 1'])
 def test_a_comment_that_is_no_marker_is_none(text: str | None) -> None:
-    assert Marker.read(text) is None
+    assert Marker.parse(text) is None
 
 
 def test_a_marker_reads_back() -> None:
     marker = Marker(run="x", source="1/live", scratch=NAME)
 
-    assert Marker.read(marker.text()) == marker
+    assert Marker.parse(marker.to_json()) == marker
 
 
 @pytest.mark.parametrize(
     ("facts", "verdict", "code"),
     [
-        (USED, Verdict.PROVED, 0),
-        (replace(USED, level="B"), Verdict.PROVED, 0),
-        (replace(USED, level="C"), Verdict.PROCEDURE_ONLY, 0),
-        (replace(USED, rows_of_people=0), Verdict.PROCEDURE_ONLY, 0),
-        (replace(USED, differences=[DIFFERENCE]), Verdict.DIFFERENT, 1),
-        (replace(USED, rows_of_people=0, differences=[DIFFERENCE]), Verdict.DIFFERENT, 1),
-        (replace(USED, stopped=ArchiveDamaged("x")), Verdict.DIFFERENT, 1),
-        (replace(USED, stopped=CouldNotRun("x")), Verdict.COULD_NOT_RUN, 2),
-        (replace(USED, stopped=Pooler("x")), Verdict.COULD_NOT_RUN, 2),
-        (replace(USED, stopped=SourceLost("x")), Verdict.COULD_NOT_RUN, 2),
-        (replace(USED, stopped=Unsettled("x")), Verdict.INCONCLUSIVE, 3),
-        (replace(USED, differences=[DIFFERENCE], changed_meanwhile=True), Verdict.INCONCLUSIVE, 3),
-        (replace(USED, changed_meanwhile=True), Verdict.PROVED, 0),
-        (replace(USED, left_behind=["database x"]), Verdict.LEFT_SOMETHING_BEHIND, 4),
-        (replace(USED, stopped=CouldNotRun("x"), left_behind=["x"]), Verdict.LEFT_SOMETHING_BEHIND, 4),
-        (replace(USED, differences=[DIFFERENCE], left_behind=["x"]), Verdict.DIFFERENT, 1),
+        (USED, DrillVerdict.PROVED, 0),
+        (replace(USED, level="B"), DrillVerdict.PROVED, 0),
+        (replace(USED, level="C"), DrillVerdict.PROCEDURE_ONLY, 0),
+        (replace(USED, rows_of_people=0), DrillVerdict.PROCEDURE_ONLY, 0),
+        (replace(USED, differences=[DIFFERENCE]), DrillVerdict.DIFFERENT, 1),
+        (replace(USED, rows_of_people=0, differences=[DIFFERENCE]), DrillVerdict.DIFFERENT, 1),
+        (replace(USED, stopped=ArchiveDamaged("x")), DrillVerdict.DIFFERENT, 1),
+        (replace(USED, stopped=CouldNotRun("x")), DrillVerdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=Pooler("x")), DrillVerdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=ConnectionLost("x")), DrillVerdict.COULD_NOT_RUN, 2),
+        (replace(USED, stopped=SourceChanged("x")), DrillVerdict.INCONCLUSIVE, 3),
+        (replace(USED, differences=[DIFFERENCE], changed_meanwhile=True), DrillVerdict.INCONCLUSIVE, 3),
+        (replace(USED, changed_meanwhile=True), DrillVerdict.PROVED, 0),
+        (replace(USED, left_behind=["database x"]), DrillVerdict.LEFT_SOMETHING_BEHIND, 4),
+        (replace(USED, stopped=CouldNotRun("x"), left_behind=["x"]), DrillVerdict.LEFT_SOMETHING_BEHIND, 4),
+        (replace(USED, differences=[DIFFERENCE], left_behind=["x"]), DrillVerdict.DIFFERENT, 1),
     ],
 )
-def test_a_verdict_and_its_exit_code(facts: Facts, verdict: Verdict, code: int) -> None:
+def test_a_verdict_and_its_exit_code(facts: VerdictFacts, verdict: DrillVerdict, code: int) -> None:
     assert decide(facts) == verdict
     assert decide(facts).exit_code == code
 
 
 @pytest.mark.parametrize("level", ["A", "B", "C"])
-@pytest.mark.parametrize("verdict", Verdict)
+@pytest.mark.parametrize("verdict", DrillVerdict)
 def test_a_verdict_says_what_it_means_and_a_bad_one_what_is_safe_and_what_to_do(
-    verdict: Verdict, level: Level
+    verdict: DrillVerdict, level: Level
 ) -> None:
-    means = verdict.means(level)
+    means = verdict.explain(level)
     assert means.endswith(".")
     if verdict.exit_code:
         assert any(word in means for word in ("was only read", "was not changed", "may hold a copy"))
@@ -121,14 +127,14 @@ def test_a_verdict_says_what_it_means_and_a_bad_one_what_is_safe_and_what_to_do(
 
 
 def test_a_file_alone_and_a_database_without_conversations_are_not_told_in_the_same_words() -> None:
-    alone, unused = Verdict.PROCEDURE_ONLY.means("C"), Verdict.PROCEDURE_ONLY.means("A")
+    alone, unused = DrillVerdict.PROCEDURE_ONLY.explain("C"), DrillVerdict.PROCEDURE_ONLY.explain("A")
 
     assert "without a manifest" in alone and "conversation" not in alone
     assert "no conversation yet" in unused and "manifest" not in unused
 
 
-def picture(rows: int = 3, **asides: int) -> Picture:
-    return Picture(
+def make_fingerprint(rows: int = 3, **uncompared: int) -> Fingerprint:
+    return Fingerprint(
         tables={
             "public.person": TableSum(rows=rows, buckets={}),
             "public.empty": TableSum(rows=0, buckets={}),
@@ -136,15 +142,17 @@ def picture(rows: int = 3, **asides: int) -> Picture:
         catalogue={},
         ledger=(),
         sequences={},
-        asides=asides,
+        uncompared=uncompared,
     )
 
 
-WHOLE = Run(level="A", where="private server", no_owner=False, source=picture(), bytes=5_000_000_000)
+WHOLE = RunSummary(
+    level="A", where="private server", no_owner=False, source=make_fingerprint(), bytes=5_000_000_000
+)
 
 
 def test_what_is_never_proved_is_always_said() -> None:
-    said = " ".join(not_proved(WHOLE))
+    said = " ".join(list_not_proved(WHOLE))
 
     for word in ("roles", "media", "point-in-time", "kept elsewhere", "secrets", "start on the copy"):
         assert word in said
@@ -166,50 +174,57 @@ def test_what_is_never_proved_is_always_said() -> None:
         ({"age_days": 40}, "this backup, which was 40 days old"),
         ({"age_days": 1}, "1 day old"),
         ({}, "1 tables without a row: public.empty"),
-        *[({"source": picture(**{name: 2})}, f"2 {name}") for name in ASIDES],
+        *[({"source": make_fingerprint(**{name: 2})}, f"2 {name}") for name in UNCOMPARED],
     ],
 )
 def test_what_else_was_not_proved_is_computed(change: dict[str, object], word: str) -> None:
-    assert word in " ".join(not_proved(replace(WHOLE, **change)))  # type: ignore[arg-type]
+    assert word in " ".join(list_not_proved(replace(WHOLE, **change)))  # type: ignore[arg-type]
 
 
 def test_a_run_that_stopped_before_it_compared_does_not_sound_as_if_it_had_proved_the_rest() -> None:
-    said = " ".join(not_proved(replace(WHOLE, compared=False)))
+    said = " ".join(list_not_proved(replace(WHOLE, compared=False)))
 
     assert "without a row" not in said and "last night's backup" not in said
 
 
 def test_a_target_of_ones_own_is_not_said_to_be_unproved() -> None:
-    said = " ".join(not_proved(replace(WHOLE, where="target")))
+    said = " ".join(list_not_proved(replace(WHOLE, where="target")))
 
     assert "server of its own" not in said and "machine you would really use" not in said
 
 
-def kept(day: int, *, source: str = "1/live", year: int = 2026) -> Kept:
+def make_stored(day: int, *, source: str = "1/live", year: int = 2026) -> StoredBackup:
     """A backup of one day."""
     made_at = datetime(year, 3, day, tzinfo=UTC)
-    return Kept(name=f"companion-{made_at:%Y%m%dT%H%M%SZ}", made_at=made_at, source=source)
+    return StoredBackup(name=f"companion-{made_at:%Y%m%dT%H%M%SZ}", made_at=made_at, source=source)
 
 
 def test_rotation_takes_the_oldest_of_the_same_source_by_what_the_manifests_say() -> None:
     # The names say otherwise: the manifest decides.
-    there = [replace(kept(3), made_at=kept(1).made_at), replace(kept(1), made_at=kept(3).made_at), kept(4)]
+    there = [
+        replace(make_stored(3), made_at=make_stored(1).made_at),
+        replace(make_stored(1), made_at=make_stored(3).made_at),
+        make_stored(4),
+    ]
 
-    assert surplus(there, just_made=kept(4), keep=2) == [kept(3).name]
-    assert surplus(there, just_made=kept(4), keep=1) == [kept(3).name, kept(1).name]
-    assert surplus(there, just_made=kept(4), keep=0) == []
-    assert surplus(there, just_made=kept(4), keep=9) == []
+    assert select_surplus(there, just_made=make_stored(4), keep=2) == [make_stored(3).name]
+    assert select_surplus(there, just_made=make_stored(4), keep=1) == [
+        make_stored(3).name,
+        make_stored(1).name,
+    ]
+    assert select_surplus(there, just_made=make_stored(4), keep=0) == []
+    assert select_surplus(there, just_made=make_stored(4), keep=9) == []
 
 
 def test_rotation_never_takes_the_one_just_made_nor_another_sources_nor_one_of_the_future() -> None:
     there = [
-        kept(4),
-        kept(2),
-        kept(1, source="2/live"),
-        kept(1, source="1/other"),
-        kept(1, year=2099),
-        kept(2, year=2099),
+        make_stored(4),
+        make_stored(2),
+        make_stored(1, source="2/live"),
+        make_stored(1, source="1/other"),
+        make_stored(1, year=2099),
+        make_stored(2, year=2099),
     ]
 
-    assert surplus(there, just_made=kept(4), keep=1) == [kept(2).name]
-    assert surplus(there, just_made=kept(4), keep=2) == []
+    assert select_surplus(there, just_made=make_stored(4), keep=1) == [make_stored(2).name]
+    assert select_surplus(there, just_made=make_stored(4), keep=2) == []

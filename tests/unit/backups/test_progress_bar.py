@@ -4,37 +4,37 @@ import io
 
 from rich.console import Console
 
-from ops.backups.commands.progress_bar import Bar
-from ops.backups.run.watch import PAGE_BYTES, Watch
+from ops.backups.commands.progress_bar import ProgressBar
+from ops.backups.run.monitor import PAGE_BYTES, RunMonitor
 
 
-def shown(*, to_a_terminal: bool) -> str:
+def render(*, to_a_terminal: bool) -> str:
     """One phase, three quarters done."""
     out = io.StringIO()
-    watch = Watch(Bar(Console(file=out, force_terminal=to_a_terminal, width=100)))
+    monitor = RunMonitor(ProgressBar(Console(file=out, force_terminal=to_a_terminal, width=100)))
     pages = 1_000_000_000 // PAGE_BYTES
-    with watch.phase("row sums of the copy", of_bytes=pages * PAGE_BYTES):
-        watch.summed(pages=pages // 4, rows=1_234_567)
-        watch.summed(pages=pages // 2, rows=1)
+    with monitor.time_phase("row sums of the copy", of_bytes=pages * PAGE_BYTES):
+        monitor.add_progress(pages=pages // 4, rows=1_234_567)
+        monitor.add_progress(pages=pages // 2, rows=1)
     return out.getvalue()
 
 
 def test_a_terminal_shows_phase_rows_bytes_and_the_time_left() -> None:
-    said = shown(to_a_terminal=True)
+    said = render(to_a_terminal=True)
 
     for word in ("row sums of the copy", "1,234,568 rows", "750 MB", "0:00:0", "-:--:--"):
         assert word in said
 
 
 def test_anything_but_a_terminal_gets_one_line_for_each_phase() -> None:
-    assert shown(to_a_terminal=False) == "row sums of the copy …\n"
+    assert render(to_a_terminal=False) == "row sums of the copy …\n"
 
 
 def test_a_phase_whose_bytes_nobody_reports_is_looked_at() -> None:
     out = io.StringIO()
-    watch = Watch(Bar(Console(file=out, force_terminal=True, width=100)))
+    monitor = RunMonitor(ProgressBar(Console(file=out, force_terminal=True, width=100)))
 
-    with watch.phase("restore", of_bytes=10_000_000, probe=lambda: 4_000_000):
-        watch.tick()
+    with monitor.time_phase("restore", of_bytes=10_000_000, probe=lambda: 4_000_000):
+        monitor.tick()
 
     assert "4 MB" in out.getvalue()

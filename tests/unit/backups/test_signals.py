@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from ops.backups.commands.ending import ending
+from ops.backups.commands.error_exit import exit_on_error
 from ops.backups.restoring.leftovers import clean_folders
-from ops.backups.run.errors import ArchiveDamaged, Unsettled
+from ops.backups.run.errors import ArchiveDamaged, SourceChanged
+from ops.backups.run.monitor import SIGNALS, RunMonitor, StopSignal, defer_signals
 from ops.backups.run.run_folder import Marker, RunFolder
-from ops.backups.run.watch import SIGNALS, Stopped, Watch, uninterrupted
-from tests.database.backups.copies import passable
+from tests.database.backups.drill_server import allow_traversal
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_while_something_is_started_waits_until_it_is_known(number: signal.Signals) -> None:
     done = []
-    with Watch().listening(), pytest.raises(Stopped):
-        with uninterrupted():
+    with RunMonitor().listen_for_signals(), pytest.raises(StopSignal):
+        with defer_signals():
             signal.raise_signal(number)
             done.append("started")
         done.append("went on")
@@ -32,7 +32,7 @@ def test_nothing_is_held_back_in_a_thread_that_hears_no_signals() -> None:
     done: list[str] = []
 
     def start() -> None:
-        with uninterrupted():
+        with defer_signals():
             done.append("started")
 
     thread = threading.Thread(target=start)
@@ -43,17 +43,17 @@ def test_nothing_is_held_back_in_a_thread_that_hears_no_signals() -> None:
 
 
 def test_clearing_away_is_finished_whatever_signals_come_meanwhile() -> None:
-    watch, cleared = Watch(), []
+    monitor, cleared = RunMonitor(), []
 
     def clear() -> None:
         signal.raise_signal(signal.SIGTERM)
         cleared.append("all")
 
-    with watch.listening():
-        with watch.orderly() as stack:
+    with monitor.listen_for_signals():
+        with monitor.open_cleanup_stack() as stack:
             stack.callback(clear)
-        with pytest.raises(Stopped):
-            watch.tick()
+        with pytest.raises(StopSignal):
+            monitor.tick()
 
     assert cleared == ["all"]
 
@@ -61,11 +61,11 @@ def test_clearing_away_is_finished_whatever_signals_come_meanwhile() -> None:
 @pytest.mark.parametrize(
     ("error", "says", "code"),
     [
-        (Stopped(), "COULD NOT RUN: A signal ended the run. Run it again.", 2),
-        (Unsettled("A migration ran.", mend="Wait."), "INCONCLUSIVE: A migration ran. Wait.", 3),
+        (StopSignal(), "COULD NOT RUN: A signal ended the run. Run it again.", 2),
+        (SourceChanged("A migration ran.", mend="Wait."), "INCONCLUSIVE: A migration ran. Wait.", 3),
         (ArchiveDamaged("Cut."), "COULD NOT RUN: Cut.", 2),
         (PermissionError(13, "Permission denied", "/srv"), "Permission denied (/srv)", 2),
-        (KeyError("Rosa"), "a fault of its own: KeyError in", 2),
+        (KeyError("Rosa"), "has a bug: KeyError in", 2),
     ],
 )
 def test_a_command_ends_in_a_sentence_and_never_in_the_exit_code_of_a_difference(
@@ -73,7 +73,7 @@ def test_a_command_ends_in_a_sentence_and_never_in_the_exit_code_of_a_difference
 ) -> None:
     said: list[str] = []
 
-    with pytest.raises(SystemExit) as ended, ending(said.append, Watch()):
+    with pytest.raises(SystemExit) as ended, exit_on_error(said.append, RunMonitor()):
         raise error
 
     assert ended.value.code == code
@@ -81,7 +81,7 @@ def test_a_command_ends_in_a_sentence_and_never_in_the_exit_code_of_a_difference
 
 
 def test_an_exit_of_the_commands_own_passes() -> None:
-    with pytest.raises(SystemExit) as ended, ending(print, Watch()):
+    with pytest.raises(SystemExit) as ended, exit_on_error(print, RunMonitor()):
         raise SystemExit(4)
 
     assert ended.value.code == 4
@@ -89,7 +89,7 @@ def test_an_exit_of_the_commands_own_passes() -> None:
 
 @pytest.fixture
 def ordinary_user() -> Iterator[None]:
-    """Root may remove anything, so for root this is nobody."""
+    """Run as an account that may not remove everything: root may."""
     was = os.geteuid()
     if was == 0:
         os.seteuid(65534)
@@ -100,14 +100,14 @@ def ordinary_user() -> Iterator[None]:
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     """A folder in which any account may work."""
-    passable(tmp_path).chmod(0o777)
+    allow_traversal(tmp_path).chmod(0o777)
     return tmp_path / "work"
 
 
 def test_a_folder_that_could_not_be_emptied_is_still_known_as_ours_by_the_next_run(
     work: Path, ordinary_user: None
 ) -> None:
-    run = RunFolder.make(work, Marker(run="a", source="s", scratch="d"))
+    run = RunFolder.create(work, Marker(run="a", source="s", scratch="d"))
     stuck = run.path / "stuck"
     stuck.mkdir()
     (stuck / "file").touch()

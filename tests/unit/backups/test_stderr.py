@@ -9,75 +9,78 @@ from pathlib import Path
 
 import pytest
 
-from ops.backups.programs.stderr import Kind, complaint
+from ops.backups.programs.stderr import FaultKind, diagnose
 
 COLLECTED = json.loads(Path(__file__).with_name("complaints.json").read_text())
 VALUES = ("Rosa said", "424242", "no gzip at all")
-EXPECTED: dict[str, tuple[Kind, str]] = {
-    "already_there": (Kind.SURROUNDINGS, "aa is there already"),
-    "backend_killed": (Kind.SURROUNDINGS, "the connection to the server broke"),
-    "cancelled": (Kind.SURROUNDINGS, "somebody ended one of its statements"),
-    "check_later": (Kind.CONTENT, "constraint aa_big of table aa: "),
-    "check_other": (Kind.CONTENT, "constraint aa_known of table aa: "),
+EXPECTED: dict[str, tuple[FaultKind, str]] = {
+    "already_there": (FaultKind.ENVIRONMENT, "aa already exists"),
+    "backend_killed": (FaultKind.ENVIRONMENT, "the connection to the server broke"),
+    "cancelled": (FaultKind.ENVIRONMENT, "one of its statements was cancelled from outside"),
+    "check_later": (FaultKind.CONTENT, "constraint aa_big of table aa: "),
+    "check_other": (FaultKind.CONTENT, "constraint aa_known of table aa: "),
     "check_plpgsql": (
-        Kind.CONTENT,
+        FaultKind.CONTENT,
         "function public.known(integer): it fails in a restore, which needs it for rows of table aa",
     ),
-    "check_raises": (Kind.CONTENT, "function public.known(integer): "),
+    "check_raises": (FaultKind.CONTENT, "function public.known(integer): "),
     "check_unqualified": (
-        Kind.CONTENT,
+        FaultKind.CONTENT,
         "function known: it fails in a restore, which needs it for rows of table aa",
     ),
-    "cut_custom": (Kind.ARCHIVE, "cannot be read to its end"),
-    "cut_custom_toc": (Kind.ARCHIVE, "cannot be read to its end"),
-    "cut_data": (Kind.ARCHIVE, "cannot be read to its end"),
-    "cut_toc": (Kind.ARCHIVE, "cannot be read to its end"),
-    "disk_full": (Kind.SURROUNDINGS, "the disk is full"),
-    "domain": (Kind.CONTENT, "constraint small_check of table aa: "),
-    "dump_disk_full": (Kind.SURROUNDINGS, "the disk is full"),
-    "dump_disk_full_z": (Kind.SURROUNDINGS, "the disk is full"),
-    "dump_file_gone": (Kind.SOURCE, "table aa cannot be read"),
-    "dump_locked": (Kind.PASSING, "a table is locked"),
-    "dump_many": (Kind.SURROUNDINGS, "the server's table of locks is full"),
-    "dump_page": (Kind.SOURCE, "block 3 of table aa cannot be read"),
-    "dump_rls": (Kind.SURROUNDINGS, "row security hides rows"),
-    "dump_weak": (Kind.SURROUNDINGS, "may not read or write aa"),
-    "enumgone": (Kind.CONTENT, "table aa: rows of the dump are refused"),
-    "exclusion": (Kind.CONTENT, "constraint aa_apart of table public.aa: "),
-    "flipped_custom": (Kind.ARCHIVE, "cannot be read to its end"),
-    "flipped_data": (Kind.ARCHIVE, "cannot be read to its end"),
-    "garbled_toc": (Kind.SURROUNDINGS, "memory ran out, or the archive's table of contents is damaged"),
+    "cut_custom": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "cut_custom_toc": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "cut_data": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "cut_toc": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "disk_full": (FaultKind.ENVIRONMENT, "the disk is full"),
+    "domain": (FaultKind.CONTENT, "constraint small_check of table aa: "),
+    "dump_disk_full": (FaultKind.ENVIRONMENT, "the disk is full"),
+    "dump_disk_full_z": (FaultKind.ENVIRONMENT, "the disk is full"),
+    "dump_file_gone": (FaultKind.SOURCE, "table aa cannot be read"),
+    "dump_locked": (FaultKind.TRANSIENT, "a table is locked"),
+    "dump_many": (FaultKind.ENVIRONMENT, "the server's table of locks is full"),
+    "dump_page": (FaultKind.SOURCE, "block 3 of table aa cannot be read"),
+    "dump_rls": (FaultKind.ENVIRONMENT, "row security hides rows"),
+    "dump_weak": (FaultKind.ENVIRONMENT, "may not read or write aa"),
+    "enumgone": (FaultKind.CONTENT, "table aa: it rejects rows of the dump"),
+    "exclusion": (FaultKind.CONTENT, "constraint aa_apart of table public.aa: "),
+    "flipped_custom": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "flipped_data": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "garbled_toc": (FaultKind.ENVIRONMENT, "memory ran out, or the archive's table of contents is damaged"),
     "index_function": (
-        Kind.CONTENT,
+        FaultKind.CONTENT,
         "function public.f(integer): it fails in a restore, which needs it for rows of index aa_f on public.aa",
     ),
-    "killed_worker": (Kind.UNKNOWN, "one of its processes was killed"),
-    "matview": (Kind.CONTENT, "rows of materialized view public.mv"),
-    "matview_un": (Kind.CONTENT, "rows of materialized view public.mv"),
-    "missing_data": (Kind.ARCHIVE, "cannot be read to its end"),
-    "newer": (Kind.SURROUNDINGS, "of a newer pg_dump"),
-    "newer_list": (Kind.SURROUNDINGS, "of a newer pg_dump"),
-    "newer_major": (Kind.SURROUNDINGS, "of a newer pg_dump"),
-    "no_database": (Kind.SURROUNDINGS, "the connection to the server broke"),
-    "no_gzip": (Kind.CONTENT, "table aa: rows of the dump are refused"),
-    "no_server": (Kind.SURROUNDINGS, "the connection to the server broke"),
-    "nonul": (Kind.CONTENT, "constraint NOT NULL of aa.secret: "),
+    "killed_worker": (FaultKind.UNKNOWN, "one of its processes was killed"),
+    "matview": (FaultKind.CONTENT, "rows of materialized view public.mv"),
+    "matview_un": (FaultKind.CONTENT, "rows of materialized view public.mv"),
+    "missing_data": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "newer": (FaultKind.ENVIRONMENT, "of a newer pg_dump"),
+    "newer_list": (FaultKind.ENVIRONMENT, "of a newer pg_dump"),
+    "newer_major": (FaultKind.ENVIRONMENT, "of a newer pg_dump"),
+    "no_database": (FaultKind.ENVIRONMENT, "the connection to the server broke"),
+    "no_gzip": (FaultKind.CONTENT, "table aa: it rejects rows of the dump"),
+    "no_server": (FaultKind.ENVIRONMENT, "the connection to the server broke"),
+    "nonul": (FaultKind.CONTENT, "constraint NOT NULL of aa.secret: "),
     "orphan": (
-        Kind.CONTENT,
+        FaultKind.CONTENT,
         "constraint visit_person of table public.visit: rows of the dump have no parent",
     ),
-    "orphan_odd": (Kind.CONTENT, 'constraint a fk of table "My S"."V t": rows of the dump have no parent'),
-    "prim": (Kind.CONTENT, "constraint aa_pkey of table public.aa: rows of the dump are there twice"),
-    "rolegone": (Kind.SURROUNDINGS, "role gone r does not exist"),
-    "terminated": (Kind.SURROUNDINGS, "the connection to the server broke"),
-    "tiny": (Kind.ARCHIVE, "cannot be read to its end"),
-    "uniq": (Kind.CONTENT, "constraint aa_one of table public.aa: rows of the dump are there twice"),
-    "weak_owner": (Kind.SURROUNDINGS, "may not act for companion"),
-    "weak_schema": (Kind.SURROUNDINGS, "may not read or write public"),
+    "orphan_odd": (
+        FaultKind.CONTENT,
+        'constraint a fk of table "My S"."V t": rows of the dump have no parent',
+    ),
+    "prim": (FaultKind.CONTENT, "constraint aa_pkey of table public.aa: the dump contains duplicate rows"),
+    "rolegone": (FaultKind.ENVIRONMENT, "role gone r does not exist"),
+    "terminated": (FaultKind.ENVIRONMENT, "the connection to the server broke"),
+    "tiny": (FaultKind.ARCHIVE, "cannot be read to its end"),
+    "uniq": (FaultKind.CONTENT, "constraint aa_one of table public.aa: the dump contains duplicate rows"),
+    "weak_owner": (FaultKind.ENVIRONMENT, "may not act for companion"),
+    "weak_schema": (FaultKind.ENVIRONMENT, "may not read or write public"),
 }
 
 
-def collected() -> Iterator[object]:
+def list_collected() -> Iterator[object]:
     """Every text, by its case and the first major that says it so."""
     for case, texts in COLLECTED.items():
         for text in texts:
@@ -88,9 +91,9 @@ def test_every_collected_case_has_an_expectation() -> None:
     assert COLLECTED.keys() == EXPECTED.keys()
 
 
-@pytest.mark.parametrize(("case", "text"), list(collected()))
+@pytest.mark.parametrize(("case", "text"), list(list_collected()))
 def test_a_real_complaint_is_recognised_and_quotes_no_row(case: str, text: dict[str, object]) -> None:
-    found = complaint(str(text["said"]), code=int(str(text["code"])))
+    found = diagnose(str(text["said"]), code=int(str(text["code"])))
 
     kind, what = EXPECTED[case]
     assert found.kind is kind
@@ -124,10 +127,10 @@ def test_a_real_complaint_is_recognised_and_quotes_no_row(case: str, text: dict[
 def test_an_ending_that_is_not_known_accuses_no_backup_and_gives_what_cause_there_is(
     stderr: str, code: int, what: str
 ) -> None:
-    found = complaint(stderr, code=code)
+    found = diagnose(stderr, code=code)
 
     assert what in found.what
-    assert found.kind in {Kind.UNKNOWN, Kind.CONTENT}
+    assert found.kind in {FaultKind.UNKNOWN, FaultKind.CONTENT}
     assert not any(value in found.what for value in VALUES)
 
 
@@ -138,4 +141,4 @@ def test_what_a_row_says_is_not_taken_for_the_cause() -> None:
         'CONTEXT:  COPY aa, line 1: "No space left on device\t\\N"\n'
     )
 
-    assert complaint(stderr, code=1).kind is Kind.CONTENT
+    assert diagnose(stderr, code=1).kind is FaultKind.CONTENT

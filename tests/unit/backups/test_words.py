@@ -14,10 +14,15 @@ from django.template.loader import render_to_string
 from ops.backups.archive import manifest, signature
 from ops.backups.connecting.address import Address
 from ops.backups.reporting import records
-from ops.backups.reporting.report import age_said, duration
-from ops.backups.run.error_mapping import reason_of, told, told_by_a_fault, told_by_system
-from ops.backups.run.errors import ArchiveDamaged, CouldNotRun, DrillStopped, SourceLost, Unsettled
-from ops.backups.run.run_folder import prepare
+from ops.backups.reporting.report import format_age, format_duration
+from ops.backups.run.error_mapping import (
+    describe_os_error,
+    map_database_error,
+    map_own_fault,
+    map_system_error,
+)
+from ops.backups.run.errors import ArchiveDamaged, ConnectionLost, CouldNotRun, DrillStopped, SourceChanged
+from ops.backups.run.run_folder import make_work_folder
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SECRET = "hunter2"
@@ -25,9 +30,9 @@ URL = f"postgresql://ines:{SECRET}@db.example.org:5433/live?sslmode=require"
 
 
 def test_an_address_never_shows_its_password() -> None:
-    address = Address.of(URL, setting="DIRECT_DATABASE_URL")
+    address = Address.parse(URL, setting="DIRECT_DATABASE_URL")
 
-    for text in (repr(address), str(address), address.label, repr(address.to("scratch"))):
+    for text in (repr(address), str(address), address.label, repr(address.with_database("scratch"))):
         assert SECRET not in text
     assert address.label == "live at db.example.org, port 5433"
 
@@ -37,7 +42,7 @@ def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.Mo
     monkeypatch.setenv("PGTZ", "UTC")
     monkeypatch.setenv("SECRET_KEY", "the key of the service")
     monkeypatch.setenv("OPS_TOKEN", "the token of the service")
-    given = Address.of(URL, setting="X").environment({"default_transaction_read_only": "on"})
+    given = Address.parse(URL, setting="X").make_environment({"default_transaction_read_only": "on"})
 
     assert given["PGPASSWORD"] == SECRET
     assert (given["PGHOST"], given["PGPORT"], given["PGDATABASE"]) == ("db.example.org", "5433", "live")
@@ -52,7 +57,7 @@ def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.Mo
 )
 def test_an_address_that_cannot_be_used_is_refused_without_being_quoted(text: str) -> None:
     with pytest.raises(CouldNotRun, match="DIRECT_DATABASE_URL") as refusal:
-        Address.of(text, setting="DIRECT_DATABASE_URL")
+        Address.parse(text, setting="DIRECT_DATABASE_URL")
 
     assert SECRET not in str(refusal.value)
 
@@ -60,21 +65,21 @@ def test_an_address_that_cannot_be_used_is_refused_without_being_quoted(text: st
 @pytest.mark.parametrize(
     ("error", "ours"),
     [
-        (psycopg.errors.LockNotAvailable("x"), Unsettled),
-        (psycopg.errors.UndefinedTable("x"), Unsettled),
+        (psycopg.errors.LockNotAvailable("x"), SourceChanged),
+        (psycopg.errors.UndefinedTable("x"), SourceChanged),
         (psycopg.errors.DiskFull("x"), CouldNotRun),
         (psycopg.errors.InsufficientPrivilege("x"), CouldNotRun),
         (psycopg.errors.QueryCanceled("x"), CouldNotRun),
-        (psycopg.errors.AdminShutdown("x"), SourceLost),
-        (psycopg.OperationalError("x"), SourceLost),
-        (psycopg.InterfaceError("x"), SourceLost),
+        (psycopg.errors.AdminShutdown("x"), ConnectionLost),
+        (psycopg.OperationalError("x"), ConnectionLost),
+        (psycopg.InterfaceError("x"), ConnectionLost),
         (psycopg.errors.SyntaxError("x"), CouldNotRun),
     ],
 )
 def test_every_error_of_psycopg_becomes_ours_and_loses_its_text(
     error: psycopg.Error, ours: type[DrillStopped]
 ) -> None:
-    found = told(error)
+    found = map_database_error(error)
 
     assert isinstance(found, ours)
     assert "x" not in found.what.split()
@@ -85,7 +90,7 @@ def test_no_error_of_psycopg_is_unmapped() -> None:
 
     for kind in kinds:
         if issubclass(kind, psycopg.Error):
-            assert isinstance(told(kind("rows")), DrillStopped)
+            assert isinstance(map_database_error(kind("rows")), DrillStopped)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"manifest": 2}', '{"manifest": "one"}', "\x00"])
@@ -114,14 +119,14 @@ def signed(tmp_path: Path) -> Path:
 
 
 def test_a_signature_holds_for_its_key_and_its_bytes_alone(signed: Path) -> None:
-    assert signature.check(signed, "the key", trust=False)
+    assert signature.check_signature(signed, "the key", trust=False)
     with pytest.raises(CouldNotRun, match="another key"):
-        signature.check(signed, "the key of another", trust=False)
-    assert not signature.check(signed, "the key of another", trust=True)
+        signature.check_signature(signed, "the key of another", trust=False)
+    assert not signature.check_signature(signed, "the key of another", trust=True)
     signed.write_bytes(b"some facts ")
     for trust in (False, True):
         with pytest.raises(ArchiveDamaged, match="changed since it was signed"):
-            signature.check(signed, "the key", trust=trust)
+            signature.check_signature(signed, "the key", trust=trust)
 
 
 def test_a_signature_gives_no_key_away(signed: Path) -> None:
@@ -134,11 +139,11 @@ def test_a_signature_gives_no_key_away(signed: Path) -> None:
 def test_a_file_that_is_no_signature_is_damaged(signed: Path, text: str) -> None:
     signed.with_name("manifest.sig").write_text(text)
 
-    with pytest.raises(ArchiveDamaged, match="not whole"):
-        signature.check(signed, "the key", trust=True)
+    with pytest.raises(ArchiveDamaged, match="not valid"):
+        signature.check_signature(signed, "the key", trust=True)
 
 
-def record(
+def write_record(
     state: Path,
     *,
     days_ago: int,
@@ -171,110 +176,110 @@ def record(
 
 def test_a_drill_is_due_at_once_where_none_ever_proved_anything(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("last_at", "verdict", "due_at", "proved_at", "proved_as_of"))
-    assert records.for_status(tmp_path) == nothing
+    assert records.make_status(tmp_path) == nothing
     assert records.is_overdue(tmp_path, NOW)
-    record(tmp_path, days_ago=1, verdict="COULD NOT RUN")
-    record(tmp_path, days_ago=2, verdict="PROCEDURE ONLY")
-    assert records.for_status(tmp_path)["verdict"] == "COULD NOT RUN"
+    write_record(tmp_path, days_ago=1, verdict="COULD NOT RUN")
+    write_record(tmp_path, days_ago=2, verdict="PROCEDURE ONLY")
+    assert records.make_status(tmp_path)["verdict"] == "COULD NOT RUN"
     assert records.is_overdue(tmp_path, NOW)
 
 
 def test_a_drill_is_due_a_quarter_after_the_last_that_proved(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=80, verdict="PROVED")
-    record(tmp_path, days_ago=200, verdict="PROVED")
-    record(tmp_path, days_ago=3, verdict="DIFFERENT")
+    write_record(tmp_path, days_ago=80, verdict="PROVED")
+    write_record(tmp_path, days_ago=200, verdict="PROVED")
+    write_record(tmp_path, days_ago=3, verdict="DIFFERENT")
 
-    assert records.due_at(tmp_path) == NOW + timedelta(days=11)
+    assert records.compute_due_at(tmp_path) == NOW + timedelta(days=11)
     assert not records.is_overdue(tmp_path, NOW)
     assert records.is_overdue(tmp_path, NOW + timedelta(days=12))
-    last = records.latest(tmp_path)
+    last = records.find_latest(tmp_path)
     assert last is not None and last.verdict == "DIFFERENT"
 
 
 def test_operators_are_told_of_a_proof_that_is_missing_old_or_contradicted(tmp_path: Path) -> None:
-    assert records.unproved(tmp_path, NOW) == "no drill has proved it yet"
-    record(tmp_path, days_ago=80, verdict="PROVED")
-    assert records.unproved(tmp_path, NOW) is None
-    assert records.unproved(tmp_path, NOW + timedelta(days=20)) == (
+    assert records.explain_missing_proof(tmp_path, NOW) == "no drill has proved it yet"
+    write_record(tmp_path, days_ago=80, verdict="PROVED")
+    assert records.explain_missing_proof(tmp_path, NOW) is None
+    assert records.explain_missing_proof(tmp_path, NOW + timedelta(days=20)) == (
         "the newest backup that was proved is of 2026-03-13, drilled on 2026-03-13"
     )
-    record(tmp_path, days_ago=2, verdict="COULD NOT RUN")
-    assert records.unproved(tmp_path, NOW) is None
-    record(tmp_path, days_ago=1, verdict="DIFFERENT")
+    write_record(tmp_path, days_ago=2, verdict="COULD NOT RUN")
+    assert records.explain_missing_proof(tmp_path, NOW) is None
+    write_record(tmp_path, days_ago=1, verdict="DIFFERENT")
     contradicted = "the drill of 2026-05-31 says DIFFERENT, and none since has proved it"
-    assert records.unproved(tmp_path, NOW) == contradicted
+    assert records.explain_missing_proof(tmp_path, NOW) == contradicted
     # One that could not run, or compared nothing, takes nothing back.
     for hours, verdict in enumerate(("COULD NOT RUN", "INCONCLUSIVE", "PROCEDURE ONLY")):
-        record(tmp_path, days_ago=0, verdict=verdict, run=f"20260601t0{hours}0000_abcd")
-    assert records.unproved(tmp_path, NOW) == contradicted
-    record(tmp_path, days_ago=0, verdict="PROVED", run="20260601t230000_abcd")
-    assert records.unproved(tmp_path, NOW) is None
+        write_record(tmp_path, days_ago=0, verdict=verdict, run=f"20260601t0{hours}0000_abcd")
+    assert records.explain_missing_proof(tmp_path, NOW) == contradicted
+    write_record(tmp_path, days_ago=0, verdict="PROVED", run="20260601t230000_abcd")
+    assert records.explain_missing_proof(tmp_path, NOW) is None
 
 
 def test_operators_are_told_when_a_drill_found_the_database_in_use_damaged(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=3, verdict="PROVED")
-    record(tmp_path, days_ago=1, verdict="DIFFERENT")
+    write_record(tmp_path, days_ago=3, verdict="PROVED")
+    write_record(tmp_path, days_ago=1, verdict="DIFFERENT")
     path = max((tmp_path / "drills").iterdir())
     path.write_text(json.dumps(json.loads(path.read_text()) | {"source_is_damaged": True}))
 
-    assert records.unproved(tmp_path, NOW) == (
+    assert records.explain_missing_proof(tmp_path, NOW) == (
         "the drill of 2026-05-31 found the database in use damaged: part of it cannot be read, "
         "and no drill since has proved it"
     )
 
 
 def test_a_drill_of_data_that_are_dated_later_than_itself_is_no_proof(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=1, verdict="PROVED", older_by=-26_500)
+    write_record(tmp_path, days_ago=1, verdict="PROVED", older_by=-26_500)
 
-    assert records.unproved(tmp_path, NOW) == "no drill has proved it yet"
-    assert records.due_at(tmp_path) is None
+    assert records.explain_missing_proof(tmp_path, NOW) == "no drill has proved it yet"
+    assert records.compute_due_at(tmp_path) is None
 
 
 def test_a_proof_is_worth_the_age_of_its_backup_and_not_that_of_its_drill(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=1, verdict="PROVED", older_by=200)
+    write_record(tmp_path, days_ago=1, verdict="PROVED", older_by=200)
 
     assert records.is_overdue(tmp_path, NOW)
-    assert records.unproved(tmp_path, NOW) == (
+    assert records.explain_missing_proof(tmp_path, NOW) == (
         "the newest backup that was proved is of 2025-11-12, drilled on 2026-05-31"
     )
-    status = records.for_status(tmp_path)
+    status = records.make_status(tmp_path)
     assert status["proved_at"] == "2026-05-31T00:00:00+00:00"
     assert status["proved_as_of"] == "2025-11-12T00:00:00+00:00"
-    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    page = render_to_string("ops/_drills.html", records.make_page_context(tmp_path, NOW))
     assert "200 days</td>" in page and "overdue" in page
     # An older drill of newer data is worth more.
-    record(tmp_path, days_ago=20, verdict="PROVED", older_by=1)
-    assert records.due_at(tmp_path) == NOW - timedelta(days=21) + records.QUARTER
-    assert records.unproved(tmp_path, NOW) is None
+    write_record(tmp_path, days_ago=20, verdict="PROVED", older_by=1)
+    assert records.compute_due_at(tmp_path) == NOW - timedelta(days=21) + records.QUARTER
+    assert records.explain_missing_proof(tmp_path, NOW) is None
 
 
 def test_a_proof_of_older_data_takes_back_no_difference_in_newer_ones(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=3, verdict="DIFFERENT", older_by=1)
-    record(tmp_path, days_ago=2, verdict="PROVED", older_by=30)
+    write_record(tmp_path, days_ago=3, verdict="DIFFERENT", older_by=1)
+    write_record(tmp_path, days_ago=2, verdict="PROVED", older_by=30)
     against = "the drill of 2026-05-29 says DIFFERENT, and none since has proved it"
-    assert records.unproved(tmp_path, NOW) == against
-    record(tmp_path, days_ago=1, verdict="PROVED", older_by=0)
-    assert records.unproved(tmp_path, NOW) is None
+    assert records.explain_missing_proof(tmp_path, NOW) == against
+    write_record(tmp_path, days_ago=1, verdict="PROVED", older_by=0)
+    assert records.explain_missing_proof(tmp_path, NOW) is None
 
 
 def test_a_drill_of_a_database_that_is_not_in_use_is_no_proof(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=1, verdict="PROVED", doubt="no web process beats in it now")
+    write_record(tmp_path, days_ago=1, verdict="PROVED", doubt="no web process sends heartbeats to it now")
 
-    assert records.due_at(tmp_path) is None
-    assert records.unproved(tmp_path, NOW) == (
+    assert records.compute_due_at(tmp_path) is None
+    assert records.explain_missing_proof(tmp_path, NOW) == (
         "the drill of 2026-05-31 was not of the database in use, and no other has proved it"
     )
-    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    page = render_to_string("ops/_drills.html", records.make_page_context(tmp_path, NOW))
     assert "PROVED, not in use" in page and "No backup has been proved yet" in page
 
 
 def test_a_report_of_the_release_before_still_counts(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=3, verdict="PROVED")
+    write_record(tmp_path, days_ago=3, verdict="PROVED")
     (path,) = (tmp_path / "drills").iterdir()
     facts = json.loads(path.read_text())
     path.write_text(json.dumps({key: facts[key] for key in facts.keys() - {"as_of", "in_use_doubt"}}))
 
-    assert records.due_at(tmp_path) == NOW - timedelta(days=3) + records.QUARTER
+    assert records.compute_due_at(tmp_path) == NOW - timedelta(days=3) + records.QUARTER
 
 
 @pytest.mark.parametrize(
@@ -282,7 +287,7 @@ def test_a_report_of_the_release_before_still_counts(tmp_path: Path) -> None:
     [(0.2, "under 1 hour old"), (1, "1 hour old"), (30, "30 hours old"), (24 * 9, "9 days old")],
 )
 def test_an_age_is_said_no_finer_than_it_matters(hours: float, said: str) -> None:
-    assert age_said(timedelta(hours=hours)) == said
+    assert format_age(timedelta(hours=hours)) == said
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"run": "a", "ended_at": "never"}'])
@@ -291,15 +296,17 @@ def test_a_damaged_report_is_shown_as_unreadable_and_proves_nothing(tmp_path: Pa
     (tmp_path / "drills" / "broken.json").write_text(text)
     os.utime(tmp_path / "drills" / "broken.json", (0, 0))
 
-    assert [found.verdict for found in records.all_of(tmp_path)] == ["UNREADABLE"]
-    assert records.due_at(tmp_path) is None
+    assert [found.verdict for found in records.read_all(tmp_path)] == ["UNREADABLE"]
+    assert records.compute_due_at(tmp_path) is None
 
 
 def test_the_ops_page_lists_drills_and_says_when_the_next_is_due(tmp_path: Path) -> None:
-    empty = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
-    record(tmp_path, days_ago=10, verdict="PROVED")
-    fresh = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
-    late = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW + timedelta(days=100)))
+    empty = render_to_string("ops/_drills.html", records.make_page_context(tmp_path, NOW))
+    write_record(tmp_path, days_ago=10, verdict="PROVED")
+    fresh = render_to_string("ops/_drills.html", records.make_page_context(tmp_path, NOW))
+    late = render_to_string(
+        "ops/_drills.html", records.make_page_context(tmp_path, NOW + timedelta(days=100))
+    )
 
     assert "No backup has been proved yet" in empty
     assert "The next drill is due by" in fresh and "about 25 s" in fresh and "12,345" in fresh
@@ -307,11 +314,11 @@ def test_the_ops_page_lists_drills_and_says_when_the_next_is_due(tmp_path: Path)
 
 
 def test_the_ops_page_is_not_calm_about_a_proof_that_was_contradicted(tmp_path: Path) -> None:
-    record(tmp_path, days_ago=10, verdict="PROVED")
-    record(tmp_path, days_ago=2, verdict="DIFFERENT")
-    record(tmp_path, days_ago=1, verdict="COULD NOT RUN", restore_s=0)
+    write_record(tmp_path, days_ago=10, verdict="PROVED")
+    write_record(tmp_path, days_ago=2, verdict="DIFFERENT")
+    write_record(tmp_path, days_ago=1, verdict="COULD NOT RUN", restore_s=0)
 
-    page = render_to_string("ops/_drills.html", records.page_context(tmp_path, NOW))
+    page = render_to_string("ops/_drills.html", records.make_page_context(tmp_path, NOW))
 
     assert "<strong>The drill of 2026-05-30 says DIFFERENT, and none since has proved it.</strong>" in page
     assert "0.0 s" not in page
@@ -321,21 +328,21 @@ def test_the_ops_page_is_not_calm_about_a_proof_that_was_contradicted(tmp_path: 
     ("seconds", "said"), [(0.21, "0.2 s"), (48.5, "48 s"), (119.0, "119 s"), (600, "10 min"), (9000, "2.5 h")]
 )
 def test_a_time_is_said_no_finer_than_it_is_known(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 def test_a_full_disk_and_a_fault_of_our_own_are_said_without_their_texts() -> None:
-    assert "disk is full" in told_by_system(OSError(28, "No space left on device")).what
+    assert "disk is full" in map_system_error(OSError(28, "No space left on device")).what
     assert (
         "disk is full"
-        in told_by_system(shutil.Error([("a", "b", "[Errno 28] No space left on device")])).what
+        in map_system_error(shutil.Error([("a", "b", "[Errno 28] No space left on device")])).what
     )
-    refused = told_by_system(PermissionError(13, "Permission denied", "/srv/backups"))
-    assert refused.what == "The system refused something: Permission denied (/srv/backups)."
+    refused = map_system_error(PermissionError(13, "Permission denied", "/srv/backups"))
+    assert refused.what == "The operating system refused an operation: Permission denied (/srv/backups)."
     try:
         raise KeyError("Rosa")
     except KeyError as error:
-        found = told_by_a_fault(error)
+        found = map_own_fault(error)
 
     assert "KeyError in test_words.py" in found.what
     assert "Rosa" not in str(found)
@@ -343,8 +350,8 @@ def test_a_full_disk_and_a_fault_of_our_own_are_said_without_their_texts() -> No
 
 def test_what_the_system_refused_without_a_word_is_not_none() -> None:
     for error in (OSError(), shutil.Error([("a", "b", "c")]), OSError("no number")):
-        assert "None" not in str(told_by_system(error))
-        assert reason_of(error) not in {"", "None"}
+        assert "None" not in str(map_system_error(error))
+        assert describe_os_error(error) not in {"", "None"}
 
 
 def test_rows_that_are_hidden_by_row_security_are_not_mended_by_a_right_to_read() -> None:
@@ -352,14 +359,17 @@ def test_rows_that_are_hidden_by_row_security_are_not_mended_by_a_right_to_read(
         'query would be affected by row-level security policy for table "x"'
     )
 
-    assert "BYPASSRLS" in told(hidden).mend and "pg_read_all_data" not in told(hidden).mend
+    assert (
+        "BYPASSRLS" in map_database_error(hidden).mend
+        and "pg_read_all_data" not in map_database_error(hidden).mend
+    )
 
 
 def test_a_folder_that_was_there_before_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
 
-    prepare(tmp_path)
-    prepare(tmp_path / "a" / "b")
+    make_work_folder(tmp_path)
+    make_work_folder(tmp_path / "a" / "b")
 
     assert tmp_path.stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "a" / "b").stat().st_mode & 0o077 in {0, 0o011}

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.database.backups.copies import Server
+from tests.database.backups.drill_server import Server
 from tests.processes import ROOT
 
 SECRET = "correct-horse-battery"
-Done = subprocess.CompletedProcess[str]
+Finished = subprocess.CompletedProcess[str]
 
 
-def environ(live: Server, state: Path) -> dict[str, str]:
+def make_environ(live: Server, state: Path) -> dict[str, str]:
     """What the commands read: an address with a password in it."""
     return os.environ | {
         "DATABASE_URL": live.url_of("live"),
@@ -23,31 +23,31 @@ def environ(live: Server, state: Path) -> dict[str, str]:
     }
 
 
-def manage(live: Server, state: Path, *words: str, **environment: str) -> Done:
+def run_command(live: Server, state: Path, *words: str, **environment: str) -> Finished:
     """Run one command to its end."""
     return subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,
-        env=environ(live, state) | environment,
+        env=make_environ(live, state) | environment,
         capture_output=True,
         text=True,
         timeout=90,
     )
 
 
-def interrupted(
+def run_interrupted(
     live: Server, state: Path, *words: str, phase: str, by: Callable[[subprocess.Popen[str]], object]
-) -> Done:
+) -> Finished:
     """Run one command to its end, and do something to it as soon as it says that a phase begins."""
     with subprocess.Popen(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,
-        env=environ(live, state),
+        env=make_environ(live, state),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # What starts the tests may have told its children to be deaf to Ctrl-C.
-        preexec_fn=hearing,
+        preexec_fn=reset_signals,
     ) as process:
         assert process.stdout and process.stderr
         said = []
@@ -56,10 +56,10 @@ def interrupted(
             if line.startswith(f"{phase} …"):
                 by(process)
         out = process.stdout.read()
-    return Done(words, process.returncode, out, "".join(said))
+    return Finished(words, process.returncode, out, "".join(said))
 
 
-def hearing() -> None:
+def reset_signals() -> None:
     """Hear every signal that a terminal or a scheduler sends."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

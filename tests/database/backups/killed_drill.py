@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ops.backups.connecting.address import Address
 from ops.backups.drill import Drill
-from ops.backups.restoring.order import Order
-from ops.backups.run.watch import Watch
-from tests.database.backups.copies import KEY
+from ops.backups.restoring.order import DrillOrder
+from ops.backups.run.monitor import RunMonitor
+from tests.database.backups.drill_server import KEY
 
 
 class Killer:
@@ -22,16 +22,16 @@ class Killer:
         self._phase = phase
         self._is_now = False
 
-    def begin(self, phase: str, *, of_bytes: int | None) -> None:
+    def begin_phase(self, phase: str, *, of_bytes: int | None) -> None:
         """Is it this one?"""
         self._is_now = phase == self._phase
 
-    def at(self, *, done_bytes: int, rows: int) -> None:
+    def show(self, *, done_bytes: int, rows: int) -> None:
         """Strike."""
         if self._is_now:
             die()
 
-    def end(self) -> None:
+    def end_phase(self) -> None:
         """Too late."""
         self._is_now = False
 
@@ -50,15 +50,15 @@ def main() -> int:
         if begun == phase:
             die()
 
-    order = Order(
-        source=Address.of(url, setting="DIRECT_DATABASE_URL"),
+    order = DrillOrder(
+        source=Address.parse(url, setting="DIRECT_DATABASE_URL"),
         state=Path(state),
         key=KEY,
         where=where,  # type: ignore[arg-type]
         work=Path(work[0]) if work else None,
     )
-    report = Drill(order, Watch(Killer(in_the_middle), announce=announce)).run()
-    print(report.as_text())
+    report = Drill(order, RunMonitor(Killer(in_the_middle), announce=announce)).run()
+    print(report.to_text())
     return report.verdict.exit_code
 
 

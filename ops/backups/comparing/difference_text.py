@@ -1,4 +1,4 @@
-"""PURE: how a part of an object that differs is said. Yes and no are named; no other value is."""
+"""PURE: describes a differing part of an object. Names yes and no, and no other value."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ NAMES: Mapping[str, str] = {
     "options": "set of options",
     "options of its TOAST": "set of options of its TOAST table",
 }
-"""Parts whose names do not read as nouns."""
+"""Names for parts whose keys do not read as nouns."""
 ENABLED: Mapping[str, str] = {
     "O": "enabled",
     "D": "disabled",
@@ -27,8 +27,8 @@ ENABLED: Mapping[str, str] = {
 }
 
 
-def wording(kind: str, part: str, source: str | None, copy: str | None) -> str:
-    """One sentence for a part that is not in the copy as it is in the source. None: the object has no such part."""
+def describe_part(kind: str, part: str, source: str | None, copy: str | None) -> str:
+    """Describe a part that differs. None: the object has no such part on that side."""
     name = f"grant to {part}" if kind.endswith("grant") else NAMES.get(part, part)
     if source is None:
         return f"its {name} is only in the copy"

@@ -8,7 +8,7 @@ from ops.stack.account import choose_account
 from ops.stack.postgres import EmbeddedPostgres, binary
 
 
-def follow(primary: EmbeddedPostgres, folder: Path) -> EmbeddedPostgres:
+def make_replica(primary: EmbeddedPostgres, folder: Path) -> EmbeddedPostgres:
     """A streaming replica of `primary`, not started yet."""
     account = choose_account(folder, binary("postgres"))
     account.own(folder)

@@ -14,18 +14,18 @@ from ops.backups.comparing.deparse import Settler
 from ops.backups.connecting.address import Address
 from ops.backups.connecting.session import open_scratch, open_source
 from ops.backups.reading import fingerprint, snapshot
-from ops.backups.reading.fingerprint import assemble, look, row_sums
-from ops.backups.reading.inventory import tables
-from ops.backups.reading.sequences import read, with_reach
-from ops.backups.run.facts import Difference, Picture
-from ops.backups.run.watch import Watch
+from ops.backups.reading.fingerprint import assemble_fingerprint, read_definitions, sum_rows
+from ops.backups.reading.inventory import list_tables
+from ops.backups.reading.sequences import add_reach, read
+from ops.backups.run.facts import Difference, Fingerprint
+from ops.backups.run.monitor import RunMonitor
 
 SETTING = "DIRECT_DATABASE_URL"
 TEMPORARY = Path(tempfile.gettempdir())
 KEY = "a key for the backups of tests"
 
 
-def passable(folder: Path) -> Path:
+def allow_traversal(folder: Path) -> Path:
     """The same folder, which other accounts may pass through now: no server runs as root."""
     for place in (folder, *folder.parents):
         if place.owner() == folder.owner() and TEMPORARY in place.parents:
@@ -47,7 +47,7 @@ class Server:
 
     def address(self, database: str, *, user: str | None = None, password: str = "") -> Address:
         """The same, as a drill reads it."""
-        return Address.of(self.url_of(database, user=user, password=password), setting=SETTING)
+        return Address.parse(self.url_of(database, user=user, password=password), setting=SETTING)
 
     @contextmanager
     def connected(self, database: str, *, user: str | None = None) -> Iterator[psycopg.Connection[Any]]:
@@ -80,21 +80,21 @@ class Server:
             row = connection.execute(query.encode()).fetchone()
             return row[0] if row else None
 
-    def picture_of_source(self, database: str) -> Picture:
+    def fingerprint_source(self, database: str) -> Fingerprint:
         """As a drill sees a source: at one snapshot."""
         address = self.address(database)
         with open_source(address, setting=SETTING) as session:
-            held = snapshot.hold(session)
-            standing = with_reach(session, read(session))
-            with snapshot.sharers(address, held, size=2, setting=SETTING) as sessions:
-                sums = row_sums(sessions, held.tables, Watch())
-            return assemble(look(session), held.tables, sums, standing)
+            held = snapshot.take_snapshot(session)
+            standing = add_reach(session, read(session))
+            with snapshot.open_sharing_sessions(address, held, size=2, setting=SETTING) as sessions:
+                sums = sum_rows(sessions, held.tables, RunMonitor())
+            return assemble_fingerprint(read_definitions(session), held.tables, sums, standing)
 
-    def differences(self, source: Picture, database: str) -> tuple[list[Difference], int]:
-        """A copy against a picture, and how many texts its server settled."""
+    def differences(self, source: Fingerprint, database: str) -> tuple[list[Difference], int]:
+        """A copy against a fingerprint, and how many texts its server settled."""
         address = self.address(database)
         with open_scratch(address, setting=SETTING) as session:
             sessions = [open_scratch(address, setting=SETTING) for _ in range(2)]
-            copy = fingerprint.of_copy(session, sessions, tables(session), Watch())
+            copy = fingerprint.take_fingerprint(session, sessions, list_tables(session), RunMonitor())
             settle = Settler(session)
             return compare(source, copy, settle=settle), settle.settled
