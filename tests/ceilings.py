@@ -1,4 +1,4 @@
-"""The operators' ceiling in tests: set it, and leave no trace of it, which nobody else can."""
+"""The operators' ceiling in tests: set it, and leave no trace of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

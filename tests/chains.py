@@ -36,7 +36,7 @@ _IN_THE_FILE = (
 
 
 def lane(name: str, **changes: Any) -> Lane:
-    """A lane that fails by itself, without a key, where nobody listens."""
+    """A lane that fails by itself, without a key, where no server listens."""
     return replace(_LANE, name=name, **{"failure_domain": name, **changes})
 
 

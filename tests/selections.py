@@ -51,7 +51,7 @@ def insert(
     by: str = "Ines",
     reason: str = "A test",
 ) -> int:
-    """A row that nobody checked, without a ring of the bell; returns its version."""
+    """A row that was not checked, without a ring of the bell; returns its version."""
     at = at or timezone.now()
     version = newest().version + 1
     facts = {"version": version, "preset": preset, "by": by, "reason": reason, "at": at}
