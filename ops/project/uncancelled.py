@@ -1,4 +1,4 @@
-"""Requests that run to their end, whatever becomes of the client.
+"""Requests that run to their end even if the client leaves.
 
 Ten seconds after a client has hung up, Daphne cancels its request, once a second until it ends. Django returns the
 database connection of a request to the pool at its very end, which a request that is cancelled twice never reaches:

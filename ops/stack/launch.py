@@ -53,7 +53,7 @@ class Launch:
     roster: Roster
     say: Callable[[str], None]
     wants_demo: bool = False
-    """Whether demo people are to be made in whatever database there is."""
+    """Whether demo people are made in a database that DATABASE_URL names too."""
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     supervisor: Supervisor = field(init=False)
 
@@ -102,7 +102,7 @@ class Launch:
         if not is_named(own, "SECRET_KEY"):
             own["SECRET_KEY_FILE"] = str(self.state.secret_key_file())
         addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
-        # Whatever public name it has: proxies, probes and commands of this machine call it by these.
+        # Proxies, probes and commands of this machine use these names, beside any public name.
         own["TRUSTED_ORIGINS"] = merge_lists(own.get("TRUSTED_ORIGINS", ""), addresses)
         own["ALLOWED_HOSTS"] = merge_lists(own.get("ALLOWED_HOSTS", ""), (HOST, "localhost"))
 

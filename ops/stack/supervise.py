@@ -23,15 +23,15 @@ from ops.stack.surroundings import ConfigurationStat, withhold_owner_addresses
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION_REFUSED = 78
 """Exit code of a program that will not run under its configuration (sysexits.h, EX_CONFIG)."""
-STEADY_S = 30.0
-LONGEST_PAUSE_S = 15.0
-# Callers wait in the door's queue through a short pause; in a longer one they are told.
-UNTOLD_PAUSE_S = 1.0
-LOOK_EVERY_S = 2.0
-RETRY_REFUSED_S = 60.0
+STABLE_AFTER_S = 30.0
+MAX_PAUSE_S = 15.0
+# Through a shorter pause callers wait in the socket's queue; in a longer one they see the unavailable page.
+SILENT_PAUSE_S = 1.0
+CHECK_INTERVAL_S = 2.0
+REFUSED_RETRY_INTERVAL_S = 60.0
 """A program that refused its configuration is tried again this often even if no watched file has changed."""
 SERVER_STAGE = 10
-"""Embedded servers have this stage or a later one: everybody else needs them until the end."""
+"""Embedded servers have this stage or a later one: all other programs need them until the end."""
 
 
 class ConfigurationRefused(Exception):
@@ -86,7 +86,7 @@ class Hosted:
 
 def pause_before_restart(failures: int) -> float:
     """Seconds to wait before a program is started again after so many quick deaths in a row."""
-    return 0.0 if failures <= 1 else min(LONGEST_PAUSE_S, 0.5 * 2.0 ** (failures - 2))
+    return 0.0 if failures <= 1 else min(MAX_PAUSE_S, 0.5 * 2.0 ** (failures - 2))
 
 
 @dataclass(kw_only=True)
@@ -198,8 +198,8 @@ class Supervisor:
             hosted.server.start()
         except CannotStart as refusal:
             # Go on serving: the cause, such as a full disk, may pass.
-            self.say(f"{refusal}\nThe next attempt is in {LONGEST_PAUSE_S:.0f} s.")
-            self.not_before[hosted.name] = time.monotonic() + LONGEST_PAUSE_S
+            self.say(f"{refusal}\nThe next attempt is in {MAX_PAUSE_S:.0f} s.")
+            self.not_before[hosted.name] = time.monotonic() + MAX_PAUSE_S
         else:
             self._enrol_server(hosted)
 
@@ -233,10 +233,10 @@ class Supervisor:
             return
         child.refusal = ""
         lasted = time.monotonic() - child.started
-        child.failures = 1 if lasted >= STEADY_S else child.failures + 1
+        child.failures = 1 if lasted >= STABLE_AFTER_S else child.failures + 1
         pause = pause_before_restart(child.failures)
         child.again_at = time.monotonic() + pause
-        if pause > UNTOLD_PAUSE_S and child.program.door is not None:
+        if pause > SILENT_PAUSE_S and child.program.door is not None:
             child.program.door.say_unavailable()
         when = "now" if pause == 0 else f"in {pause:.0f} s" if pause >= 1 else "in a moment"
         self.say(
@@ -249,7 +249,7 @@ class Supervisor:
         if not self.is_serving:
             raise ConfigurationRefused(refusal)
         is_news, child.refusal = refusal != child.refusal, refusal
-        child.again_at = time.monotonic() + RETRY_REFUSED_S
+        child.again_at = time.monotonic() + REFUSED_RETRY_INTERVAL_S
         door = child.program.door
         if door is not None:
             door.say_unavailable()
@@ -264,12 +264,12 @@ class Supervisor:
         if child.popen is None:
             if self.configuration() != child.started_under:
                 child.again_at = time.monotonic()
-        elif time.monotonic() - child.started >= STEADY_S:
+        elif time.monotonic() - child.started >= STABLE_AFTER_S:
             child.refusal = ""
 
     def _longest_sleep(self) -> float:
         starts = [child.again_at for child in self.children.values() if child.again_at is not None]
-        return min([LOOK_EVERY_S, *(max(0.0, start - time.monotonic()) for start in starts)])
+        return min([CHECK_INTERVAL_S, *(max(0.0, start - time.monotonic()) for start in starts)])
 
     def _spawn(
         self,

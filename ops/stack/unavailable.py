@@ -107,7 +107,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     server: _Server
 
     def answer(self) -> None:
-        """One of the page's own files, or the page under 503, whatever was asked: an upgrade to a socket as well."""
+        """Send one of the page's own files, or for every other address, sockets included, the page under 503."""
         if self.path in self.server.files:
             self._send(HTTPStatus.OK, *self.server.files[self.path])
             return

@@ -12,26 +12,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 HASHED = re.compile(r"(?P<stem>[a-z0-9_/-]+)\.(?P<hash>[0-9a-f]{12})(?P<kind>\.[a-z]+)")
-MOST = 1_000
-"""Files: some thirty releases in which everything was different, and about 3 MB."""
+MAX_FILES = 1_000
+"""About thirty releases without a file in common, and 3 MB."""
 
 
 class KeptFiles:
     """Files by the names that carry their hash, in one folder, those of the newest starts first."""
 
-    def __init__(self, folder: Path, *, most: int = MOST) -> None:
+    def __init__(self, folder: Path, *, max_files: int = MAX_FILES) -> None:
         self._folder = folder
-        self._most = most
+        self._max_files = max_files
 
     def keep(self, files: Mapping[str, bytes]) -> None:
-        """Put files there that are not, and let go of the oldest beyond the most. Raises OSError."""
+        """Store missing files and remove the oldest beyond the maximum. Raises OSError."""
         for name, content in files.items():
             path = self._folder / name
             if _size(path) == len(content):
                 os.utime(path)
             else:
                 _write(path, content)
-        self._forget_the_oldest()
+        self._remove_oldest()
 
     def find(self, name: str) -> bytes | None:
         """What is in a file, by its name; None when it is not there, or is not what its name says."""
@@ -46,13 +46,13 @@ class KeptFiles:
         whole = hashlib.md5(content, usedforsecurity=False).hexdigest().startswith(parts["hash"])
         return content if whole else None
 
-    def _forget_the_oldest(self) -> None:
+    def _remove_oldest(self) -> None:
         ages = []
         for path in self._folder.rglob("*.*"):
-            # Another process may be letting go of the same ones.
+            # Another process may be removing the same files.
             with contextlib.suppress(FileNotFoundError):
                 ages.append((path.stat().st_mtime, path))
-        for _, path in sorted(ages, reverse=True)[self._most :]:
+        for _, path in sorted(ages, reverse=True)[self._max_files :]:
             path.unlink(missing_ok=True)
 
 
@@ -65,7 +65,7 @@ def _size(path: Path) -> int | None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by the process's number: two containers on one volume are often both number 1.
+    # No process number in the name: two containers on one volume are often both number 1.
     partial = path.with_name(f"{path.name}.{os.urandom(8).hex()}.partial")
     try:
         partial.write_bytes(content)

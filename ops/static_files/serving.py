@@ -38,7 +38,7 @@ class Answer:
     caching: str
 
 
-def answer(name: str, content: bytes, caching: str) -> Answer:
+def build_answer(name: str, content: bytes, caching: str) -> Answer:
     """A file by its name and what is in it."""
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Answer(
@@ -70,7 +70,7 @@ class StaticFiles:
             )
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The file, or whatever comes next."""
+        """The file, or the response of the next middleware."""
         if not request.path_info.startswith(settings.STATIC_URL):
             return self._get_response(request)
         found = self._find(request.path_info.removeprefix(settings.STATIC_URL))
@@ -78,7 +78,7 @@ class StaticFiles:
             return self._get_response(request)
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        return _sent(request, found)
+        return _respond(request, found)
 
     def _find(self, name: str) -> Answer | None:
         if (known := self._answers.get(name)) is not None:
@@ -87,24 +87,24 @@ class StaticFiles:
         if parts is None:
             return None
         if (content := self._kept.find(name)) is not None:
-            return answer(name, content, FOR_EVER)
+            return build_answer(name, content, FOR_EVER)
         # A release that never ran on this machine. Ours is the nearest; browsers must not cache it under that name.
         plain = self._answers.get(parts["stem"] + parts["kind"])
-        return plain and answer(name, plain.content, NOT_AT_ALL)
+        return plain and build_answer(name, plain.content, NOT_AT_ALL)
 
 
 def _answers(files: Mapping[str, tuple[str, bytes]]) -> Iterator[tuple[str, Answer]]:
     for plain, (hashed, content) in files.items():
-        yield hashed, answer(hashed, content, FOR_EVER)
-        yield plain, answer(plain, content, ASK_EACH_TIME)
-    # The page that stands in for us may be asking for the rest of itself in the very moment in which we are back.
+        yield hashed, build_answer(hashed, content, FOR_EVER)
+        yield plain, build_answer(plain, content, ASK_EACH_TIME)
+    # The unavailable page may request its files just after this process has taken over.
     for address, (_, path) in unavailable.FILES.items():
         name = address.removeprefix(settings.STATIC_URL)
         if name not in files:
-            yield name, answer(name, path.read_bytes(), NOT_AT_ALL)
+            yield name, build_answer(name, path.read_bytes(), NOT_AT_ALL)
 
 
-def _sent(request: HttpRequest, found: Answer) -> HttpResponseBase:
+def _respond(request: HttpRequest, found: Answer) -> HttpResponseBase:
     packed = len(found.small) < len(found.content) and bool(
         TAKES_GZIP.search(request.headers.get("Accept-Encoding", ""))
     )

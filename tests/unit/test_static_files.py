@@ -179,7 +179,7 @@ def test_half_a_file_is_never_sent_and_is_whole_after_the_next_start(tmp_path: P
 
 
 def test_the_files_of_the_newest_starts_stay_when_there_are_too_many(tmp_path: Path) -> None:
-    kept = KeptFiles(tmp_path, most=2)
+    kept = KeptFiles(tmp_path, max_files=2)
     kept.keep(FILES)
     for name in FILES:
         os.utime(tmp_path / name, (1, 1))
