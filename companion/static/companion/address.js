@@ -1,4 +1,4 @@
-/** Takes a card's letters out of the address before anything is shown: it stands in the head, and blocks. */
+/** Removes a card's letters from the address before the page is shown: a blocking script in the head. */
 
 {
   const { address } = document.currentScript.dataset;

@@ -1,15 +1,15 @@
-/** Loads the page again, once, where it did not come up: a part did not arrive, or is of another release. */
+/** Reloads a page once that did not start: a script is missing, or is of another release. */
 
 const AFTER_MS = 6_000;
 
-/** The line that says whom to ask leaves the page only when everything has begun. */
+/** `chat.js` removes the no-script line as its last step, so the line shows that the page did not start. */
 function look() {
   const isUp = !document.querySelector("[data-no-script]");
   const isWrittenIn = Boolean(document.querySelector("textarea")?.value);
-  // Once is enough: whoever reads that line is not to have the page taken away again and again.
+  // Reload once only: a participant must be able to read that line.
   const wasAgain = performance.getEntriesByType("navigation")[0]?.type === "reload";
   if (!isUp && !isWrittenIn && !wasAgain) window.location.reload();
 }
 
-// Spread out, because whatever went wrong went wrong for everybody at once.
+// Jitter: a fault of the service affects all pages at the same moment.
 window.addEventListener("load", () => setTimeout(look, AFTER_MS * (1 + Math.random())));

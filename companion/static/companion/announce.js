@@ -1,14 +1,14 @@
-/** Tells a screen reader each finished sentence and each drafted line, once, through one quiet region. */
+/** Announces each finished sentence and each drafted line to screen readers, once, through one live region. */
 
 import { Sentences } from "./sentences.js";
 import { isLive } from "./turn.js";
 
 const FORGET_AFTER_MS = 15_000;
-/** A reader fetches a text some time after it hears of it: until then the text must stand. */
+/** A screen reader fetches a text some time after the event, so the text must stay until then. */
 const STANDS_FOR_MS = 200;
-/** More sentences than these are put together, so that a fast reply is not read out long after it has ended. */
+/** Longer queues are joined into one text, so that a fast reply is not read out long after its end. */
 const MOST_QUEUED = 4;
-/** The same before a drafted line, which has to be heard at once. */
+/** The same limit ahead of a drafted line, which must be heard soon. */
 const MOST_BEFORE_A_LINE = 2;
 
 /** Speaks through a polite live region with one child, which the next text replaces. */
@@ -28,7 +28,7 @@ export class Announcer {
     if (line) this.#add(line, MOST_BEFORE_A_LINE);
   }
 
-  /** What a turn says that has not been said: drafted lines at once, words by the finished sentence. */
+  /** Announce what is new in a turn: drafted lines at once, words by the finished sentence. */
   follow(turn) {
     const sentences = this.#of(turn);
     for (const opening of turn.openings) this.#line(turn, opening.line);
@@ -36,7 +36,7 @@ export class Announcer {
     if (turn.line) this.#line(turn, turn.line);
   }
 
-  /** A turn that was there before: nothing of it is said, and only what it still finishes will be. */
+  /** Treat the present text of a turn as announced; only what is added later is announced. */
   assume(turn) {
     if (this.#sentences.has(turn.id)) return this.follow(turn);
     const sentences = this.#of(turn);
@@ -73,7 +73,7 @@ export class Announcer {
     this.#timer = setTimeout(() => this.#next(), STANDS_FOR_MS);
   }
 
-  /** The words stand in the conversation; a reader who walks the page need not meet them twice. */
+  /** Remove the last text after a while: it is in the conversation too, and would be read twice there. */
   #rest() {
     this.#timer = null;
     const last = this.#region.firstElementChild;

@@ -1,4 +1,4 @@
-/** Says calmly, and only after a while, that the service is not there. Silent again as soon as it is back. */
+/** Shows a drafted line when the service is unreachable for some seconds, and hides it when it is back. */
 
 const SAY_AFTER_MS = 2_000;
 const SAY_PLAINLY_AFTER_MS = 10_000;
@@ -18,7 +18,7 @@ export class Away {
     this.#announce = announce;
   }
 
-  /** The line is down, or `silent` for so long that it must be. Said once, however often it does not come back. */
+  /** The connection is lost, or `silent` for too long. The line is shown once for all attempts to reconnect. */
   begin({ announced = false, silent = false }) {
     this.#page.dataset.line = "down";
     const first = announced ? this.#lines.comeBack : this.#lines.reconnecting;
@@ -37,7 +37,7 @@ export class Away {
     this.say("");
   }
 
-  /** The line is down, and will not be tried again by itself. */
+  /** The connection is closed and will not be opened again without the participant. */
   refuse(line) {
     this.end();
     this.#page.dataset.line = "down";

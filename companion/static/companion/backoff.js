@@ -1,15 +1,15 @@
-/** How long to wait before trying again: the one brake for sockets, requests and pages that load themselves again. */
+/** Backoff for sockets, requests and automatic reloads. */
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 const FIRST_RELOAD_WAIT_MS = 1_000;
 const LONGEST_RELOAD_WAIT_MS = 60_000;
-/** A page that stood for so long had come up; its next reload is the first again. */
+/** After this time without a reload the count starts from zero. */
 const FORGET_AFTER_MS = 180_000;
 
 let reloading = false;
 
-/** Full jitter: anywhere between nothing and a ceiling that doubles, so a room full of screens spreads out. */
+/** Full jitter: between zero and a ceiling that doubles, so that many pages do not reconnect together. */
 export function waitBefore(attempt, random = Math.random) {
   return random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 }
@@ -21,7 +21,7 @@ export function waitBeforeReload(count, random = Math.random) {
   return ceiling * (1 + random()) / 2;
 }
 
-/** Load this page again. How often it has done so is kept in its history entry, which a reload leaves alone. */
+/** Load this page again. The count is kept in the history entry, which survives a reload. */
 export function reloadPatiently() {
   if (reloading) return;
   reloading = true;

@@ -1,4 +1,4 @@
-/** The way in by a card's link: two pictures are pressed, one after the other. */
+/** Sign-in with a card's link: two pictures are pressed, one after the other. */
 
 const pictures = document.querySelector("[data-pictures]");
 const code = document.querySelector("[data-code]");
@@ -26,7 +26,7 @@ function begin() {
 
 function press(button) {
   if (fields.second.value) return;
-  // Pressed once more, a picture is let go.
+  // A second press on the same picture clears the choice.
   if (fields.first.value === button.value) return begin();
   button.ariaPressed = "true";
   if (!fields.first.value) {
@@ -40,7 +40,7 @@ function press(button) {
 
 buttons.forEach((button) => button.addEventListener("click", () => press(button)));
 window.addEventListener("hashchange", offer);
-// A page that the browser keeps and shows again has no link any more.
+// A page restored from the browser's cache has no link, so it is reloaded.
 window.addEventListener("pagehide", () => (fields.link.value = ""));
 window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
 offer();

@@ -1,4 +1,4 @@
-/** The chat page: brings the line, the turns, the view and the composer together. */
+/** The chat page: connects the socket, the turns, the view and the composer. */
 
 import { Announcer } from "./announce.js";
 import { Away } from "./away.js";
@@ -8,12 +8,12 @@ import { Drafts } from "./drafts.js";
 import { Earlier } from "./earlier.js";
 import { Kept } from "./kept.js";
 import { Leaving } from "./leaving.js";
-import { watchForWhatIsOverdue } from "./overdue.js";
+import { watchOverdue } from "./overdue.js";
 import { Painter } from "./painter.js";
-import { Past } from "./past.js";
+import { HistoryReader } from "./past.js";
 import { watchPresence } from "./presence.js";
 import { Place } from "./scroll.js";
-import { Line } from "./socket.js";
+import { Connection } from "./socket.js";
 import { Turns } from "./turns.js";
 import { View } from "./view.js";
 
@@ -32,9 +32,9 @@ const view = new View(find("turns"), find("turn-template"), find("drafted-templa
 const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
 const painter = new Painter(paint);
 const leaving = new Leaving(page, empty);
-const past = new Past(lines.history, { signedOut, somebodyElse });
+const past = new HistoryReader(lines.history, { signedOut, visitReplaced });
 const earlier = new Earlier({ button: find("earlier"), greeting: find("greeting"), fetchTurns, turns: () => turns, place, painter });
-const line = new Line(lines.socket, {
+const line = new Connection(lines.socket, {
   ...{ frame: heard, up, down, tooLarge, signedOut, notAllowed },
   doubt: (silent) => away.begin({ silent }),
   sure: () => away.end(),
@@ -48,14 +48,14 @@ const composer = new Composer({
   changed: () => drafts.later(),
 });
 const kept = new Kept({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
-const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, somebodyElse });
+const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, visitReplaced });
 
 function heard(frame) {
   if (over) return;
   if (frame.type === "accepted") return accepted(frame);
-  // Comes before any hello, and then the door is shut: it stands where the line's own words do.
+  // Sent before any hello and followed by a close: the frame's line is shown as the reason.
   if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
-  if (frame.type === "hello" && (conversation ??= frame.conversation.id) !== frame.conversation.id) return somebodyElse();
+  if (frame.type === "hello" && (conversation ??= frame.conversation.id) !== frame.conversation.id) return visitReplaced();
   if (kept.take(frame)) return;
   if (frame.type === "problem") return composer.problem(frame.line, frame.code);
   note(turns.take(frame));
@@ -84,34 +84,34 @@ function up() {
   drafts.open(conversation);
   if (painter.isOpen) return painter.now();
   painter.open();
-  // Whoever comes for the first time begins at the top, where it says whom they talk to.
+  // A first visit starts at the top, where the page says who the character is.
   if (all.length) place.toEnd(kept.shown);
 }
 
 function down(announced) {
-  composer.loosen();
+  composer.unlock();
   away.begin({ announced });
 }
 
 function notAllowed() {
-  composer.loosen();
+  composer.unlock();
   away.refuse(lines.notAllowed);
 }
 
-/** The service would not read what was sent: it is not sent again, and stays in the box. */
+/** The service refused the message's size: it stays in the box and is not sent again. */
 function tooLarge() {
   composer.problem(lines.tooLong, "too_long");
 }
 
-/** The service says the visit is over. */
+/** The service says that the visit has ended. */
 function signedOut() {
   if (over) return;
   drafts.last();
   leaving.signedOut();
 }
 
-/** Somebody has signed in on this machine since: nothing of the one before may reach them, or theirs this page. */
-function somebodyElse() {
+/** Another participant has signed in with this browser: neither may see anything of the other. */
+function visitReplaced() {
   empty();
   page.replaceChildren();
   reloadPatiently();
@@ -149,7 +149,7 @@ function paint(ids) {
   earlier.offer(turns.hasEarlier);
 }
 
-/** Everything anyone said leaves the page, and with it every way to bring it back. */
+/** Remove the conversation from the page, and everything that could draw it again. */
 function empty() {
   over = true;
   drafts.shut();
@@ -162,8 +162,8 @@ function empty() {
   turns = new Turns({ stopped: "" });
 }
 
-/** The page is being left. The browser may keep it whole and show it again: it keeps an empty one. */
-function putAway() {
+/** Empty the page when it is left, because the browser may keep it in its back-forward cache. */
+function suspend() {
   painter.shut();
   line.close();
   composer.stash();
@@ -173,7 +173,7 @@ function putAway() {
   find("greeting").hidden = true;
 }
 
-function takeOut() {
+function resume() {
   if (over) return;
   painter.add(...turns.all().map((turn) => turn.id));
   line.open();
@@ -187,6 +187,6 @@ function wake() {
 
 find("no-script").remove();
 find("send").disabled = false;
-watchPresence({ putAway, takeOut, unplugged: () => line.unplugged(), hidden: () => drafts.now(), wake });
-watchForWhatIsOverdue({ line, composer, turns: () => turns });
+watchPresence({ suspend, resume, unplugged: () => line.unplugged(), hidden: () => drafts.now(), wake });
+watchOverdue({ line, composer, turns: () => turns });
 line.open();

@@ -1,4 +1,4 @@
-/** Where a person writes: keeps the words until the service has them, and takes them back when it cannot. */
+/** The message form: keeps the words until the service has stored them, and restores them when it cannot. */
 
 import { newKey } from "./keys.js";
 import { isTooLong, isVisible } from "./message.js";
@@ -7,7 +7,7 @@ const LATE_AFTER_MS = 10_000;
 
 /**
  * `lines` are {tooLong, nothingWritten}. `send(key, text)` hands a message over; it may be called again with the same key.
- * `changed()` is called when the words in the box are others.
+ * `changed()` is called when the words in the box change.
  */
 export class Composer {
   #form;
@@ -38,56 +38,56 @@ export class Composer {
     this.#stop.addEventListener("blur", () => this.#concealStop());
   }
 
-  /** The line is up: what was on its way when it broke is sent once more, under the same key. */
+  /** Send the pending message again under the same key, after a reconnect. */
   resend() {
     if (!this.#pending) return;
     this.#pending.at = Date.now();
     this.#send(this.#pending.key, this.#pending.text);
   }
 
-  /** The same where the answer is late: it may have been lost. */
+  /** Send the pending message again if its answer is late: the frame may be lost. */
   resendLate() {
     if (this.#pending && Date.now() - this.#pending.at >= LATE_AFTER_MS) this.resend();
   }
 
-  /** Whether a message is on its way. */
+  /** Whether a message is sent and not yet accepted. */
   get isSending() {
     return this.#pending !== null;
   }
 
-  /** Every word that is typed and not sent. */
+  /** The words that are typed and not sent. */
   get words() {
     return this.#box.value || this.#stashed;
   }
 
-  /** The service has the message of this key. The words leave the box; the message is returned. */
+  /** The service has stored the message of this key: remove it from the box, and return it. */
   accepted(key) {
     if (this.#pending?.key !== key) return null;
     const { text } = this.#pending;
     this.#settle();
     const now = this.#box.value;
     if (now.startsWith(text)) this.#box.value = now.slice(text.length).trimStart();
-    // Words that came back meanwhile stand before them.
+    // Words that were restored meanwhile come before the message.
     else if (now.trimEnd().endsWith(text)) this.#box.value = now.trimEnd().slice(0, -text.length).trimEnd();
     this.#changed();
     return text;
   }
 
-  /** The service could not do something: the line says so, the words stay. */
+  /** Show a drafted line about a problem. The words stay in the box. */
   problem(line, code) {
-    // This one is never about the message: a message that is on its way still is.
+    // `not_allowed` is never about the message, so a pending message stays pending.
     if (code !== "not_allowed") this.#settle();
     this.#show(line);
   }
 
-  /** A question that was not read goes back where it was written, once, before anything written since. */
+  /** Put a question that no provider has read back into the box, once, before newer words. */
   giveBack(turn) {
     if (!turn?.question || this.#returned.has(turn.id)) return;
     this.#returned.add(turn.id);
     this.restore(turn.question);
   }
 
-  /** Put words before those in the box, unless they are what is in it. */
+  /** Put words before those in the box, unless the box contains the same words. */
   restore(text) {
     const now = this.#box.value;
     if (now.trim() === text.trim()) return;
@@ -106,7 +106,7 @@ export class Composer {
     else this.#concealStop();
   }
 
-  /** Take the words off the page, but not away: the page is being left and may be shown again. */
+  /** Hide the words while the page is left; it may be shown again. */
   stash() {
     this.#stashed = this.#box.value || this.#stashed;
     this.#box.value = "";
@@ -137,7 +137,7 @@ export class Composer {
   }
 
   #pressed(event) {
-    // Enter also ends a word that is being composed; that is not a wish to send.
+    // Enter also confirms a word in an input method editor; that must not send.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     this.#form.requestSubmit();
@@ -146,7 +146,7 @@ export class Composer {
   #edited() {
     this.#changed();
     this.#show("");
-    // Edited words are another message. If the first one did arrive, it comes back as a turn of its own.
+    // Edited words are a new message. If the first one was stored, it arrives as a turn of its own.
     if (this.#pending && this.#box.value.trim() !== this.#pending.text) this.#settle();
   }
 
@@ -156,8 +156,8 @@ export class Composer {
     this.#form.ariaBusy = null;
   }
 
-  /** The line broke before the service answered: the words may be changed again. */
-  loosen() {
+  /** Make the words editable again: the connection was lost before the service answered. */
+  unlock() {
     this.#box.readOnly = false;
   }
 
@@ -168,7 +168,7 @@ export class Composer {
   }
 
   #concealStop() {
-    // A button that vanishes under the finger takes the focus with it; it stays until the focus has moved on.
+    // Hiding a focused button would lose the focus, so it is hidden after the focus has moved.
     if (this.#stop.ariaDisabled === "true" && document.activeElement !== this.#stop) this.#stop.hidden = true;
   }
 }

@@ -1,4 +1,4 @@
-/** Keeps the words that are typed and not sent on the service, for the same person's next visit. Nothing is kept here. */
+/** Saves words that are typed and not sent on the service, for the same participant's next visit. Stores nothing here. */
 
 const PAUSE_MS = 1_000;
 const AT_LATEST_MS = 10_000;
@@ -6,30 +6,30 @@ const AT_LATEST_MS = 10_000;
 const LONGEST_DRAFT = 16_000;
 
 /**
- * `composer` has the words. `offered` says that an earlier visit has left some; `somebodyElse()` is called when the visit
- * has become another person's.
+ * `composer` has the words. `offered` says that an earlier visit has left some; `visitReplaced()` is called when the
+ * session belongs to another participant now.
  */
 export class Drafts {
   #path;
   #form;
   #offered;
   #composer;
-  #somebodyElse;
+  #visitReplaced;
   #conversation = null;
   #kept = "";
   #timer = null;
   #changedAt = null;
   #sending = null;
 
-  constructor({ path, form, offered, composer, somebodyElse }) {
+  constructor({ path, form, offered, composer, visitReplaced }) {
     this.#path = path;
     this.#form = form;
     this.#offered = offered;
     this.#composer = composer;
-    this.#somebodyElse = somebodyElse;
+    this.#visitReplaced = visitReplaced;
   }
 
-  /** It is known whose page this is: from here on words are kept, and those of an earlier visit come back, once. */
+  /** Start saving words of this conversation, and restore those of an earlier visit once. */
   async open(conversation) {
     this.#conversation = conversation;
     if (!this.#offered) return;
@@ -37,13 +37,13 @@ export class Drafts {
     const response = await fetch(this.#path).catch(() => null);
     const answer = response?.ok ? await response.json().catch(() => null) : null;
     if (!answer || this.#conversation === null) return;
-    if (answer.conversation !== conversation) return this.#somebodyElse();
+    if (answer.conversation !== conversation) return this.#visitReplaced();
     if (!answer.text) return;
     this.#kept = answer.text;
     this.#composer.restore(answer.text);
   }
 
-  /** The words have changed: they are kept at the next pause in the typing. */
+  /** Save the words at the next pause in typing. */
   later() {
     if (this.#conversation === null) return;
     this.#changedAt ??= Date.now();
@@ -52,7 +52,7 @@ export class Drafts {
     this.#timer = setTimeout(() => this.now(), Math.max(0, wait));
   }
 
-  /** Keep what is there, also when the page is being left. One at a time, so that no older text comes after a newer. */
+  /** Save the words now. One request at a time, so that an older text cannot replace a newer one. */
   async now() {
     clearTimeout(this.#timer);
     const text = this.#composer.words;
@@ -63,19 +63,19 @@ export class Drafts {
     const answer = await this.#sending;
     this.#sending = null;
     if (answer?.kept) this.#kept = text;
-    // The visit has ended, or has become another person's: these words are not for it.
+    // The visit has ended, or the session belongs to another participant.
     if (answer?.kept === false) this.shut();
     else if (this.#composer.words !== text) this.later();
   }
 
-  /** The visit is over: what is in the box is on its way before the page is emptied, and the page keeps nothing. */
+  /** Send the words a last time before the page is emptied, and stop saving. */
   last() {
     const text = this.#composer.words;
     if (this.#conversation !== null && text && text !== this.#kept && text.length <= LONGEST_DRAFT) this.#send(text);
     this.shut();
   }
 
-  /** Keep nothing more. */
+  /** Stop saving. */
   shut() {
     clearTimeout(this.#timer);
     this.#conversation = null;

@@ -1,4 +1,4 @@
-/** Brings what was said before onto the page, one page of turns at a time. */
+/** Loads earlier turns, one page at a time. */
 
 /** `fetchTurns(which)` reads turns and says whether there are more before them; `turns()` are those of the page. */
 export class Earlier {
@@ -14,12 +14,12 @@ export class Earlier {
       turns().hasEarlier = found.hasEarlier;
       const pressed = document.activeElement === button;
       place.keeping(() => painter.now());
-      // The button goes when there is nothing more behind it; whoever pressed it goes on where it led.
+      // The button is hidden when nothing is left to load; keyboard focus moves to the start of what was loaded.
       if (pressed && !found.hasEarlier) greeting.focus({ preventScroll: true });
     });
   }
 
-  /** The greeting stands at the very beginning; before anything else, the way to what is not on the page. */
+  /** Show the button while there are earlier turns, and the greeting once the first turn is on the page. */
   offer(hasEarlier) {
     this.#button.hidden = !hasEarlier;
     this.#greeting.hidden = hasEarlier;

@@ -1,11 +1,11 @@
-/** Notices when the other end of a line has fallen silent: a socket can look open for minutes after it has gone. */
+/** Detects a dead connection: a socket can look open for minutes after the other end has gone. */
 
-/** Silence after which the page asks whether the line is there: while an answer is awaited, in sight, out of sight. */
+/** Silence after which the page sends a ping: while an answer is awaited, while visible, while hidden. */
 const SILENT_AWAITING_MS = 5_000;
 const SILENT_SEEN_MS = 10_000;
 const SILENT_UNSEEN_MS = 25_000;
 const BETWEEN_PINGS_MS = 5_000;
-/** The other end needs a sign of life as well, however much it says itself. */
+/** The service needs frames from the page too, even while it sends many itself. */
 const PING_EVERY_MS = 25_000;
 const DOUBT_AFTER_MS = 4_000;
 export const ANSWER_WITHIN_MS = 8_000;
@@ -25,7 +25,7 @@ export class Heartbeat {
     this.#on = on;
   }
 
-  /** Begin to ask by itself; before, only what is expected counts. */
+  /** Start sending pings. Before this only `expect` has a deadline. */
   start() {
     this.#beats = true;
     this.#startedAt = Date.now();
@@ -38,20 +38,20 @@ export class Heartbeat {
     clearTimeout(this.#next);
   }
 
-  /** A frame has come: the line is there. */
+  /** A frame has arrived, so the connection is alive. */
   heard() {
     this.#rest();
     this.#later();
   }
 
-  /** A frame has to come within this time. */
+  /** Call `lost()` unless a frame arrives within this time. */
   expect(withinMs) {
     this.#rest();
     this.#deadline = setTimeout(() => this.#on.lost(), withinMs);
     if (this.#beats) this.#doubt = setTimeout(() => this.#on.doubt(), Math.min(DOUBT_AFTER_MS, withinMs));
   }
 
-  /** Ask now, or as soon as there are five seconds between two pings. */
+  /** Send a ping now, or as soon as five seconds have passed since the last one. */
   knock(withinMs = ANSWER_WITHIN_MS) {
     const tooSoon = BETWEEN_PINGS_MS - since(this.#pingedAt);
     if (tooSoon > 0) return this.#at(tooSoon, withinMs);
@@ -60,7 +60,7 @@ export class Heartbeat {
     this.expect(withinMs);
   }
 
-  /** Whether an answer is awaited: then silence is noticed sooner. */
+  /** While an answer is awaited, silence is noticed sooner. */
   await(awaiting) {
     if (this.#awaiting === awaiting) return;
     this.#awaiting = awaiting;
@@ -70,7 +70,7 @@ export class Heartbeat {
   #later() {
     clearTimeout(this.#next);
     if (!this.#beats) return;
-    // A page in sight has a lit screen, beside which a ping costs nothing.
+    // On a visible page the screen is lit, so the energy of a ping does not matter.
     const seen = document.visibilityState === "visible" ? SILENT_SEEN_MS : SILENT_UNSEEN_MS;
     const silent = this.#awaiting ? SILENT_AWAITING_MS : seen;
     const left = PING_EVERY_MS - since(Math.max(this.#pingedAt, this.#startedAt));
@@ -88,7 +88,7 @@ export class Heartbeat {
   }
 }
 
-/** Milliseconds by the clock that goes on while a device sleeps; it may be set back. */
+/** Milliseconds by the wall clock, which goes on while a device sleeps and may be set back. */
 function since(moment) {
   return Math.max(0, Date.now() - moment);
 }

@@ -1,4 +1,4 @@
-/** Offers questions back that were kept and never answered, one at a time: to ask again or to let go. */
+/** Offers kept questions one at a time: to ask again or to let go. */
 
 import { newKey } from "./keys.js";
 
@@ -24,7 +24,7 @@ export class Kept {
     this.#part("let-go").addEventListener("click", () => this.#letGo());
   }
 
-  /** One frame. Whether it was about kept questions alone. */
+  /** Handle a frame; returns whether it was about kept questions alone. */
   take(frame) {
     if (frame.type === "hello") this.#greeted(frame.conversation.kept ?? []);
     else if (frame.type === "kept") this.#show(frame.questions);
@@ -33,7 +33,7 @@ export class Kept {
     return frame.type !== "hello";
   }
 
-  /** The question of the turn that this key has opened; null if it was not asked from here. */
+  /** Return the question of the turn with this key; null if it was not asked again on this page. */
   accepted(key) {
     if (this.#pending?.frame.key !== key) return null;
     const { question, frame } = this.#pending;
@@ -41,7 +41,7 @@ export class Kept {
     return question;
   }
 
-  /** While a reply is under way it is what is read; the offer stands aside until it has ended. */
+  /** Hide the offer while a reply is live. */
   standAside(isLive) {
     if (this.#isAside === isLive) return;
     this.#isAside = isLive;
@@ -60,7 +60,7 @@ export class Kept {
     this.#draw();
   }
 
-  /** What was pressed when the line broke is sent once more, under the same key. */
+  /** Send the pending press again under the same key, after a reconnect. */
   #greeted(offers) {
     const { frame } = this.#pending ?? {};
     this.#show(offers);
@@ -76,14 +76,14 @@ export class Kept {
     );
   }
 
-  /** The offer comes under the newest words: a question above it makes room, the answer stays in sight. */
+  /** Where reading starts: the offer is below the newest answer, which must stay visible. */
   #reading() {
     const newest = this.#view.newest();
     const isOffered = !this.#box.hidden && newest && !newest.answer.hidden;
     return isOffered ? { question: newest.answer, answer: newest.answer } : newest;
   }
 
-  /** It cannot be asked now: the line says so, and the question stays. */
+  /** Show that it cannot be asked now. The question stays. */
   #problem(line) {
     this.#pending = null;
     this.#place.during(
@@ -121,7 +121,7 @@ export class Kept {
     this.#say("question", offer?.question ?? "");
     for (const name of ["ask-again", "let-go"]) this.#part(name).ariaDisabled = this.#pending ? "true" : null;
     this.#box.hidden = !offer;
-    // The button under the focus is gone: whoever pressed it goes on writing.
+    // The focused button is hidden, so the focus moves to the message box.
     if (!offer && wasFocused) document.querySelector("[data-composer] textarea").focus({ preventScroll: true });
     if (offer && !this.#announced.has(offer.turn)) {
       this.#announced.add(offer.turn);

@@ -1,4 +1,4 @@
-/** Makes keys that no other page makes. */
+/** Makes unique keys for messages. */
 
 /** A random version 4 UUID. `crypto.randomUUID` is missing on plain-HTTP addresses of a local network. */
 export function newKey() {

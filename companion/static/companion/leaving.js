@@ -1,4 +1,4 @@
-/** The end of a visit: here, in another tab, or on the service. Nothing of it stays on the page. */
+/** Ends a visit: from this page, another tab, or the service. The page is emptied. */
 
 import { waitBefore } from "./backoff.js";
 import { newKey } from "./keys.js";
@@ -6,10 +6,10 @@ import { newKey } from "./keys.js";
 const LATE_AFTER_MS = 4_000;
 const ANSWER_WITHIN_MS = 10_000;
 
-/** Tells the other tabs of this browser at once, with or without the service. Nothing is stored. */
+/** Tells the other tabs of this browser at once, also while the service is unreachable. */
 const tabs = new BroadcastChannel("companion-visit");
 
-/** How a visit's page ends. `empty()` takes everything anyone said off the page. */
+/** Shows the end of a visit. `empty()` removes the conversation from the page. */
 export class Leaving {
   #page;
   #form;
@@ -21,7 +21,7 @@ export class Leaving {
   constructor(page, empty) {
     this.#page = page;
     this.#form = page.querySelector("[data-finish]");
-    // They are part of what an ending takes the place of.
+    // Taken now, because an ending replaces the part of the page that contains them.
     this.#endings = { leaving: page.querySelector("[data-leaving]"), signedOut: page.querySelector("[data-signed-out]") };
     this.#empty = empty;
     tabs.onmessage = ({ data }) => (data === "ending" ? this.#begin({ pressed: false }) : this.signedOut());
@@ -31,13 +31,13 @@ export class Leaving {
     });
   }
 
-  /** The service, or another tab that had it from there, says that the visit is over. */
+  /** The service, or another tab that it told, says that the visit has ended. */
   signedOut() {
     this.#isOver = true;
     this.#show(this.#endings.signedOut);
   }
 
-  /** Leave this page empty, and ask for the end until the service confirms it. */
+  /** Empty the page, and request the end until the service confirms it. */
   async #begin({ pressed }) {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -45,7 +45,7 @@ export class Leaving {
     this.#show(this.#endings.leaving);
     if (pressed) {
       tabs.postMessage("ending");
-      // A reload must not bring the conversation back while the service has not heard of the end.
+      // A reload must not show the conversation while the service has not confirmed the end.
       history.replaceState(null, "", this.#form.dataset.meanwhile);
     }
     // The browser delivers this even when the page is closed meanwhile.
@@ -56,11 +56,11 @@ export class Leaving {
     if (!pressed) return this.signedOut();
     this.#isOver = true;
     tabs.postMessage("ended");
-    // Replaced, so that Back does not lead to the page of a visit that is over.
+    // `replace`, so that Back does not lead to the page of an ended visit.
     window.location.replace(this.#form.dataset.then);
   }
 
-  /** Put a drafted ending in the place of everything else. */
+  /** Replace the whole page by a drafted ending. */
   #show(ending) {
     this.#empty();
     this.#page.replaceChildren(ending.content.cloneNode(true));
@@ -72,7 +72,7 @@ export class Leaving {
   }
 }
 
-/** Ask for the end until the service confirms it by repeating our proof. No other answer is believed. */
+/** Request the end until an answer repeats the proof: a proxy's answer does not. */
 async function untilEnded(address, facts, isOver) {
   const proof = newKey();
   facts.set("proof", proof);

@@ -1,4 +1,4 @@
-/** Asks again for what has not come: a frame may be lost, and the answer to asking for it as well. */
+/** Requests missing frames again: a frame may be lost, and so may the answer to a request. */
 
 import { isLive } from "./turn.js";
 import { catchUpOn } from "./turns.js";
@@ -9,7 +9,7 @@ const SPEAKING_MS = 15_000;
 const WAITING_MS = 30_000;
 const LONGEST_MS = 60_000;
 
-/** Remembers since when a live turn has had no news; asks at growing distances, so that a long wait costs little. */
+/** Remembers since when a live turn has not changed, and requests it at growing intervals. */
 export class Overdue {
   #since = new Map();
 
@@ -38,8 +38,8 @@ export class Overdue {
   }
 }
 
-/** Look every second, while the line is up; `turns()` are those of the page. */
-export function watchForWhatIsOverdue({ line, composer, turns }) {
+/** Check every second while the connection is up; `turns()` returns the turns of the page. */
+export function watchOverdue({ line, composer, turns }) {
   const overdue = new Overdue();
   setInterval(() => {
     if (!line.isUp) return;

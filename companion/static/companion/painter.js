@@ -1,4 +1,4 @@
-/** Decides when the page is drawn: once a frame at most, and never before it is known whose page it is. */
+/** Schedules drawing: at most once per animation frame, and not before the conversation is known. */
 
 const UNSEEN_MS = 250;
 
@@ -20,7 +20,7 @@ export class Painter {
   soon() {
     if (this.#booked) return;
     this.#booked = true;
-    // A page nobody looks at gets no animation frames, and still has to be right when they look.
+    // A hidden page gets no animation frames, but must be up to date when it is shown.
     if (document.visibilityState === "visible") requestAnimationFrame(() => this.now());
     else setTimeout(() => this.now(), UNSEEN_MS);
   }
@@ -38,7 +38,7 @@ export class Painter {
     this.now();
   }
 
-  /** From now on nothing is drawn; what changes is kept for the day it opens again. */
+  /** Stop drawing. Changes are collected until `open`. */
   shut() {
     this.isOpen = false;
   }

@@ -1,9 +1,9 @@
-/** Reads turns over HTTP: those before what the page has, and those another tab has asked. */
+/** Reads turns over HTTP: earlier ones, and those that another tab has asked. */
 
 import { PAGE } from "./turn.js";
 
-/** `signedOut()` is called when the visit is over, `somebodyElse()` when it has become another person's. */
-export class Past {
+/** `signedOut()` is called when the visit is over, `visitReplaced()` when the session is another participant's. */
+export class HistoryReader {
   #path;
   #on;
 
@@ -19,11 +19,11 @@ export class Past {
     if (!response?.ok) return null;
     const answer = await response.json().catch(() => null);
     if (answer && answer.conversation !== conversation) {
-      this.#on.somebodyElse();
+      this.#on.visitReplaced();
       return null;
     }
     if (!answer?.turns) return null;
-    // A service of the release before does not say whether there is more.
+    // The previous release does not send `earlier`.
     return { turns: answer.turns, hasEarlier: answer.earlier ?? answer.turns.length >= PAGE };
   }
 }

@@ -1,12 +1,12 @@
-/** Whether anybody looks at the page: it is left, shown again, woken up, or back in reach of the service. */
+/** Watches the page's visibility, the device's sleep and its network. */
 
 /**
- * `putAway()` when the page is left, `takeOut()` when the browser shows a kept one again, `unplugged()` when the device
- * is offline, `hidden()` when nobody looks, `wake()` for the rest.
+ * `suspend()` when the page is left, `resume()` when the browser shows it again from its cache, `unplugged()` when the
+ * device goes offline, `hidden()` when the page is hidden, `wake()` when it is visible or online again.
  */
-export function watchPresence({ putAway, takeOut, unplugged, hidden, wake }) {
-  window.addEventListener("pagehide", putAway);
-  window.addEventListener("pageshow", (event) => event.persisted && takeOut());
+export function watchPresence({ suspend, resume, unplugged, hidden, wake }) {
+  window.addEventListener("pagehide", suspend);
+  window.addEventListener("pageshow", (event) => event.persisted && resume());
   window.addEventListener("offline", unplugged);
   window.addEventListener("online", wake);
   document.addEventListener("visibilitychange", () => (document.visibilityState === "visible" ? wake() : hidden()));

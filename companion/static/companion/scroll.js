@@ -1,4 +1,4 @@
-/** Keeps the reader's place: the page follows new words only for a reader who is at its end. */
+/** Keeps the scroll position: the page follows new words only for a reader at its end. */
 
 const NEAR_PX = 64;
 /** Past the end by more than this, a reader is at the box under it. */
@@ -22,7 +22,7 @@ export class Place {
       writing.querySelector("textarea").focus({ preventScroll: true });
       this.toEnd();
     });
-    // What a person writes, or a line beside it, must not grow over the words they were reading.
+    // A growing message box must not cover the words that were visible.
     new ResizeObserver(() => this.#resized()).observe(writing);
     window.addEventListener("scroll", () => this.#offer(), { passive: true });
     window.addEventListener("resize", () => this.#offer(), { passive: true });
@@ -31,7 +31,7 @@ export class Place {
   /** Change the page. A reader at the end stays there, but the start of `newest()` is not pushed out of sight. */
   during(change, newest) {
     const distance = this.#distance();
-    // Under strong zoom the box comes after the end. What a person writes there stays under their eyes.
+    // Under strong zoom the box is below the end. While the reader is there, it keeps its position.
     const isWriting = distance < -PAST_PX && !this.#isSticky(this.#writing);
     if (isWriting) this.keeping(change);
     else change();
@@ -65,7 +65,7 @@ export class Place {
   #follow(reading) {
     const end = this.#end();
     const start = this.#start(reading) + window.scrollY - this.#covered();
-    // A reader who has gone past the start by themselves wants the end.
+    // A reader who has scrolled past the start wants the end.
     this.#to(window.scrollY > start + 1 ? end : Math.min(end, start));
   }
 
@@ -77,8 +77,8 @@ export class Place {
     return begins.height && !isShort ? begins.top : asked.top;
   }
 
-  /** How far to scroll until the last words stand above the box; or above the page's edge, where the box is no part of
-   * what is always in sight. */
+  /** The scroll position at which the last words are just above the box; above the window's edge where the box is not
+   * sticky. */
   #end() {
     const whole = document.documentElement.scrollHeight - window.innerHeight;
     if (this.#isSticky(this.#writing)) return whole;
@@ -99,7 +99,7 @@ export class Place {
   }
 
   #distance() {
-    // What the box has grown by since it was last looked at is no distance that a reader has gone.
+    // Growth of the box since the last measurement is not scrolling by the reader.
     const grown = this.#isSticky(this.#writing) ? this.#writing.offsetHeight - this.#height : 0;
     return this.#end() - window.scrollY - grown;
   }
@@ -108,7 +108,7 @@ export class Place {
     const distance = this.#distance();
     this.#atEnd = distance <= NEAR_PX;
     const far = distance > NEAR_PX * 2;
-    // A button that vanishes takes the focus with it, so it stays for as long as it has it.
+    // Hiding a focused button would lose the focus, so it stays while it has it.
     this.#newest.hidden = !far && document.activeElement !== this.#newest;
   }
 }

@@ -12,7 +12,7 @@ export function split(text) {
 export class Sentences {
   #heard = 0;
 
-  /** Begin after what is already finished in `text`: it was there before anyone listened. */
+  /** Start after the finished sentences of `text`. */
   skip(text) {
     this.#heard = text.length - (split(text).at(-1)?.length ?? 0);
   }

@@ -1,4 +1,4 @@
-/** The line to the service: connects, keeps alive, notices when it is dead, and comes back. */
+/** The connection to the service: connects, keeps alive, detects a dead socket, and reconnects. */
 
 import { waitBefore } from "./backoff.js";
 import { ANSWER_WITHIN_MS, Heartbeat } from "./heartbeat.js";
@@ -18,7 +18,7 @@ const COME_BACK = 4503;
  * `doubt(silent)` when it has been silent for too long, or may be, `sure()` when it speaks again, and `tooLarge()`,
  * `signedOut()` and `notAllowed()` for what the service says by closing it.
  */
-export class Line {
+export class Connection {
   #path;
   #on;
   #socket = null;
@@ -45,41 +45,41 @@ export class Line {
     if (!this.#socket) this.#connect();
   }
 
-  /** Let go of the line and do not come back until `open`. */
+  /** Close the socket and do not reconnect until `open`. */
   close() {
     this.#wanted = false;
     this.#drop();
   }
 
-  /** Send a frame if the line is up; whether it was sent. */
+  /** Send a frame if the connection is up; returns whether it was sent. */
   send(frame) {
     if (!this.isUp || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }
 
-  /** Send a frame that is always answered; no answer within a few seconds means the line is dead. */
+  /** Send a frame that is always answered. Without an answer within some seconds the connection counts as lost. */
   ask(frame) {
     const sent = this.send(frame);
     if (sent) this.#beat.expect(ANSWER_WITHIN_MS);
     return sent;
   }
 
-  /** The device woke up or came back online: a waiting attempt is made now, an open line has to answer soon. */
+  /** The device woke up or is online again: reconnect now, or check an open connection. */
   wake() {
     if (!this.#wanted) return;
     if (!this.#socket) this.#connect();
     else if (this.isUp) this.#beat.knock(ANSWER_AFTER_WAKING_MS);
   }
 
-  /** The device says it is offline. It may be wrong about a service next to it, so the line is asked as well. */
+  /** The device says it is offline. A service on the local network may still answer, so the connection is checked. */
   unplugged() {
     if (!this.isUp) return;
     this.#doubted(false);
     this.#beat.knock(ANSWER_AFTER_WAKING_MS);
   }
 
-  /** Whether somebody waits for an answer: then silence is noticed sooner. */
+  /** While an answer is awaited, silence is noticed sooner. */
   await(awaiting) {
     this.#beat.await(awaiting);
   }
@@ -116,7 +116,7 @@ export class Line {
     this.#beat.start();
   }
 
-  /** Nothing has come: that is said before the line is given up, which may take a while longer. */
+  /** Report silence before the connection is given up, which takes longer. */
   #doubted(silent) {
     if (!this.isUp) return;
     this.#inDoubt = true;
@@ -142,13 +142,13 @@ export class Line {
       this.#comeBack(waitBefore(this.#attempt++), false);
     } else {
       const sentAway = code === COME_BACK;
-      // Everybody in the house was sent away at the same moment; they spread over two seconds at least.
+      // A draining process closes all its sockets at once, so reconnects spread over at least two seconds.
       if (sentAway) this.#attempt = Math.max(this.#attempt, 2);
       this.#comeBack(waitBefore(this.#attempt++), sentAway);
     }
   }
 
-  /** At once, but not again and again. */
+  /** Zero for a first time, then with backoff. */
   #brake() {
     const again = Date.now() - this.#behindAt < BRAKE_MS;
     this.#behindAt = Date.now();

@@ -1,4 +1,4 @@
-/** What each frame about turns does to them. Pure. */
+/** How each frame changes the turns. Pure. */
 
 import { PAGE, isLive } from "./turn.js";
 
@@ -7,9 +7,9 @@ function hello(turns, frame, news) {
   const named = new Set(snapshots.map((snapshot) => snapshot.id));
   const known = turns.all();
   const first = snapshots.length ? snapshots[0].id : 0;
-  // A service of the release before does not say whether there is more.
+  // The previous release does not send `earlier`.
   const hasEarlier = frame.conversation.earlier ?? snapshots.length >= PAGE;
-  // Away for more than a page: what we had no longer touches what we are told, so it goes.
+  // After an absence of more than a page there is a gap, so the older turns are dropped.
   const touching = known.some((turn) => named.has(turn.id));
   for (const turn of known) {
     if (!named.has(turn.id) && (turn.id >= first || !touching)) turns.forget(turn.id, news);
@@ -22,7 +22,7 @@ function hello(turns, frame, news) {
   }
 }
 
-/** Stored, here or in another tab: a turn we have not heard of is fetched. */
+/** A message is stored, of this page or of another tab; an unknown turn is fetched. */
 function accepted(turns, frame, news) {
   news.changed.add(turns.of(frame, news).id);
 }
@@ -34,7 +34,7 @@ function waiting(turns, frame, news) {
   news.changed.add(turn.id);
 }
 
-/** No word has come for a while: a line stands where the words will, until the first of them comes. */
+/** No word for some seconds: a line is shown until the first word replaces it. */
 function stillHere(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (!isLive(turn) || turn.seq > 0) return;
@@ -62,10 +62,10 @@ function words(turns, frame, news) {
 function ended(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (!isLive(turn)) return;
-  // The words before the end are still on their way; they come again with the end after them.
+  // Earlier pieces are missing: they are requested, and the end is sent again after them.
   if (frame.type !== "paused" && (frame.seq ?? 0) > turn.seq) return turns.miss(turn, news);
   turns.end(turn, frame.type, frame.line);
-  // One of the release before does not say that a refused question has not been read.
+  // The previous release does not send `unread` with `refused`.
   turn.unread = frame.unread ?? frame.type === "refused";
   turns.acknowledge(turn, news, { now: true });
   news.changed.add(turn.id);

@@ -24,7 +24,7 @@ function paragraphAt(box, index) {
   return node;
 }
 
-/** Make `node` hold `text` as its only text, whatever a translator or an extension has put into it since. */
+/** Make `node` hold `text` as its only text, also after a translator or an extension has changed it. */
 export function grow(node, text) {
   const words = node.firstChild;
   const isOurs = node.childNodes.length === 1 && words.nodeType === Node.TEXT_NODE;

@@ -10,7 +10,7 @@ export function isLive(turn) {
   return LIVE.has(turn.state);
 }
 
-/** A turn of which nothing is known but its id; `question` stays null until it is. */
-export function unheard(id) {
+/** A turn of which only the id is known; `question` is null until it is read. */
+export function createTurn(id) {
   return { id, key: null, question: null, openings: [], reply: "", state: "waiting", line: "", seq: 0 };
 }

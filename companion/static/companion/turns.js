@@ -1,7 +1,7 @@
-/** What this page knows of the conversation. Pure: frames in, changes and wishes out; no DOM, socket or clock. */
+/** The state of the conversation. Pure: frames in, changes and requests out; no DOM, socket or clock. */
 
 import { STEPS } from "./steps.js";
-import { isLive, unheard } from "./turn.js";
+import { isLive, createTurn } from "./turn.js";
 
 /** Pieces between two acknowledgements; the server waits for one after 200. */
 const PIECES_PER_ACK = 10;
@@ -37,12 +37,12 @@ export class Turns {
     return this.all().find((turn) => turn.key === key);
   }
 
-  /** The turn that Stop is about: the first that has not ended. */
+  /** The turn that Stop ends: the first live one. */
   firstLive() {
     return this.all().find(isLive);
   }
 
-  /** One frame about turns. A frame about nothing we show changes nothing. */
+  /** Apply a frame about turns. Other frames change nothing. */
   take(frame) {
     const news = { changed: new Set(), gone: new Set(), wishes: [] };
     const step = STEPS[frame.type];
@@ -50,16 +50,16 @@ export class Turns {
     return news;
   }
 
-  /** The turn that this page asked for itself. */
+  /** Add the turn of a message that this page sent. */
   begin(id, key, question) {
-    if (!this.#byId.has(id)) this.#byId.set(id, unheard(id));
+    if (!this.#byId.has(id)) this.#byId.set(id, createTurn(id));
     const turn = this.#byId.get(id);
     turn.key = key;
     turn.question ??= question;
     return turn;
   }
 
-  /** Snapshots read over HTTP. They may be older than what the socket has told since. */
+  /** Add snapshots read over HTTP, which may be older than the frames received since. */
   merge(snapshots) {
     const news = { changed: new Set(), gone: new Set(), wishes: [] };
     for (const snapshot of snapshots) {
@@ -72,13 +72,13 @@ export class Turns {
     return news;
   }
 
-  /** Everything live asks again for what it may have missed. */
+  /** Return the frames that request what live turns may have missed. */
   catchUp() {
     this.#asked.clear();
     return this.all().filter(isLive).map(catchUpOn);
   }
 
-  /** The turns of which something was missed and asked for, and has not come. */
+  /** The turns whose requested pieces have not arrived. */
   missing() {
     return this.all().filter((turn) => isLive(turn) && this.#asked.get(turn.id) === turn.seq);
   }
@@ -87,7 +87,7 @@ export class Turns {
     const known = this.#byId.get(snapshot.id);
     const turn = { ...snapshot, openings: [...snapshot.openings] };
     if (known && known.reply && (turn.state === "paused" || known.seq > turn.seq)) {
-      // What a person has read is not taken from under their eyes.
+      // Words that are on the page are not removed.
       Object.assign(turn, { reply: known.reply, openings: known.openings, seq: Math.max(known.seq, turn.seq) });
     }
     turn.line ||= this.#lines[turn.state] ?? "";
@@ -106,17 +106,17 @@ export class Turns {
     news.gone.add(id);
   }
 
-  /** The turn of a frame; one we have not heard of was asked in another tab, so its question is fetched. */
+  /** The turn of a frame. An unknown one was asked in another tab, so its question is fetched. */
   of(frame, news) {
     if (!this.#byId.has(frame.turn)) {
       const before = this.all().filter((turn) => turn.id < frame.turn && turn.question !== null).at(-1);
-      this.#byId.set(frame.turn, unheard(frame.turn));
+      this.#byId.set(frame.turn, createTurn(frame.turn));
       news.wishes.push({ type: "fetch", after: before ? before.id : 0 });
     }
     return this.#byId.get(frame.turn);
   }
 
-  /** Ask once for the pieces between what we have and what just came. */
+  /** Request once the pieces before the one that has arrived. */
   miss(turn, news) {
     if (this.#asked.get(turn.id) === turn.seq) return;
     this.#asked.set(turn.id, turn.seq);

@@ -1,4 +1,4 @@
-/** Draws the conversation. Draws again only what has changed, and never moves focus. */
+/** Draws the conversation: only what has changed, and without moving the focus. */
 
 import { fill, grow } from "./text.js";
 import { isLive } from "./turn.js";
@@ -66,7 +66,7 @@ export class View {
   }
 }
 
-/** What a line beneath a reply is about, as its sign shows it. */
+/** The kind of the line below a reply, which selects its sign. */
 function kindOf(turn) {
   if (turn.state === "complete") return "shortened";
   if (turn.state === "stopped" && turn.unread) return "refused";
