@@ -1,4 +1,4 @@
-"""People, conversations and turns: fields, constraints and enums. No workflow: `ledger` alone writes turns."""
+"""Sites, participants, conversations and turns: fields, constraints and indexes. Only `ledger` writes turns."""
 
 import uuid
 
@@ -11,7 +11,7 @@ from companion.states import LIVE, Settlement, TurnState
 
 
 class Site(models.Model):
-    """A programme site: the house people come to, whose staff supervise."""
+    """A programme site, with the participants who go there and the staff who supervise them."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=100)
@@ -19,24 +19,24 @@ class Site(models.Model):
     regions = ArrayField(
         models.CharField(max_length=200), blank=True, default=list, db_default=models.Value("{}")
     )
-    """The only regions whose lanes may see what people of this site write; empty: any."""
+    """Only lanes in these regions may receive what participants of this site write; empty: any region."""
 
     def __str__(self) -> str:
         return self.name
 
 
 class Participant(models.Model):
-    """An adult in the programme. Signs in with a card and nothing else."""
+    """An adult in the programme, who signs in with a card."""
 
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="participants")
     name = models.CharField(max_length=100)
     is_active = models.BooleanField(default=True)
     card_handle = models.CharField(max_length=8, unique=True)
-    """The public half of the card's token; the other half is derived from the secret key, never stored."""
+    """The public part of the card. The rest is derived from the secret key and never stored."""
     card_issue = models.PositiveIntegerField(default=1)
-    """Raising it makes every earlier card of this person useless."""
+    """Raising it invalidates every earlier card of this participant."""
     link_misses = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """How often wrong pictures were pressed for the card's link, up to `link_missed_at`."""
+    """Wrong choices of pictures for the card's link, the last one at `link_missed_at`."""
     link_missed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
@@ -45,7 +45,7 @@ class Participant(models.Model):
 
 
 class Visit(models.Model):
-    """One signed-in stay of a participant on one machine."""
+    """One signed-in session of a participant in one browser."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="visits")
@@ -55,7 +55,7 @@ class Visit(models.Model):
 
     class Meta:
         indexes = [
-            # The live visits of a person, however many there have been.
+            # Bounds the search for a participant's live visits among all earlier ones.
             models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
         ]
 
@@ -64,25 +64,25 @@ class Visit(models.Model):
 
 
 class Conversation(models.Model):
-    """What one participant and the character say to each other, over all visits."""
+    """The one conversation of a participant with the character, over all visits."""
 
     participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="conversation")
     started_at = models.DateTimeField(db_default=Now())
     watched_at = models.DateTimeField(db_default=Now())
-    """When a page of this person was last known to be open while a turn waited."""
+    """When a page of this participant was last known to be open while a turn waited."""
 
     def __str__(self) -> str:
         return f"conversation {self.pk}"
 
 
 class Draft(models.Model):
-    """Words that are typed and not sent. Written and read by `drafts` alone, and shown to their writer alone."""
+    """Words that are typed and not sent. Only `drafts` reads and writes them, for their writer."""
 
     conversation = models.OneToOneField(
         Conversation, on_delete=models.CASCADE, primary_key=True, related_name="draft"
     )
     visit = models.UUIDField()
-    """The visit they were typed in. A later one is given them back."""
+    """The visit in which they were typed; a later visit restores them."""
     text = models.TextField()
     saved_at = models.DateTimeField(db_default=Now())
 
@@ -94,9 +94,9 @@ class Draft(models.Model):
 
 
 class Ceiling(models.Model):
-    """How many turns may speak at once, over all processes, from this row on. Append-only: the last row counts.
+    """The highest number of turns that speak at once, over all processes. Append-only: the last row is in force.
 
-    Without a value operators have gone back to the setting COMPANION_CEILING.
+    A row without a value restores the setting COMPANION_CEILING.
     """
 
     value = models.PositiveIntegerField(null=True)
@@ -109,7 +109,7 @@ class Ceiling(models.Model):
 
 
 class Breaker(models.Model):
-    """What all processes together know of a lane; see `routing.breaker`. Written by `breakers` alone.
+    """The breaker state of a lane, shared by all processes; see `routing.breaker`. Only `breakers` writes it.
 
     Times are the database's. `generation` rises with every step from one state to another.
     """
@@ -138,7 +138,7 @@ class Breaker(models.Model):
 
 
 class Process(models.Model):
-    """One web process and its heartbeat: a new row at every start, on the database's clock."""
+    """One web process and its heartbeat: a new row at every start, with the database's clock."""
 
     id = models.UUIDField(primary_key=True)
     host = models.CharField(max_length=100)
@@ -148,47 +148,47 @@ class Process(models.Model):
     draining = models.BooleanField(default=False)
     sockets = models.IntegerField(default=0)
     routing_version = models.IntegerField(db_default=0)
-    """The version of the selection that turns starting there now are served by."""
+    """The version of the selection by which turns that start now are served."""
     preset = models.CharField(max_length=64, blank=True, db_default="")
-    """The preset they are served by; empty for a process of an older release."""
+    """The preset by which they are served; empty for a process of an older release."""
     routing_hash = models.CharField(max_length=16, blank=True, db_default="")
-    """Of the routing file that the process has read; empty without a file."""
+    """The hash of the routing file that the process has read; empty without a file."""
     persona_version = models.CharField(max_length=16, blank=True, db_default="")
     documents_refused = models.IntegerField(db_default=0)
     """Distinct selections that the process could not use since it started."""
     conditions = ArrayField(models.CharField(max_length=140), db_default=models.Value("{}"))
-    """`KIND ABOUT` for each thing that the process knows to be wrong with its own set-up."""
+    """`KIND ABOUT` for each fault of its configuration that the process knows."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
 
 
 class Turn(models.Model):
-    """One question and what came of it. The queue, the slots and the history are these rows."""
+    """One question and its reply. These rows are the queue, the slots and the history."""
 
     id = models.BigAutoField(primary_key=True)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     key = models.UUIDField()
-    """Chosen by the page when the message was first sent: the same key is the same turn."""
+    """Chosen by the page when it first sends the message. The same key is the same turn."""
     question = models.TextField()
     state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in TurnState])
     reason = models.CharField(max_length=32, blank=True, db_default="")
     """Why the turn ended as it did: a `Reason`, or the `FailureClass` of the call that failed."""
 
     owner = models.UUIDField()
-    """The process that drives the turn; a lease, alive as long as that process's heartbeat."""
+    """The process that drives the turn: a lease, valid while that process's heartbeat is young."""
     fence = models.IntegerField(db_default=0)
-    """Rises with each admission; a write that names an older one is lost."""
+    """Increases with each admission; a write that names an older value changes no row."""
 
     openings = models.JSONField(db_default=models.Value([], models.JSONField()))
-    """[{"kind", "line"}]: drafted lines shown just before the first words."""
+    """[{"kind", "line"}]: drafted lines shown before the first words."""
     reply = models.TextField(blank=True, db_default="")
-    """Every word said, folded here when the turn ends. Read it through `history`, which hides half answers."""
+    """The whole reply, stored when the turn ends. Read it through `history`, which hides half answers."""
     seq = models.IntegerField(db_default=0)
     cuts = ArrayField(models.IntegerField(), db_default=models.Value("{}"))
-    """The length of each piece of the reply, in code points, so that a late reader gets the same pieces."""
+    """The length of each piece of the reply, in code points, so that a late reader receives the same pieces."""
     line = models.TextField(blank=True, db_default="")
-    """The drafted line that was shown when the turn ended, if any."""
+    """The drafted line that was shown when the turn ended; empty: none."""
 
     held_until = models.DateTimeField(null=True)
     answered_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="answered")
@@ -197,7 +197,7 @@ class Turn(models.Model):
     )
     settled_at = models.DateTimeField(null=True)
     tried_along = models.SmallIntegerField(db_default=0)
-    """How many later turns asked this question along and failed before a word, for what was asked."""
+    """Later turns that included this question and failed before a word because of their content."""
     tried_along_failure = models.CharField(max_length=32, blank=True, db_default="")
     """The `FailureClass` of the last of them."""
 
@@ -205,9 +205,9 @@ class Turn(models.Model):
     preset = models.CharField(max_length=64, blank=True, db_default="")
     routing_version = models.IntegerField(db_default=0)
     routing_hash = models.CharField(max_length=16, blank=True, db_default="")
-    """Of the routing file that named the lane, once one was called; empty without a file."""
+    """The hash of the routing file of the lane, once one was called; empty without a file."""
     lane = models.CharField(max_length=64, blank=True, db_default="")
-    """The lane a slot is held on while it is live; afterwards the one that answered, or was asked last."""
+    """The lane of its slot while the turn is live; afterwards the lane that answered, or was called last."""
     lane_takes = models.IntegerField(db_default=0)
     preset_ceiling = models.IntegerField(null=True)
     house_ceiling = models.IntegerField(null=True)
@@ -215,7 +215,7 @@ class Turn(models.Model):
     setting of the process that opened it (rows of older releases have none)."""
     model = models.CharField(max_length=200, blank=True, db_default="")
     marked = models.BooleanField(db_default=False)
-    """The lane that answered, or the preset, says that replies are reduced."""
+    """Whether the lane that answered, or the preset, marks replies as reduced."""
     skipped = models.JSONField(db_default=models.Value([], models.JSONField()))
     """[{"lane", "why", "until", "tried"}]: lanes of its chain whose breaker barred them. `tried`: all were barred, and
     this one was called nevertheless, because it recovers soonest."""
@@ -242,9 +242,9 @@ class Turn(models.Model):
         ]
         indexes = [
             models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
-            # Live turns are few among millions. Each of these is as small as the number of live turns.
+            # Few of millions of turns are live, and each of these indexes contains live turns only.
             models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
-            # `live_turns` says why not by "conversation" alone.
+            # `live_turns` explains the expressions.
             models.Index(
                 F("conversation") + 0, F("id") + 0, condition=Q(state__in=sorted(LIVE)), name="turn_beside"
             ),
@@ -285,9 +285,9 @@ class Turn(models.Model):
 
 
 class Spoken(models.Model):
-    """One piece of a reply that is still being said: append-only, gone once the turn is folded."""
+    """One piece of a reply in progress: append-only, and deleted when the turn ends."""
 
-    # No foreign key: the flush itself locks the live turn row, so a second check per piece buys nothing.
+    # No foreign key: the flush locks the live turn's row itself, so a check per piece would be redundant.
     pk = models.CompositePrimaryKey("turn_id", "seq")
     turn_id = models.BigIntegerField()
     seq = models.IntegerField()
@@ -298,7 +298,7 @@ class Spoken(models.Model):
 
 
 class Attempt(models.Model):
-    """One call to one lane for one turn, failed or not. Times in seconds since the turn began to speak."""
+    """One call of a lane for a turn, failed or not. Times are in seconds since the turn was admitted."""
 
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
     number = models.SmallIntegerField()
@@ -314,7 +314,7 @@ class Attempt(models.Model):
     words = models.IntegerField()
     input_tokens = models.IntegerField(null=True)
     output_tokens = models.IntegerField(null=True)
-    """As the provider counted them; None: it did not tell, or the call failed."""
+    """As counted by the provider; None: not reported, or the call failed."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "number"], name="attempt_numbered")]

@@ -1,4 +1,4 @@
-"""How a persona file can be refused.
+"""Errors of persona files.
 
 PersonaInvalid        the file cannot be used; its text names the file, every key and the mend
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One thing wrong with a persona file. `key` is empty when the file as a whole is meant."""
+    """One fault of a persona file. `key` is empty for a fault of the whole file."""
 
     key: str
     fault: str
@@ -21,7 +21,7 @@ class Problem:
 
 
 class PersonaInvalid(Exception):
-    """The persona file cannot be used, so nothing starts. The text is for the person who mends the file."""
+    """The persona file cannot be used, so the service does not start. The text is for the editor of the file."""
 
     def __init__(self, path: Path, problems: tuple[Problem, ...]) -> None:
         self.path = path

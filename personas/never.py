@@ -1,6 +1,6 @@
-"""PURE. Words and phrases that are never said to a participant, each list with its reason."""
+"""PURE. Words and phrases that no drafted line may contain, each list with its reason."""
 
-# What happened inside is not what happened to them.
+# Inner causes mean nothing to a participant.
 TECHNICAL = (
     *("error", "errors", "fail", "fails", "failed", "failure", "invalid", "technical", "maintenance"),
     *("server", "servers", "system", "systems", "model", "models", "database", "provider", "network"),
@@ -16,16 +16,16 @@ UNKIND = (
     *("because you", "you failed", "you forgot", "you made a mistake", "you were wrong"),
 )
 
-# A time is said only if a person has set one.
+# A time may be promised only if a person has set one.
 PROMISES = (
     *("soon", "shortly", "right away", "straight away", "at once", "immediately"),
     *("in a moment", "a moment", "a minute", "in a bit", "any moment", "any time now"),
 )
 
-# A place in a queue can go backwards.
+# A place in the queue can get worse.
 PLACES = ("next in line", "in line", "in the queue", "ahead of you", "position", "your turn", "number one")
 
-# A goodbye lets go.
+# A goodbye must not hold the participant back.
 HOOKS = (
     *("miss you", "missed you", "don't go", "stay", "wait", "before you go", "one more", "are you sure"),
     *("come back soon", "see you soon", "please come back", "leave me", "without you"),

@@ -1,4 +1,4 @@
-"""PURE. How hard a drafted line is to read: its sentences, words, syllables and school grade."""
+"""PURE. Readability of a drafted line: its sentences, words, syllables and school grade."""
 
 import functools
 import re
@@ -9,40 +9,40 @@ _SENTENCE_END = re.compile("(?<=[.!?\u2026])[\"'\u201d\u2019)]*\\s+|\n+")
 _WORD = re.compile("[^\\W_]+(?:['\u2019-][^\\W_]+)*")
 _VOWELS = re.compile(r"[aeiouy]+")
 
-# Read aloud, a placeholder is a short word, not the word between the braces.
-_SPOKEN_FOR = {"{name}": "Robin", "{helpline}": "one"}
+# A placeholder is read aloud as a short word, not as the word between the braces.
+_SPOKEN_PLACEHOLDERS = {"{name}": "Robin", "{helpline}": "one"}
 
 
-def sentences(line: str) -> list[str]:
-    """The sentences of a line, in order, each with its closing mark."""
+def split_sentences(line: str) -> list[str]:
+    """Split a line into sentences, each with its closing mark."""
     return [part.strip() for part in _SENTENCE_END.split(line) if part and part.strip()]
 
 
-def words(text: str) -> list[str]:
-    """The words of a text; a placeholder counts as the word a person would hear in its place."""
-    for placeholder, spoken in _SPOKEN_FOR.items():
+def split_words(text: str) -> list[str]:
+    """Split a text into words. A placeholder counts as the word that is spoken in its place."""
+    for placeholder, spoken in _SPOKEN_PLACEHOLDERS.items():
         text = text.replace(placeholder, spoken)
     return _WORD.findall(text)
 
 
 @functools.cache
-def _hyphenation() -> pyphen.Pyphen:
-    # The patterns are a file inside the wheel: nothing is fetched.
+def _load_hyphenation() -> pyphen.Pyphen:
+    # The patterns are a file in the wheel, so nothing is downloaded.
     return pyphen.Pyphen(lang="en_US")
 
 
-def syllables(word: str) -> int:
-    """Syllables of one English word: the larger of two counts, because each misses some.
+def count_syllables(word: str) -> int:
+    """Count the syllables of an English word: the larger of two counts, because each misses some.
 
     Hyphenation never cuts one letter off ("a-ny"); counting groups of vowels never parts two
-    vowels ("qui-et"). The larger errs towards "hard to read", which is the safe side for a lint.
+    vowels ("qui-et"). The larger errs towards "hard to read", which is safe for a lint.
     """
     bare = re.sub(r"[^a-z]", "", word.lower())
-    cuts = len(_hyphenation().positions(bare)) + 1
-    return max(1, cuts, _vowel_groups(bare))
+    cuts = len(_load_hyphenation().positions(bare)) + 1
+    return max(1, cuts, _count_vowel_groups(bare))
 
 
-def _vowel_groups(word: str) -> int:
+def _count_vowel_groups(word: str) -> int:
     groups = len(_VOWELS.findall(word))
     silent_e = word.endswith("e") and not re.search(r"([^aeiouy]le|[aeiouy]e)$", word)
     silent_ed = re.search(r"[^aeiouydt]ed$", word) is not None
@@ -51,12 +51,12 @@ def _vowel_groups(word: str) -> int:
 
 
 def grade(text: str) -> float:
-    """Flesch-Kincaid school grade (1975): 0.39 x words a sentence + 11.8 x syllables a word - 15.59."""
-    heard = words(text)
-    per_sentence = len(heard) / max(1, len(sentences(text)))
-    return 0.39 * per_sentence + 11.8 * mean_syllables(heard) - 15.59
+    """Return the Flesch-Kincaid school grade (1975): 0.39 x words a sentence + 11.8 x syllables a word - 15.59."""
+    spoken_words = split_words(text)
+    per_sentence = len(spoken_words) / max(1, len(split_sentences(text)))
+    return 0.39 * per_sentence + 11.8 * average_syllables(spoken_words) - 15.59
 
 
-def mean_syllables(heard: list[str]) -> float:
-    """Syllables a word, over a list of words; 0.0 for none."""
-    return sum(syllables(word) for word in heard) / max(1, len(heard))
+def average_syllables(spoken_words: list[str]) -> float:
+    """Return the mean number of syllables a word; 0.0 for no words."""
+    return sum(count_syllables(word) for word in spoken_words) / max(1, len(spoken_words))

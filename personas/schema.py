@@ -1,4 +1,4 @@
-"""The shape of a persona file: the character, his boundaries, and every drafted line people may read."""
+"""The schema of a persona file: the character, his boundaries, and every drafted line."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ class _Part(BaseModel):
 
 
 class Lines(_Part):
-    """Every drafted line. `break_` is `break` in the file; `instruction_held` is for the provider alone."""
+    """Every drafted line. `break_` is `break` in the file; only the provider reads `instruction_held`."""
 
     # In the character's voice.
     greeting: Text
@@ -67,22 +67,22 @@ class Lines(_Part):
     person_joins: Text
     person_leaves: Text
 
-    # Never shown: it stands before the held questions in what the provider is asked.
+    # Never shown: it precedes the held questions in the prompt.
     instruction_held: Text
 
     def shown(self) -> dict[str, str]:
-        """The lines people read, by their key in the file: everything but the instruction."""
+        """Return the lines that participants read, by their key in the file: all but the instruction."""
         return self.model_dump(by_alias=True, exclude={"instruction_held"})
 
 
 class Persona(_Part):
-    """One character, read and checked. Two files with the same content have the same `version`."""
+    """One validated character. Two files with the same content have the same `version`."""
 
     name: Name
     owner: Text
     approver: Text
     approved_on: date | None = None
-    """The day on which the approver approved the file for real use. None: it is not approved."""
+    """The day on which the approver approved the file for real use; None: not approved."""
     review_by: date
     voice: Text
     boundaries: tuple[Text, ...] = Field(min_length=1)
@@ -97,6 +97,6 @@ class Persona(_Part):
 
 
 def system_prompt(persona: Persona) -> str:
-    """What the provider is told about the character. Drafted lines are never part of it."""
+    """Return the system prompt for the character. It contains no drafted line."""
     boundaries = "\n".join(f"- {boundary}" for boundary in persona.boundaries)
     return f"You are {persona.name}.\n\n{persona.voice}\n\nBoundaries you always keep:\n{boundaries}"

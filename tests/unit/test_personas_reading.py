@@ -5,7 +5,7 @@ from pathlib import Path
 import pyphen
 import pytest
 
-from personas.reading import grade, sentences, syllables, words
+from personas.reading import count_syllables, grade, split_sentences, split_words
 
 
 def test_syllables_come_from_a_dictionary_inside_the_package_so_no_network_is_needed() -> None:
@@ -34,15 +34,15 @@ def test_syllables_come_from_a_dictionary_inside_the_package_so_no_network_is_ne
     ],
 )
 def test_syllables_are_counted_as_spoken(word: str, count: int) -> None:
-    assert syllables(word) == count
+    assert count_syllables(word) == count
 
 
 def test_sentences_end_at_marks_and_at_line_breaks() -> None:
-    assert sentences("I am here. Are you?\nGood… yes") == ["I am here.", "Are you?", "Good…", "yes"]
+    assert split_sentences("I am here. Are you?\nGood… yes") == ["I am here.", "Are you?", "Good…", "yes"]
 
 
 def test_a_contraction_is_one_word_and_a_placeholder_is_one_word() -> None:
-    assert words("Don't call {helpline}, {name}.") == ["Don't", "call", "one", "Robin"]
+    assert split_words("Don't call {helpline}, {name}.") == ["Don't", "call", "one", "Robin"]
 
 
 def test_the_grade_is_flesch_and_kincaid_s() -> None:
