@@ -164,7 +164,7 @@ def test_it_is_asked_again_when_it_may_be_back(tmp_path: Path) -> None:
 
 @pytest.fixture
 def guarded(another_web: Callable[..., Web], valkey: str, client: "redis.Redis") -> Web:
-    """A web process that allows three throttle."""
+    """A web process that allows three failed sign-ins."""
     return another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="3")
 
 
@@ -229,7 +229,7 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
             assert "Not signed in." in sign_in(desk, sam.get_username(), "wrong").text
         answer = sign_in(desk, sam.get_username(), people.password)
         assert answer.status_code == 429
-        assert "Too many throttle from here." in answer.text
+        assert "Too many tries from here." in answer.text
         assert sign_in(desk, ines.get_username(), people.password).status_code == 302
 
 
