@@ -42,7 +42,7 @@ def test_a_database_whose_web_process_goes_on_beating_is_in_use(server: Server, 
 def test_young_beats_that_do_not_go_on_are_those_of_the_origin_of_a_copy(
     server: Server, serving: str
 ) -> None:
-    assert "no web process sends heartbeats to it now; the last beat is of 20" in find_doubt_about(
+    assert "no web process sends heartbeats to it now; the last one is of 20" in find_doubt_about(
         server, serving, beats=False
     )
 

@@ -173,7 +173,7 @@ def test_a_scratch_server_that_does_not_know_the_sources_kind_of_locale(server: 
 
     with (
         open_scratch(server.address("postgres"), setting=SETTING) as session,
-        pytest.raises(CouldNotRun, match=r"kind of locale \(icu\).*--bin"),
+        pytest.raises(CouldNotRun, match=r"locale provider \(icu\).*--bin"),
     ):
         create(session, marker, like=like, owner=None)
 

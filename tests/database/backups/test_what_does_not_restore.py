@@ -67,8 +67,8 @@ def test_an_index_that_is_not_valid_at_the_source_is_a_remark(server: Server, dr
 
     assert (report.verdict, report.differences) == (DrillVerdict.PROVED, ()), report.to_text()
     assert report.remarks == (
-        "index public.person_by_name: not valid in the source, so a dump leaves it out. "
-        "Build it anew there, or drop it",
+        "index public.person_by_name: not valid in the source, so a dump omits it. "
+        "Rebuild it there, or drop it",
     )
 
 
