@@ -10,10 +10,10 @@ if __name__ == "__main__":
 
     switch.follow_state_folder()
     if sys.argv[1:2] == ["bench"] or (sys.argv[1:2] == ["load_test"] and "--own" in sys.argv):
-        # It brings a database of its own, whose address must stand before the settings are read.
-        from ops.bench import place
+        # These bring a database of their own, whose address must be set before the settings are read.
+        from ops.testbed import private_folder
 
-        place.take()
+        private_folder.enter()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -1,7 +1,7 @@
-"""`python -m ops.bench.crowd`: many people in a process of their own, so that their cost is not the service's.
+"""`python -m ops.bench.crowd`: many simulated people in one process, so that their CPU is not counted to the service.
 
-Reads one JSON object a line: first who they are, then what they all ask at once. Answers each with one line.
-It ends when its input does.
+Reads one JSON object a line: first the plan, then one order for each round. Answers each with one line. Ends at the
+end of its input.
 """
 
 import asyncio
@@ -14,68 +14,67 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ops.bench.clients import way
-from ops.bench.speakers import Caller, Participant, Speaker, Visitor
+from ops.bench.people import ChatPerson, DirectPerson, RelayPerson, SimulatedPerson
+from ops.bench.upstream_clients import build_upstream_client
 
-WITHIN_S = 60.0
-"""No answer, and no connection, is waited for longer."""
+TIMEOUT_S = 60.0
+"""For all connections together, and for each reply."""
 
 
-def gather(plan: Mapping[str, Any]) -> Sequence[Speaker]:
-    """The people of a plan: `kind`, `url`, `people`, and the `cookies` or the `client` that kind needs."""
+def build_people(plan: Mapping[str, Any]) -> Sequence[SimulatedPerson]:
+    """The people of a plan: `kind`, `url`, `people`, and the `session_keys` or the `client` of that kind."""
     count, url = plan["people"], plan["url"]
     match plan["kind"]:
         case "companion":
-            return [Participant(url, cookie) for cookie in plan["cookies"]]
+            return [ChatPerson(url, session_key) for session_key in plan["session_keys"]]
         case "relay":
-            return [Visitor(url) for _ in range(count)]
+            return [RelayPerson(url) for _ in range(count)]
         case _:
-            by_one_client = way(plan["client"], url)
-            return [Caller(by_one_client) for _ in range(count)]
+            stream = build_upstream_client(plan["client"], url)
+            return [DirectPerson(stream) for _ in range(count)]
 
 
-async def connect(people: Sequence[Speaker]) -> dict[str, Any]:
-    """All of them connect at once."""
+async def connect(people: Sequence[SimulatedPerson]) -> dict[str, Any]:
+    """Connect all of them at once."""
     began = time.perf_counter()
-    async with asyncio.timeout(WITHIN_S):
+    async with asyncio.timeout(TIMEOUT_S):
         await asyncio.gather(*(person.open() for person in people))
     return {"connected_s": time.perf_counter() - began}
 
 
-async def ask(people: Sequence[Speaker], label: str, *, times: int) -> dict[str, Any]:
-    """All of them ask at once, each something of their own, and again when all have been answered."""
+async def ask(people: Sequence[SimulatedPerson], label: str, *, times: int) -> dict[str, Any]:
+    """Let all of them ask at once, each a question of their own, and again when all have an answer."""
     began = time.process_time()
-    answers: list[Any] = []
+    replies: list[Any] = []
     for number in range(1, times + 1):
-        heard = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(
                 asyncio.wait_for(
-                    person.ask(f"{label}, question {number}, person {place}: how are you?"), WITHIN_S
+                    person.ask(f"{label}, question {number}, person {place}: how are you?"), TIMEOUT_S
                 )
                 for place, person in enumerate(people)
             ),
             return_exceptions=True,
         )
-        answers += [asdict(one) for one in heard if not isinstance(one, BaseException)]
-        for kind, count in Counter(
-            type(one).__name__ for one in heard if isinstance(one, BaseException)
-        ).items():
-            print(f"{count} of {len(people)} heard nothing: {kind}", file=sys.stderr, flush=True)
-    return {"heard": answers, "client_cpu_s": time.process_time() - began}
+        replies += [asdict(reply) for reply in outcomes if not isinstance(reply, BaseException)]
+        failures = Counter(type(reply).__name__ for reply in outcomes if isinstance(reply, BaseException))
+        for kind, count in failures.items():
+            print(f"{count} of {len(people)} got no reply: {kind}", file=sys.stderr, flush=True)
+    return {"replies": replies, "client_cpu_s": time.process_time() - began}
 
 
 async def main(read: Callable[[], str], write: Callable[[str], None]) -> None:
-    """Carry out a plan until there are no more lines."""
-    people = gather(json.loads(await asyncio.to_thread(read)))
+    """Carry out a plan and its orders, until there are no more lines."""
+    people = build_people(json.loads(await asyncio.to_thread(read)))
     write(json.dumps(await connect(people)))
-    # A collection in the midst of a round would be measured as somebody's delay.
+    # A garbage collection during a round would be measured as delay.
     gc.collect()
     gc.freeze()
     gc.disable()
     while line := await asyncio.to_thread(read):
-        asked = json.loads(line)
-        asking = [people[place] for place in asked["who"]]
-        write(json.dumps(await ask(asking, asked["ask"], times=asked["times"])))
+        order = json.loads(line)
+        asking = [people[place] for place in order["places"]]
+        write(json.dumps(await ask(asking, order["ask"], times=order["times"])))
         gc.collect()
     await asyncio.gather(*(person.close() for person in people))
     await asyncio.sleep(0.1)

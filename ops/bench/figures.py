@@ -1,13 +1,15 @@
-"""PURE. From what people heard and what processes used to the figures of one round, and of several."""
+"""PURE. The figures of one round, and of several, from replies and the CPU that processes used."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ops.testbed.percentiles import percentile
+
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class RoundFigures:
     """One system under one load. Milliseconds, but for counts; None where nothing could be measured."""
 
     first_p50: float
@@ -22,13 +24,7 @@ class Figures:
     asked: int
 
 
-def percentile(values: Sequence[float], part: float) -> float:
-    """The value below which `part` of them lie; 0 when there are none."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else 0.0
-
-
-def of_round(
+def summarize_round(
     answer: Mapping[str, Any],
     started: Mapping[str, float],
     *,
@@ -36,19 +32,19 @@ def of_round(
     words: int,
     cpu_s: float | None,
     database_cpu_s: float | None,
-) -> Figures:
-    """One round. `started` says when each question reached the provider.
+) -> RoundFigures:
+    """The figures of one round. `started` says when each question reached the provider.
 
-    What is added to the first word is the way there and the way back; the provider's own time is neither.
+    The delay of the first word is the time to the provider and the time back, without the provider's own time.
     """
     whole = [
-        one
-        for one in answer["heard"]
-        if one["whole"] and len(one["delays"]) == words and one["question"] in started
+        reply
+        for reply in answer["replies"]
+        if reply["whole"] and len(reply["delays"]) == words and reply["question"] in started
     ]
-    first = [(started[one["question"]] - one["asked_at"] + one["delays"][0]) * 1000 for one in whole]
-    later = [delay * 1000 for one in whole for delay in one["delays"][1:]]
-    return Figures(
+    first = [(started[reply["question"]] - reply["asked_at"] + reply["delays"][0]) * 1000 for reply in whole]
+    later = [delay * 1000 for reply in whole for delay in reply["delays"][1:]]
+    return RoundFigures(
         first_p50=percentile(first, 0.5),
         first_p95=percentile(first, 0.95),
         word_p50=percentile(later, 0.5),
@@ -61,21 +57,21 @@ def of_round(
     )
 
 
-def together(rounds: Sequence[Figures]) -> Figures:
-    """Several rounds as one: the median of each figure, the sum of the answers."""
+def combine_rounds(rounds: Sequence[RoundFigures]) -> RoundFigures:
+    """Combine rounds: the median of each figure, the sum of the answers."""
 
-    def middle(values: Sequence[float | None]) -> float | None:
+    def median_of_known(values: Sequence[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return statistics.median(known) if known else None
 
-    return Figures(
-        first_p50=statistics.median(one.first_p50 for one in rounds),
-        first_p95=statistics.median(one.first_p95 for one in rounds),
-        word_p50=statistics.median(one.word_p50 for one in rounds),
-        word_p95=statistics.median(one.word_p95 for one in rounds),
-        cpu=middle([one.cpu for one in rounds]),
-        database_cpu=middle([one.database_cpu for one in rounds]),
-        client_cpu=statistics.median(one.client_cpu for one in rounds),
-        answered=sum(one.answered for one in rounds),
-        asked=sum(one.asked for one in rounds),
+    return RoundFigures(
+        first_p50=statistics.median(figures.first_p50 for figures in rounds),
+        first_p95=statistics.median(figures.first_p95 for figures in rounds),
+        word_p50=statistics.median(figures.word_p50 for figures in rounds),
+        word_p95=statistics.median(figures.word_p95 for figures in rounds),
+        cpu=median_of_known([figures.cpu for figures in rounds]),
+        database_cpu=median_of_known([figures.database_cpu for figures in rounds]),
+        client_cpu=statistics.median(figures.client_cpu for figures in rounds),
+        answered=sum(figures.answered for figures in rounds),
+        asked=sum(figures.asked for figures in rounds),
     )

@@ -1,4 +1,4 @@
-"""PURE. What is measured: loads, and the systems put under each of them."""
+"""PURE. What the bench measures: loads, and the systems put under each."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +17,8 @@ WORDS = 80
 
 
 @dataclass(frozen=True, kw_only=True)
-class System:
-    """Something that is asked. `client` names the way to the provider where there is a choice."""
+class MeasuredSystem:
+    """A system under load. `client` names its HTTP client to the provider, where there is a choice."""
 
     name: str
     kind: Literal["companion", "relay", "direct"]
@@ -28,85 +28,87 @@ class System:
 SYSTEMS = {
     system.name: system
     for system in (
-        System(name=OURS, kind="companion"),
-        System(name=RELAY_SERVICE, kind="relay"),
-        System(name=RELAY_AIOHTTP, kind="relay", client="aiohttp"),
-        System(name=RELAY_TUNED, kind="relay", client="tuned"),
-        System(name=RELAY_STOCK, kind="relay", client="stock"),
-        System(name=DIRECT_SERVICE, kind="direct"),
-        System(name=DIRECT_TUNED, kind="direct", client="tuned"),
-        System(name=DIRECT_STOCK, kind="direct", client="stock"),
+        MeasuredSystem(name=OURS, kind="companion"),
+        MeasuredSystem(name=RELAY_SERVICE, kind="relay"),
+        MeasuredSystem(name=RELAY_AIOHTTP, kind="relay", client="aiohttp"),
+        MeasuredSystem(name=RELAY_TUNED, kind="relay", client="tuned"),
+        MeasuredSystem(name=RELAY_STOCK, kind="relay", client="stock"),
+        MeasuredSystem(name=DIRECT_SERVICE, kind="direct"),
+        MeasuredSystem(name=DIRECT_TUNED, kind="direct", client="tuned"),
+        MeasuredSystem(name=DIRECT_STOCK, kind="direct", client="stock"),
     )
 }
-EVERY = tuple(SYSTEMS)
+ALL_SYSTEMS = tuple(SYSTEMS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
-    """So many people who all ask at the same moment, `times` in a row and `rounds` times over. In milliseconds."""
+class BenchLoad:
+    """`people` who ask at the same moment, `times` in a row, over `rounds` rounds. Times in milliseconds."""
 
     people: int
     pace_ms: float
     first_word_ms: float
     rounds: int
     times: int = 1
-    systems: tuple[str, ...] = EVERY
+    systems: tuple[str, ...] = ALL_SYSTEMS
 
     @property
-    def gathered(self) -> int:
-        """How many people connect. A single one asks more than one person may in a minute, so there are several."""
+    def connected(self) -> int:
+        """How many people connect. One person may ask only so much in a minute, so a load of one uses several."""
         return self.people * self.rounds if self.people == 1 else self.people
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Its heading in the table."""
         who = "one person" if self.people == 1 else f"{self.people} people at once"
         return f"{who}, {self.pace_ms:g} ms between words"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """One run. Everybody opens a socket at once, twice; then comes one load after the other."""
+class BenchPlan:
+    """One run: `participants` open sockets at once, twice; then one load follows the other."""
 
     participants: int
-    loads: tuple[Load, ...]
+    loads: tuple[BenchLoad, ...]
 
 
-def full() -> Plan:
-    """Everything; some minutes."""
-    some = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
-    return Plan(
+def full() -> BenchPlan:
+    """Every load; takes some minutes."""
+    fewer = (OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK)
+    return BenchPlan(
         participants=500,
         loads=(
-            Load(people=1, pace_ms=0, first_word_ms=0, rounds=5, times=10),
-            Load(people=1, pace_ms=10, first_word_ms=100, rounds=2, times=3),
-            Load(people=50, pace_ms=10, first_word_ms=100, rounds=4),
-            Load(people=200, pace_ms=10, first_word_ms=100, rounds=4),
-            Load(people=200, pace_ms=40, first_word_ms=100, rounds=2, systems=some),
+            BenchLoad(people=1, pace_ms=0, first_word_ms=0, rounds=5, times=10),
+            BenchLoad(people=1, pace_ms=10, first_word_ms=100, rounds=2, times=3),
+            BenchLoad(people=50, pace_ms=10, first_word_ms=100, rounds=4),
+            BenchLoad(people=200, pace_ms=10, first_word_ms=100, rounds=4),
+            BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=2, systems=fewer),
         ),
     )
 
 
-def quick() -> Plan:
-    """The same questions, fewer times; about a minute."""
+def quick() -> BenchPlan:
+    """Fewer rounds of the same loads; takes about a minute."""
     bare = (OURS, RELAY_SERVICE, RELAY_AIOHTTP)
-    return Plan(
+    return BenchPlan(
         participants=220,
         loads=(
-            Load(people=1, pace_ms=0, first_word_ms=0, rounds=2, times=10, systems=(*bare, DIRECT_SERVICE)),
-            Load(people=50, pace_ms=10, first_word_ms=100, rounds=1, systems=(*bare, DIRECT_SERVICE)),
-            Load(
+            BenchLoad(
+                people=1, pace_ms=0, first_word_ms=0, rounds=2, times=10, systems=(*bare, DIRECT_SERVICE)
+            ),
+            BenchLoad(people=50, pace_ms=10, first_word_ms=100, rounds=1, systems=(*bare, DIRECT_SERVICE)),
+            BenchLoad(
                 people=200,
                 pace_ms=10,
                 first_word_ms=100,
                 rounds=2,
                 systems=(OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK),
             ),
-            Load(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
+            BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
         ),
     )
 
 
-def small() -> Plan:
-    """A handful of people: enough to see that the bench itself works."""
-    return Plan(participants=8, loads=(Load(people=4, pace_ms=2, first_word_ms=10, rounds=1),))
+def small() -> BenchPlan:
+    """A few people: enough to test the bench itself."""
+    return BenchPlan(participants=8, loads=(BenchLoad(people=4, pace_ms=2, first_word_ms=10, rounds=1),))

@@ -1,8 +1,8 @@
-"""`python -m ops.bench.relay --upstream URL`: what the service is measured against.
+"""`python -m ops.bench.relay --upstream URL`: the bare relay that the service is compared with.
 
-The least that Channels and Daphne can be asked to do: pass on what the provider says, frame by frame, to whoever
-asked. It knows nobody, queues nothing and stores nothing. One path for each way to ask the
-provider: `/ws/stock/`, `/ws/tuned/` (both httpx), `/ws/aiohttp/`, and `/ws/service/`, the service's own client.
+It does the least that Channels and Daphne can do: it passes each piece of the provider's reply on in one frame. It
+has no sessions, no queue and no storage. One path for each HTTP client: `/ws/stock/`, `/ws/tuned/` (both httpx),
+`/ws/aiohttp/`, and `/ws/service/`, the service's own client.
 """
 
 import argparse
@@ -20,23 +20,23 @@ from channels.generic.websocket import AsyncWebsocketConsumer  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.urls import path  # noqa: E402
 
-from ops.bench.clients import Way, way  # noqa: E402
+from ops.bench.upstream_clients import StreamReply, build_upstream_client  # noqa: E402
 
-WAYS = ("stock", "tuned", "aiohttp", "service")
+CLIENTS = ("stock", "tuned", "aiohttp", "service")
 
 
-class Relay(AsyncWebsocketConsumer):
-    """Passes on what is said, one frame for each piece."""
+class RelayConsumer(AsyncWebsocketConsumer):
+    """Sends one frame for each piece of a reply."""
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         question = json.loads(text_data or "{}")["question"]
-        self.task = asyncio.create_task(self._pass_on(question))
+        self.task = asyncio.create_task(self._relay(question))
 
-    async def _pass_on(self, question: str) -> None:
-        ways: dict[str, Way] = self.scope["ways"]
+    async def _relay(self, question: str) -> None:
+        clients: dict[str, StreamReply] = self.scope["clients"]
         whole = False
         try:
-            async for words, finish in ways[self.scope["url_route"]["kwargs"]["way"]](question):
+            async for words, finish in clients[self.scope["url_route"]["kwargs"]["client"]](question):
                 if words:
                     await self.send(text_data=json.dumps({"words": words}))
                 whole = whole or finish == "stop"
@@ -45,7 +45,7 @@ class Relay(AsyncWebsocketConsumer):
 
 
 class RelayServer(Server):
-    """Daphne that says where it serves."""
+    """Daphne that prints its address."""
 
     def listen_success(self, port: Any) -> None:
         super().listen_success(port)
@@ -53,14 +53,14 @@ class RelayServer(Server):
 
 
 def serve(upstream: str) -> None:
-    """Serve on any free port, and say which, until a signal comes."""
-    ways: dict[str, Way] = {}
-    router = URLRouter([path("ws/<way>/", Relay.as_asgi())])
+    """Serve on a free port, and print it, until a signal comes."""
+    clients: dict[str, StreamReply] = {}
+    router = URLRouter([path("ws/<client>/", RelayConsumer.as_asgi())])
 
     async def relay(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if not ways:
-            ways.update({name: way(name, upstream) for name in WAYS})
-        await router({**scope, "ways": ways}, receive, send)
+        if not clients:
+            clients.update({name: build_upstream_client(name, upstream) for name in CLIENTS})
+        await router({**scope, "clients": clients}, receive, send)
 
     RelayServer(
         application=ProtocolTypeRouter({"websocket": relay}),

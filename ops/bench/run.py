@@ -1,4 +1,4 @@
-"""One bench from its first process to its last figure."""
+"""Runs a bench: starts its processes, measures each load, collects the figures."""
 
 import itertools
 import signal
@@ -11,30 +11,31 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connections
 
-from ops.bench.children import (
+from ops.bench.crowd_process import CrowdProcess
+from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
+from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan
+from ops.bench.provider import BenchProvider
+from ops.chat_client.frames import socket_url
+from ops.chat_client.guests import invite
+from ops.testbed.private_folder import postgres_in
+from ops.testbed.processes import (
     DATABASE_STAGE,
     PROVIDER_STAGE,
     WEB_STAGE,
     Children,
-    Crowd,
-    children,
     cpu_meter,
     load_average,
     resident_bytes,
+    run_children,
 )
-from ops.bench.figures import Figures, of_round, together
-from ops.bench.people import signed_in
-from ops.bench.place import database
-from ops.bench.plan import OURS, SYSTEMS, WORDS, Load, Plan
-from ops.bench.provider import Provider
 
-BREATH_S = 0.3
-"""Between two rounds, so that what one left to do is not counted to the next."""
+ROUND_PAUSE_S = 0.3
+"""Between two rounds, so that the CPU of one round's remaining work is not counted to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sockets:
-    """What idle sockets cost."""
+class IdleSockets:
+    """The cost of idle sockets. Memory in bytes of the web process."""
 
     opened: int
     per_second: float
@@ -42,71 +43,71 @@ class Sockets:
 
 
 @dataclass(kw_only=True)
-class Findings:
+class BenchResult:
     """Everything one bench measured. Memory in bytes, of the web process."""
 
-    sockets: Sockets | None = None
+    sockets: IdleSockets | None = None
     memory: dict[str, int] = field(default_factory=dict)
-    loads: dict[str, dict[str, Figures]] = field(default_factory=dict)
+    loads: dict[str, dict[str, RoundFigures]] = field(default_factory=dict)
     load_average: list[float] = field(default_factory=list)
 
 
 class Bench:
-    """The processes under measurement, and how each is asked."""
+    """The processes under measurement, and the orders they get."""
 
-    def __init__(self, started: Children, folder: Path, plan: Plan, say: Callable[[str], None]) -> None:
-        self._started = started
+    def __init__(self, children: Children, folder: Path, plan: BenchPlan, say: Callable[[str], None]) -> None:
+        self._children = children
         self._plan = plan
         self._say = say
-        self._postgres = database(folder)
+        self._postgres = postgres_in(folder)
         self._tokens = folder / "tokens"
-        self.findings = Findings(load_average=[load_average()])
+        self.result = BenchResult(load_average=[load_average()])
 
-    def run(self) -> Findings:
-        """Start everything, measure, and leave the ending to `children`."""
+    def run(self) -> BenchResult:
+        """Start everything and measure. `run_children` ends the processes."""
         self._start()
         self._measure_sockets()
         for load in self._plan.loads:
             self._say(f"{load.title} …")
-            self.findings.loads[load.title] = self._measure(load)
-            self._remember(f"after {load.title}")
-        self.findings.load_average.append(load_average())
-        return self.findings
+            self.result.loads[load.title] = self._measure(load)
+            self._record_memory(f"after {load.title}")
+        self.result.load_average.append(load_average())
+        return self.result
 
     def _start(self) -> None:
         self._say("Starting a database, a provider, a relay and one web process …")
         self._postgres.start()
         running = self._postgres.running
         assert running is not None
-        self._started.note("postgres", running.pid, stage=DATABASE_STAGE, with_signal=signal.SIGINT)
+        self._children.adopt("postgres", running.pid, stage=DATABASE_STAGE, end_signal=signal.SIGINT)
         call_command("migrate", verbosity=0)
-        self._cookies = signed_in(self._plan.participants)
-        # Everybody's turn comes round, so that nobody asks more in a minute than one person may.
-        self._turn_of = itertools.cycle(self._cookies)
+        session_keys = invite(self._plan.participants).session_keys
+        # Rotate through all people, so that none asks more in a minute than one person may.
+        self._session_keys = itertools.cycle(session_keys)
         connections.close_all()
         for connection in connections.all():
             connection.close_pool()  # type: ignore[attr-defined]
         command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(self._tokens), "--keep-texts"]
-        _, upstream = self._started.start("rehearsal", command, stage=PROVIDER_STAGE, says="rehearsal: ")
+        _, upstream = self._children.start("rehearsal", command, stage=PROVIDER_STAGE, prefix="rehearsal: ")
         self._upstream = upstream
-        self._provider = Provider(upstream, tokens=self._tokens)
-        self._web, web_url = self._started.start(
+        self._provider = BenchProvider(upstream, tokens=self._tokens)
+        self._web, web_url = self._children.start(
             "web",
             ["manage.py", "serve", "--port", "0"],
             REHEARSAL_URL=upstream,
             stage=WEB_STAGE,
-            says="serving: ",
+            prefix="serving: ",
         )
-        self._relay, relay_url = self._started.start(
-            "relay", ["-m", "ops.bench.relay", "--upstream", upstream], stage=WEB_STAGE, says="relay: "
+        self._relay, relay_url = self._children.start(
+            "relay", ["-m", "ops.bench.relay", "--upstream", upstream], stage=WEB_STAGE, prefix="relay: "
         )
-        self._web_socket = web_url.replace("http", "ws", 1) + "/ws/chat/"
+        self._web_socket = socket_url(web_url)
         self._relay_socket = relay_url.replace("http", "ws", 1) + "/ws/"
         self._database_cpu = cpu_meter(running.pid)
         self._cpu = {"companion": cpu_meter(self._web), "relay": cpu_meter(self._relay)}
 
     def _measure_sockets(self) -> None:
-        """Open many at once, twice: what the first time brings in for good is not any socket's own."""
+        """Open many at once, twice: the first time allocates memory that stays, which is no socket's own."""
         count = self._plan.participants
         for attempt in ("warm", "measured"):
             before = resident_bytes(self._web)
@@ -114,59 +115,62 @@ class Bench:
             time.sleep(1.5)
             held = resident_bytes(self._web) - before
             if attempt == "measured":
-                self.findings.sockets = Sockets(
+                self.result.sockets = IdleSockets(
                     opened=count, per_second=count / crowd.connected_s, bytes_each=held / count
                 )
             crowd.leave()
             time.sleep(1.5)
-        self._remember("at rest")
+        self._record_memory("at rest")
 
-    def _measure(self, load: Load) -> dict[str, Figures]:
-        """Every system of a load takes its turn in every round, so that a busy moment of the machine hits all."""
-        self._provider.speak_as(load)
-        crowds = {name: self._crowd(name, load.gathered) for name in load.systems}
-        rounds: dict[str, list[Figures]] = {name: [] for name in crowds}
+    def _measure(self, load: BenchLoad) -> dict[str, RoundFigures]:
+        """Measure each system in every round, so that a busy moment of the machine affects all of them."""
+        self._provider.set_pace(load)
+        crowds = {name: self._crowd(name, load.connected) for name in load.systems}
+        rounds: dict[str, list[RoundFigures]] = {name: [] for name in crowds}
         for number in range(1, load.rounds + 1):
             for name, crowd in crowds.items():
                 rounds[name].append(self._round(name, crowd, load, number))
         for crowd in crowds.values():
             crowd.leave()
-        return {name: together(measured) for name, measured in rounds.items()}
+        return {name: combine_rounds(measured) for name, measured in rounds.items()}
 
-    def _round(self, name: str, crowd: Crowd, load: Load, number: int) -> Figures:
+    def _round(self, name: str, crowd: CrowdProcess, load: BenchLoad, number: int) -> RoundFigures:
         kind = SYSTEMS[name].kind
         cpu = self._cpu.get(kind)
-        self._provider.forget()
+        self._provider.clear_requests()
         served, stored = cpu() if cpu else 0.0, self._database_cpu()
-        first = (number - 1) * load.people % load.gathered
-        answer = crowd.ask(f"Round {number}", who=range(first, first + load.people), times=load.times)
-        time.sleep(BREATH_S)
-        return of_round(
+        first = (number - 1) * load.people % load.connected
+        answer = crowd.ask(f"Round {number}", places=range(first, first + load.people), times=load.times)
+        time.sleep(ROUND_PAUSE_S)
+        return summarize_round(
             answer,
-            self._provider.started(),
+            self._provider.read_starts(),
             asked=load.people * load.times,
             words=WORDS,
             cpu_s=cpu() - served if cpu else None,
             database_cpu_s=self._database_cpu() - stored if kind == "companion" else None,
         )
 
-    def _crowd(self, name: str, people: int) -> Crowd:
+    def _crowd(self, name: str, people: int) -> CrowdProcess:
         system = SYSTEMS[name]
         plan: dict[str, Any] = {"kind": system.kind, "people": people, "client": system.client}
         match system.kind:
             case "companion":
-                plan |= {"url": self._web_socket, "cookies": [next(self._turn_of) for _ in range(people)]}
+                plan |= {
+                    "url": self._web_socket,
+                    "session_keys": [next(self._session_keys) for _ in range(people)],
+                }
             case "relay":
                 plan |= {"url": f"{self._relay_socket}{system.client}/"}
             case _:
                 plan |= {"url": self._upstream}
-        return Crowd(self._started, f"people in front of {name}", plan)
+        return CrowdProcess(self._children, f"people in front of {name}", plan)
 
-    def _remember(self, when: str) -> None:
-        self.findings.memory[when] = resident_bytes(self._web)
+    def _record_memory(self, when: str) -> None:
+        self.result.memory[when] = resident_bytes(self._web)
 
 
-def run(folder: Path, plan: Plan, say: Callable[[str], None]) -> Findings:
-    """Carry out a plan in this folder. Nothing is left running, however it ends."""
-    with children(folder) as started:
-        return Bench(started, folder, plan, say).run()
+def run(folder: Path, plan: BenchPlan, say: Callable[[str], None]) -> BenchResult:
+    """Carry out a plan in this folder. All processes end, however the run does."""
+    with run_children(folder) as children:
+        return Bench(children, folder, plan, say).run()

@@ -1,8 +1,8 @@
-"""Why there is no load test.
+"""Errors of a load test.
 
-CannotLoad     nothing was begun: no service, a lane that is not the rehearsal provider, a plan out of bounds
+CannotLoad     the test did not start: no service, a lane that is not the rehearsal provider, a plan out of bounds
 """
 
 
 class CannotLoad(Exception):
-    """The load test cannot be made here. The text says why, and what mends it."""
+    """The load test cannot start. The text says why, and the mend."""

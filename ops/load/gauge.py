@@ -1,4 +1,4 @@
-"""Asks the rehearsal provider, again and again, how many answers run: what the ceiling is really held against."""
+"""Samples how many answers the rehearsal provider is giving, which is what the ceiling limits."""
 
 import threading
 import time
@@ -10,23 +10,23 @@ import httpx
 
 from routing.rehearsal.doors import operator_headers
 
-EVERY_S = 0.05
+SAMPLE_EVERY_S = 0.05
 
 
-class Gauge:
-    """Samples while it is open. `samples` are (seconds since the start, answers that run); `peak` is exact."""
+class InFlightGauge:
+    """Samples while it is entered. `samples` are (seconds since the start, answers in flight); `peak` is exact."""
 
-    def __init__(self, provider: str, *, tokens: Path) -> None:
-        headers = operator_headers(tokens, provider)
-        self._client = httpx.Client(base_url=provider, headers=headers, trust_env=False, timeout=10)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._ask, daemon=True)
+    def __init__(self, address: str, *, tokens: Path) -> None:
+        headers = operator_headers(tokens, address)
+        self._client = httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=10)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
         self._began = 0.0
         self.samples: list[tuple[float, int]] = []
         self.peak = 0
 
-    def __enter__(self) -> "Gauge":
-        # From here on the provider keeps its own peak, so that nothing between two samples is missed.
+    def __enter__(self) -> "InFlightGauge":
+        # This resets the provider's own peak, which also covers the time between two samples.
         self._client.delete("/gauge").raise_for_status()
         self._began = time.monotonic()
         self._thread.start()
@@ -35,19 +35,19 @@ class Gauge:
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        self._stopped.set()
         self._thread.join()
         with suppress(httpx.HTTPError):
-            self._look()
+            self._sample()
         self._client.close()
 
-    def _ask(self) -> None:
-        while not self._over.wait(EVERY_S):
-            # A provider too busy to answer is asked again.
+    def _sample_until_stopped(self) -> None:
+        while not self._stopped.wait(SAMPLE_EVERY_S):
+            # If the provider is too busy to answer, the next sample follows.
             with suppress(httpx.HTTPError):
-                self._look()
+                self._sample()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         gauge = self._client.get("/gauge").raise_for_status().json()
         self.samples.append((time.monotonic() - self._began, gauge["in_flight"]))
         self.peak = max(self.peak, gauge["max_in_flight"])

@@ -1,4 +1,4 @@
-"""PURE. Curves as points in a box, for the report's drawings."""
+"""PURE. Curves as points of an SVG polyline, for the report's plots."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,65 +8,67 @@ WIDTH, HEIGHT = 640, 200
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A drawing: `points` go into a polyline, `limit_y` is the height of a level line, None without one."""
+    """One plot: `points` go into a polyline, `limit_y` is the y of a horizontal line, None without one."""
 
     title: str
     points: str
     top: str
-    """What the upper edge stands for."""
+    """Label of the upper edge."""
     right: str
-    """What the right edge stands for."""
+    """Label of the right edge."""
     limit_y: float | None = None
     limit: str = ""
     described: str = ""
-    """The same in words, for whoever cannot see it."""
+    """Text alternative for screen readers."""
 
 
-def curve(title: str, values: Sequence[float], *, unit: str, described: str) -> Plot | None:
-    """Percentiles from left to right. None when there is nothing to draw."""
+def plot_percentiles(title: str, values: Sequence[float], *, unit: str, described: str) -> Plot | None:
+    """Percentiles from left to right. None without values."""
     if not values:
         return None
-    most = max(values) or 1.0
+    highest = max(values) or 1.0
     step = WIDTH / max(1, len(values) - 1)
-    points = [(place * step, HEIGHT * (1 - value / most)) for place, value in enumerate(values)]
+    points = [(place * step, HEIGHT * (1 - value / highest)) for place, value in enumerate(values)]
     return Plot(
         title=title,
-        points=_points(points),
-        top=f"{most:,.0f} {unit}",
+        points=_format_points(points),
+        top=f"{highest:,.0f} {unit}",
         right="100 of 100",
         described=described,
     )
 
 
-def steps(title: str, samples: Sequence[tuple[float, int]], *, limit: int, limit_named: str) -> Plot | None:
-    """A count that changes over time, in seconds, under a limit."""
+def plot_steps(
+    title: str, samples: Sequence[tuple[float, int]], *, limit: int, limit_label: str
+) -> Plot | None:
+    """A count that changes over time, in seconds, and its limit. None without samples."""
     if not samples:
         return None
     ends = samples[-1][0] or 1.0
-    most = max(limit, *(count for _, count in samples))
+    highest = max(limit, *(count for _, count in samples))
     points: list[tuple[float, float]] = []
-    for at, count in _thinned(samples, WIDTH):
+    for at, count in _downsample(samples, WIDTH):
         x = WIDTH * at / ends
         if points:
             points.append((x, points[-1][1]))
-        points.append((x, HEIGHT * (1 - count / most)))
+        points.append((x, HEIGHT * (1 - count / highest)))
     return Plot(
         title=title,
-        points=_points(points),
-        top=str(most),
+        points=_format_points(points),
+        top=str(highest),
         right=f"{ends:.0f} s",
-        limit_y=round(HEIGHT * (1 - limit / most), 1),
-        limit=limit_named,
-        described=f"At most {max(count for _, count in samples)} over {ends:.0f} seconds; {limit_named}.",
+        limit_y=round(HEIGHT * (1 - limit / highest), 1),
+        limit=limit_label,
+        described=f"At most {max(count for _, count in samples)} over {ends:.0f} seconds; {limit_label}.",
     )
 
 
-def _thinned(samples: Sequence[tuple[float, int]], most: int) -> list[tuple[float, int]]:
-    """At most so many samples, and of each group the highest, so that no peak is lost."""
-    size = -(-len(samples) // most)
+def _downsample(samples: Sequence[tuple[float, int]], max_samples: int) -> list[tuple[float, int]]:
+    """At most `max_samples`: the highest of each group, so that no peak is lost."""
+    size = -(-len(samples) // max_samples)
     groups = (samples[start : start + size] for start in range(0, len(samples), size))
     return [max(group, key=lambda sample: sample[1]) for group in groups]
 
 
-def _points(points: Sequence[tuple[float, float]]) -> str:
+def _format_points(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -1,4 +1,4 @@
-"""The report of one load test: lines for a terminal, JSON for programs, a page with drawings for people."""
+"""The report of one load test: lines for a terminal, JSON for programs, an HTML page with plots."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,16 +9,16 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from ops.load.figures import Figures, Spread
-from ops.load.plots import Plot, curve, steps
-from ops.load.run import Outcome
+from ops.load.figures import Distribution, LoadFigures
+from ops.load.plots import Plot, plot_percentiles, plot_steps
+from ops.load.run import LoadResult
 from ops.stack.state import write_private
 
 TEMPLATE = "ops/load_report.html"
 
 
-def rows(figures: Figures) -> list[tuple[str, str, Spread]]:
-    """(what, unit, spread) of everything that is spread."""
+def list_distributions(figures: LoadFigures) -> list[tuple[str, str, Distribution]]:
+    """(what, unit, distribution) of every distribution."""
     return [
         ("session start: socket opened to hello", "ms", figures.session_start),
         ("wait, of those who waited", "ms", figures.wait),
@@ -28,69 +28,69 @@ def rows(figures: Figures) -> list[tuple[str, str, Spread]]:
     ]
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
-    """For a terminal."""
-    figures = outcome.figures
-    yield f"{outcome.plan.title}; {len(outcome.service.webs)} web processes, ceiling {outcome.service.ceiling}"
+def format_lines(result: LoadResult) -> Iterator[str]:
+    """Lines for a terminal."""
+    figures = result.figures
+    yield f"{result.plan.title}; {len(result.service.webs)} web processes, ceiling {result.service.ceiling}"
     yield f"  {'':42}{'count':>8}{'p50':>10}{'p95':>10}{'p99':>10}{'most':>10}"
-    for what, unit, spread in rows(figures):
-        if spread.count:
-            cells = "".join(f"{value:>10,.1f}" for value in (spread.p50, spread.p95, spread.p99, spread.most))
-            yield f"  {f'{what}, {unit}' if unit else what:42}{spread.count:>8}{cells}"
+    for what, unit, values in list_distributions(figures):
+        if values.count:
+            cells = "".join(f"{value:>10,.1f}" for value in (values.p50, values.p95, values.p99, values.most))
+            yield f"  {f'{what}, {unit}' if unit else what:42}{values.count:>8}{cells}"
     if figures.gaps["p99"]:
         yield _gaps("between words, ms", figures.gaps)
         yield _gaps("between words as sent, ms", figures.sent_gaps)
     ends = ", ".join(f"{count} {how}" for how, count in figures.ends.items()) or "no questions"
-    yield f"  Turns: {ends}. {figures.waited} waited. Pages that had to come back: {figures.returned}."
-    for process, held in outcome.memory.items():
-        yield f"  Web process {process} held {held / 1_000_000:.0f} MB at its fullest; {figures.open_at_once} sockets."
+    yield f"  Turns: {ends}. {figures.waited} waited. Pages that had to reconnect: {figures.returned}."
+    for process, peak in result.memory.items():
+        yield f"  Web process {process} used at most {peak / 1_000_000:.0f} MB; {figures.open_at_once} sockets."
     yield ""
-    for check in outcome.checks:
+    for check in result.checks:
         yield f"  {'held    ' if check.held else 'NOT HELD'}  {check.what}: {check.found}"
-    for target in outcome.targets:
+    for target in result.targets:
         limit = f"{'at least' if target.at_least else 'at most'} {target.limit:g}"
         measured = f"{target.measured:,.1f} {target.unit}".rstrip()
         yield f"  {'met     ' if target.met else 'not met '}  {target.what}: {measured} ({limit})"
 
 
-def document(outcome: Outcome, *, at: datetime) -> dict[str, Any]:
-    """For programs."""
+def to_document(result: LoadResult, *, at: datetime) -> dict[str, Any]:
+    """The report as JSON values."""
     return {
         "report": 1,
         "at": at.isoformat(),
-        "passed": outcome.passed,
-        "plan": asdict(outcome.plan),
-        "processes": len(outcome.service.webs),
-        "ceiling": outcome.service.ceiling,
-        "wait_ceiling_s": outcome.service.wait_ceiling_s,
-        "figures": asdict(outcome.figures),
-        "checks": [asdict(check) for check in outcome.checks],
-        "targets": [asdict(target) | {"met": target.met} for target in outcome.targets],
-        "errors": outcome.errors,
-        "memory": outcome.memory,
+        "passed": result.passed,
+        "plan": asdict(result.plan),
+        "processes": len(result.service.webs),
+        "ceiling": result.service.ceiling,
+        "wait_ceiling_s": result.service.wait_ceiling_s,
+        "figures": asdict(result.figures),
+        "checks": [asdict(check) for check in result.checks],
+        "targets": [asdict(target) | {"met": target.met} for target in result.targets],
+        "errors": result.errors,
+        "memory": result.memory,
     }
 
 
-def page(outcome: Outcome, *, at: datetime) -> str:
-    """For people: one file, no script, nothing from elsewhere."""
+def render_page(result: LoadResult, *, at: datetime) -> str:
+    """One HTML file without scripts and without requests."""
     return render_to_string(
         TEMPLATE,
         {
-            "outcome": outcome,
+            "result": result,
             "at": at,
-            "rows": [row for row in rows(outcome.figures) if row[2].count],
-            "plots": _plots(outcome),
+            "rows": [row for row in list_distributions(result.figures) if row[2].count],
+            "plots": _plots(result),
         },
     )
 
 
-def write(outcome: Outcome, folder: Path, *, at: datetime | None = None) -> Path:
-    """Write page and JSON into a folder; returns where the page is."""
+def write(result: LoadResult, folder: Path, *, at: datetime | None = None) -> Path:
+    """Write page and JSON into a folder. Returns the path of the page."""
     at = at or datetime.now(UTC)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"load-{at:%Y%m%dT%H%M%SZ}.html"
-    write_private(path.with_suffix(".json"), json.dumps(document(outcome, at=at), indent=1))
-    write_private(path, page(outcome, at=at))
+    write_private(path.with_suffix(".json"), json.dumps(to_document(result, at=at), indent=1))
+    write_private(path, render_page(result, at=at))
     return path
 
 
@@ -98,23 +98,23 @@ def _gaps(what: str, gaps: Mapping[str, float]) -> str:
     return f"  {what:50}" + "".join(f"{gaps[name]:>10,.1f}" for name in ("p50", "p95", "p99"))
 
 
-def _plots(outcome: Outcome) -> list[Plot]:
-    figures = outcome.figures
-    drawn = [
-        steps(
-            "Answers that run at the provider",
-            outcome.in_flight,
-            limit=outcome.service.ceiling,
-            limit_named=f"ceiling {outcome.service.ceiling}",
+def _plots(result: LoadResult) -> list[Plot]:
+    figures = result.figures
+    plots = [
+        plot_steps(
+            "Answers in flight at the provider",
+            result.in_flight,
+            limit=result.service.ceiling,
+            limit_label=f"ceiling {result.service.ceiling}",
         ),
         *(
-            curve(
+            plot_percentiles(
                 what[0].upper() + what[1:],
-                spread.curve,
+                values.curve,
                 unit=unit,
-                described=f"Half of all at most {spread.p50:,.0f} {unit}, 95 of 100 at most {spread.p95:,.0f} {unit}.",
+                described=f"Half of all at most {values.p50:,.0f} {unit}, 95 of 100 at most {values.p95:,.0f} {unit}.",
             )
-            for what, unit, spread in rows(figures)
+            for what, unit, values in list_distributions(figures)
         ),
     ]
-    return [plot for plot in drawn if plot is not None]
+    return [plot for plot in plots if plot is not None]

@@ -1,10 +1,10 @@
-"""One load test from its first guest to its last figure."""
+"""Runs a load test: invites guests, runs the crowd, collects figures, removes the guests."""
 
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,76 +13,85 @@ from typing import Any, Protocol
 import httpx
 import psutil
 
-from ops.load import figures, judge, people, stored, targets
-from ops.load.figures import Figures
-from ops.load.gauge import Gauge
-from ops.load.judge import Check
-from ops.load.plan import Plan
-from ops.load.service import Service
-from ops.load.targets import Target
+from ops.chat_client import guests
+from ops.load import figures, invariants, stored, targets
+from ops.load.figures import LoadFigures
+from ops.load.gauge import InFlightGauge
+from ops.load.invariants import InvariantCheck
+from ops.load.plan import LoadPlan
+from ops.load.service import ServiceUnderLoad
+from ops.load.targets import SpeedTarget
 from routing.rehearsal.doors import operator_headers
 
 ROOT = Path(__file__).resolve().parents[2]
-SPARE_S = 40.0
-"""What a turn may take beyond its wait and its words before it counts as without an end."""
-LAST_WORD_S = 30.0
-"""How long the crowd has for its report once its time is over."""
+TURN_MARGIN_S = 40.0
+"""Time beyond its wait and its words after which a turn counts as having no end."""
+REPORT_TIMEOUT_S = 30.0
+"""Time the crowd has to report after the limit of the test."""
 
 
-class Watcher(Protocol):
-    """Whoever watches the test as it goes."""
+class ProgressDisplay(Protocol):
+    """Shows the progress of the test."""
 
-    def say(self, sentence: str) -> None: ...
-    def invited(self, done: int) -> None: ...
-    def moved(self, *, opened: int, ended: int, open_now: int, in_flight: int) -> None: ...
+    def write(self, sentence: str) -> None: ...
+    def set_invited(self, done: int) -> None: ...
+    def set_counts(self, *, opened: int, ended: int, open_now: int, in_flight: int) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """Everything one load test found."""
+class LoadResult:
+    """Everything one load test measured."""
 
-    plan: Plan
-    service: Service
-    figures: Figures
-    checks: list[Check]
-    targets: list[Target]
+    plan: LoadPlan
+    service: ServiceUnderLoad
+    figures: LoadFigures
+    checks: list[InvariantCheck]
+    targets: list[SpeedTarget]
     errors: dict[str, int]
     in_flight: list[tuple[float, int]]
-    """(seconds since the start, answers that run at the provider)."""
+    """(seconds since the start, answers in flight at the provider)."""
     memory: dict[str, int]
-    """Bytes of each web process that is known, at the fullest moment that was looked at."""
+    """Bytes of each known web process: the highest sample."""
 
     @property
     def passed(self) -> bool:
-        """Whether every check held. Targets are told, and decide nothing."""
+        """Whether every check held. Targets decide nothing."""
         return all(check.held for check in self.checks)
 
 
-def run(plan: Plan, service: Service, watcher: Watcher, *, kill_after_s: float | None = None) -> Outcome:
-    """Carry out a plan. The guests leave nothing behind, however it ends."""
-    if left := people.clear_leftovers():
-        watcher.say(f"The people of {left} broken-off load tests have been taken away.")
-    with _guests(plan.sessions, watcher) as guests, Gauge(service.provider, tokens=service.tokens) as gauge:
-        since = stored.now()
-        mark = f"load test {guests.site}"
-        _speak_as(service, plan, match=mark)
-        memory = _Memory(service.pids)
-        with _killing(service, kill_after_s):
-            told = _let_in(plan, service, guests.cookies, mark, _moves(watcher, gauge, memory))
-        kept = stored.turns(site=guests.site, since=since)
-        digests = stored.digests(guests.site, {one["turn"]: one["length"] for one in told["turns"]})
-    reasons = {one.turn: one.reason for one in kept}
-    for turn in told["turns"]:
+def run(
+    plan: LoadPlan, service: ServiceUnderLoad, display: ProgressDisplay, *, kill_after_s: float | None = None
+) -> LoadResult:
+    """Carry out a plan. The guests and their data are removed, however it ends."""
+    if left := guests.remove_leftovers():
+        display.write(f"The people of {left} interrupted load tests were removed.")
+    with (
+        _invite_guests(plan.sessions, display) as invited,
+        InFlightGauge(service.provider, tokens=service.tokens) as gauge,
+    ):
+        since = stored.database_now()
+        mark = f"load test {invited.site}"
+        _set_pace(service, plan, match=mark)
+        memory = _MemoryPeak(service.pids)
+        on_progress = _show_progress(display, gauge, memory)
+        with _kill_one_process(service, kill_after_s):
+            results = _run_crowd(plan, service, invited.session_keys, mark, on_progress)
+        turns = stored.read_turns(site=invited.site, since=since)
+        digests = stored.read_digests(
+            invited.site, {turn["turn"]: turn["length"] for turn in results["turns"]}
+        )
+    reasons = {turn.turn: turn.reason for turn in turns}
+    for turn in results["turns"]:
         turn["reason"] = reasons.get(turn["turn"], "")
-    found = figures.of(told, kept)
+    summary = figures.summarize(results, turns)
     processes = len(service.webs)
-    return Outcome(
+    return LoadResult(
         plan=plan,
         service=service,
-        figures=found,
-        checks=judge.checks(
-            told,
-            kept,
+        figures=summary,
+        checks=invariants.check_invariants(
+            results,
+            turns,
             digests,
             ceiling=service.ceiling,
             peak=gauge.peak,
@@ -90,26 +99,28 @@ def run(plan: Plan, service: Service, watcher: Watcher, *, kill_after_s: float |
             may_break=kill_after_s is not None,
         ),
         targets=list(
-            targets.targets(plan, found, processes=processes, peak=gauge.peak, failed=len(told["not_opened"]))
+            targets.check_targets(
+                plan, summary, processes=processes, peak=gauge.peak, failed=len(results["not_opened"])
+            )
         ),
-        errors=judge.errors_by_kind(told),
+        errors=invariants.count_errors(results),
         in_flight=gauge.samples,
-        memory=memory.fullest,
+        memory=memory.bytes_by_pid,
     )
 
 
 @contextmanager
-def _guests(count: int, watcher: Watcher) -> Iterator[people.Guests]:
-    guests = people.invite(count, came=watcher.invited)
+def _invite_guests(count: int, display: ProgressDisplay) -> Iterator[guests.Guests]:
+    invited = guests.invite(count, on_progress=display.set_invited)
     try:
-        yield guests
+        yield invited
     finally:
-        people.see_off(guests)
+        guests.remove(invited)
 
 
-def _speak_as(service: Service, plan: Plan, *, match: str) -> None:
-    """Our questions, and no others, are answered at this plan's pace; each word is the moment it was sent."""
-    if not plan.asked:
+def _set_pace(service: ServiceUnderLoad, plan: LoadPlan, *, match: str) -> None:
+    """Let the provider answer this test's questions, and no others, at its pace; each word is the moment it is sent."""
+    if not plan.questions:
         return
     fault = {
         "stamp": True,
@@ -123,24 +134,24 @@ def _speak_as(service: Service, plan: Plan, *, match: str) -> None:
     httpx.post(url, json=order, headers=headers, trust_env=False, timeout=30).raise_for_status()
 
 
-def _let_in(
-    plan: Plan,
-    service: Service,
-    cookies: Any,
+def _run_crowd(
+    plan: LoadPlan,
+    service: ServiceUnderLoad,
+    session_keys: Sequence[str],
     mark: str,
-    moved: Callable[[Mapping[str, int]], None],
+    on_progress: Callable[[Mapping[str, int]], None],
 ) -> dict[str, Any]:
-    """Run the crowd in a process of its own; returns what it heard."""
+    """Run the crowd in a process of its own. Returns its results."""
     speaking_s = (plan.first_word_ms + 1.5 * plan.words * plan.pace_ms) / 1000
     order = {
-        "addresses": service.sockets,
-        "cookies": list(cookies),
+        "urls": service.socket_urls,
+        "session_keys": list(session_keys),
         "turns": plan.turns,
         "ramp_s": plan.ramp_s,
         "think_s": plan.think_s,
         "stay_s": plan.stay_s,
         "mark": mark,
-        "turn_within_s": service.wait_ceiling_s + speaking_s + SPARE_S,
+        "turn_timeout_s": service.wait_ceiling_s + speaking_s + TURN_MARGIN_S,
         "limit_s": plan.limit_s,
     }
     with subprocess.Popen(
@@ -150,60 +161,62 @@ def _let_in(
         stdout=subprocess.PIPE,
         text=True,
     ) as crowd:
-        overdue = threading.Timer(plan.limit_s + LAST_WORD_S, crowd.kill)
+        overdue = threading.Timer(plan.limit_s + REPORT_TIMEOUT_S, crowd.kill)
         overdue.start()
         try:
             assert crowd.stdin is not None and crowd.stdout is not None
             crowd.stdin.write(json.dumps(order) + "\n")
             crowd.stdin.close()
             for line in crowd.stdout:
-                word = json.loads(line)
-                if "told" in word:
-                    told: dict[str, Any] = word["told"]
-                    return told
-                moved(word["so_far"])
+                message = json.loads(line)
+                if "results" in message:
+                    results: dict[str, Any] = message["results"]
+                    return results
+                on_progress(message["progress"])
         except BaseException:
             crowd.kill()
             raise
         finally:
             overdue.cancel()
-    raise RuntimeError("the crowd left without a report; its own words stand above")
+    raise RuntimeError("the crowd ended without a report; its output is above")
 
 
-def _moves(watcher: Watcher, gauge: Gauge, memory: "_Memory") -> Callable[[Mapping[str, int]], None]:
-    def moved(so_far: Mapping[str, int]) -> None:
-        memory.look()
-        watcher.moved(in_flight=gauge.samples[-1][1] if gauge.samples else 0, **so_far)
+def _show_progress(
+    display: ProgressDisplay, gauge: InFlightGauge, memory: "_MemoryPeak"
+) -> Callable[[Mapping[str, int]], None]:
+    def show(counts: Mapping[str, int]) -> None:
+        memory.sample()
+        display.set_counts(in_flight=gauge.samples[-1][1] if gauge.samples else 0, **counts)
 
-    return moved
+    return show
 
 
-class _Memory:
-    """What the web processes hold, at the fullest of the moments it was looked at."""
+class _MemoryPeak:
+    """The highest sampled memory of each web process, in bytes."""
 
-    def __init__(self, pids: Any) -> None:
+    def __init__(self, pids: Sequence[int]) -> None:
         self._processes = [psutil.Process(pid) for pid in pids]
-        self.fullest: dict[str, int] = {}
-        self.look()
+        self.bytes_by_pid: dict[str, int] = {}
+        self.sample()
 
-    def look(self) -> None:
+    def sample(self) -> None:
         for process in self._processes:
             try:
-                held = int(process.memory_full_info().uss)
+                size = int(process.memory_full_info().uss)
             except psutil.NoSuchProcess:
                 continue
             name = str(process.pid)
-            self.fullest[name] = max(self.fullest.get(name, 0), held)
+            self.bytes_by_pid[name] = max(self.bytes_by_pid.get(name, 0), size)
 
 
 @contextmanager
-def _killing(service: Service, after_s: float | None) -> Iterator[None]:
-    """`kill -9` of the last web process after so many seconds."""
+def _kill_one_process(service: ServiceUnderLoad, after_s: float | None) -> Iterator[None]:
+    """`kill -9` the last web process after `after_s` seconds; None: kill none."""
     if after_s is None:
         yield
         return
-    doomed = psutil.Process(service.pids[-1])
-    timer = threading.Timer(after_s, doomed.kill)
+    victim = psutil.Process(service.pids[-1])
+    timer = threading.Timer(after_s, victim.kill)
     timer.start()
     try:
         yield

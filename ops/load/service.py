@@ -1,6 +1,5 @@
-"""What is put under load: a service that runs already, or a private one that is started for it."""
+"""The service under load: one that runs already, or a private one that is started for the test."""
 
-import json
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,60 +11,55 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from ops.bench.children import DATABASE_STAGE, PROVIDER_STAGE, WEB_STAGE, Children
-from ops.bench.place import database
+from ops.chat_client.frames import socket_url
 from ops.load.errors import CannotLoad
-from ops.load.stored import ceiling_of_operators
-from ops.outage.errors import CannotPlay
-from ops.outage.provider import addresses
+from ops.load.stored import read_operators_ceiling
+from ops.testbed.private_folder import postgres_in
+from ops.testbed.processes import DATABASE_STAGE, PROVIDER_STAGE, WEB_STAGE, Children
+from ops.testbed.rehearsal_provider import NotRehearsalProvider, is_gauge, provider_addresses
+from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from routing.lanes import Routing
 from routing.rehearsal.doors import operator_headers
 
-GAUGE = {"in_flight", "max_in_flight", "total"}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Service:
-    """Where it is. `pids` are its web processes, where they are known."""
+class ServiceUnderLoad:
+    """Its addresses and limits. `pids` are its web processes; empty where they are not known."""
 
     webs: Sequence[str]
     provider: str
     tokens: Path
-    """Where the token of the provider's doors stands."""
+    """The folder that holds the provider's token."""
     ceiling: int
     wait_ceiling_s: float
     pids: Sequence[int] = ()
 
     @property
-    def sockets(self) -> list[str]:
+    def socket_urls(self) -> list[str]:
         """The address of each web process's chat socket."""
-        return [web.replace("http", "ws", 1) + "/ws/chat/" for web in self.webs]
+        return [socket_url(web) for web in self.webs]
 
 
-def running(state_dir: Path, routing: Routing) -> Service:
+def find_running(state_dir: Path, routing: Routing) -> ServiceUnderLoad:
     """The service of a running `scripts/up`. Raises CannotLoad; a real provider is never put under load."""
     try:
-        facts = json.loads((state_dir / "run" / "environment.json").read_text())
-        webs = [f"http://127.0.0.1:{port}" for port in facts["ports"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise CannotLoad(
-            f"No scripts/up runs from {state_dir}. Start it and run this again, or add --own for a private service."
-        ) from None
-    try:
-        found = addresses(routing)
-    except CannotPlay as refusal:
+        webs = web_addresses(
+            state_dir, mend="Start it and run this again, or add --own for a private service."
+        )
+        providers = provider_addresses(routing)
+    except (NoRunningService, NotRehearsalProvider) as refusal:
         raise CannotLoad(str(refusal)) from None
-    if len(found) != 1:
+    if len(providers) != 1:
         raise CannotLoad(
             "The lanes lead to several providers; a load test watches one. Add --own for a private one."
         )
-    tokens = state_dir / "run"
-    _prove(found[0], tokens)
-    limits = [ceiling_of_operators() or settings.COMPANION_CEILING, routing.presets["normal"].ceiling]
+    tokens = token_folder(state_dir)
+    _prove(providers[0], tokens)
+    limits = [read_operators_ceiling() or settings.COMPANION_CEILING, routing.presets["normal"].ceiling]
     head = routing.lanes[routing.presets["normal"].chain[0]].max_in_flight
-    return Service(
+    return ServiceUnderLoad(
         webs=webs,
-        provider=found[0],
+        provider=providers[0],
         tokens=tokens,
         ceiling=min(head, *(limit for limit in limits if limit is not None)),
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
@@ -73,33 +67,37 @@ def running(state_dir: Path, routing: Routing) -> Service:
 
 
 @contextmanager
-def private(
-    started: Children, folder: Path, *, processes: int, ceiling: int, wait_ceiling_s: int
-) -> Iterator[Service]:
-    """A service of its own: database, rehearsal provider, web processes. `started` ends them."""
-    postgres = database(folder)
+def start_private(
+    children: Children, folder: Path, *, processes: int, ceiling: int, wait_ceiling_s: int
+) -> Iterator[ServiceUnderLoad]:
+    """Start a database, a rehearsal provider and web processes. `children` ends them."""
+    postgres = postgres_in(folder)
     postgres.start()
     server = postgres.running
     if server is None:
-        raise CannotLoad("The private database stopped as soon as it was there.")
-    started.note("postgres", server.pid, stage=DATABASE_STAGE, with_signal=signal.SIGINT)
+        raise CannotLoad("The private database stopped right after its start.")
+    children.adopt("postgres", server.pid, stage=DATABASE_STAGE, end_signal=signal.SIGINT)
     call_command("migrate", verbosity=0)
     tokens = folder / "tokens"
     command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(tokens)]
-    _, upstream = started.start("rehearsal", command, stage=PROVIDER_STAGE, says="rehearsal: ")
-    own = {
+    _, upstream = children.start("rehearsal", command, stage=PROVIDER_STAGE, prefix="rehearsal: ")
+    web_settings = {
         "REHEARSAL_URL": upstream,
         "COMPANION_CEILING": str(ceiling),
         "COMPANION_WAIT_CEILING_S": str(wait_ceiling_s),
     }
     webs = [
-        started.start(
-            f"web-{number}", ["manage.py", "serve", "--port", "0"], stage=WEB_STAGE, says="serving: ", **own
+        children.start(
+            f"web-{number}",
+            ["manage.py", "serve", "--port", "0"],
+            stage=WEB_STAGE,
+            prefix="serving: ",
+            **web_settings,
         )
         for number in range(1, processes + 1)
     ]
     try:
-        yield Service(
+        yield ServiceUnderLoad(
             webs=[address for _, address in webs],
             provider=upstream.removesuffix("/v1"),
             tokens=tokens,
@@ -119,7 +117,7 @@ def _prove(provider: str, tokens: Path) -> None:
         answer = httpx.get(f"{provider}/gauge", headers=headers, trust_env=False, timeout=10).json()
     except (httpx.HTTPError, ValueError):
         answer = None
-    if not (isinstance(answer, dict) and answer.keys() >= GAUGE):
+    if not is_gauge(answer):
         raise CannotLoad(
             f"What answers at {provider} is not the rehearsal provider. Nothing was asked of it. "
             "Start scripts/up without COMPANION_ROUTING, or add --own for a private service."

@@ -1,4 +1,4 @@
-"""What the service has stored of the turns of one load test, and of everybody else's in the same time."""
+"""Reads the stored turns of one load test, and other people's turns of the same time, which hold slots too."""
 
 import hashlib
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-# Times in seconds since the epoch, on the database's clock. Other people's turns hold slots too.
+# Times in seconds since the epoch, on the database's clock.
 TURNS = """
 SELECT t.id, t.conversation_id, p.site_id = %(site)s, t.owner::text, t.state, t.reason,
        extract(epoch FROM t.created_at)::float8, extract(epoch FROM t.admitted_at)::float8,
@@ -30,8 +30,8 @@ NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """One turn as it is stored. `ours` is false for people who are not of this load test."""
+class StoredTurn:
+    """One turn as it is stored. `ours` is false for people outside this load test."""
 
     turn: int
     conversation: int
@@ -45,20 +45,20 @@ class Kept:
     closed_at: float | None
 
 
-def now() -> float:
-    """The database's clock."""
+def database_now() -> float:
+    """Seconds since the epoch, on the database's clock."""
     with connection.cursor() as cursor:
         cursor.execute(NOW)
         moment: float = cursor.fetchone()[0]
         return moment
 
 
-def turns(*, site: int, since: float) -> list[Kept]:
-    """All turns that were alive at or after `since`, in the order in which they arrived."""
+def read_turns(*, site: int, since: float) -> list[StoredTurn]:
+    """All turns that were live at or after `since`, in order of arrival."""
     with connection.cursor() as cursor:
         cursor.execute(TURNS, {"site": site, "since": since})
         return [
-            Kept(
+            StoredTurn(
                 turn=turn,
                 conversation=conversation,
                 ours=ours,
@@ -76,19 +76,19 @@ def turns(*, site: int, since: float) -> list[Kept]:
         ]
 
 
-def digests(site: int, shown: Mapping[int, int]) -> dict[int, tuple[str, int]]:
-    """For each turn of a site: the digest of as much of the reply as was `shown`, and the length of all of it."""
-    found = {}
+def read_digests(site: int, shown: Mapping[int, int]) -> dict[int, tuple[str, int]]:
+    """For each turn of a site: SHA-256 of the reply's first `shown[turn]` characters, and the reply's length."""
+    digests = {}
     with connection.cursor() as cursor:
         cursor.execute(REPLIES, [site])
         for turn, reply in cursor:
-            part = reply[: shown.get(turn, len(reply))]
-            found[turn] = (hashlib.sha256(part.encode()).hexdigest(), len(reply))
-    return found
+            prefix = reply[: shown.get(turn, len(reply))]
+            digests[turn] = (hashlib.sha256(prefix.encode()).hexdigest(), len(reply))
+    return digests
 
 
-def ceiling_of_operators() -> int | None:
-    """The last ceiling that operators have set, if any."""
+def read_operators_ceiling() -> int | None:
+    """The ceiling that operators have set; None: the setting applies."""
     with connection.cursor() as cursor:
         cursor.execute(CEILING)
         row = cursor.fetchone()

@@ -1,13 +1,13 @@
-"""Why a story does not come to its end.
+"""Errors of an outage rehearsal.
 
-CannotPlay     nothing was begun: no service, or a lane that is not the rehearsal provider; says the mend
-StoryBroke     it was begun, and the service did something that it never should
+CannotRehearse     it did not start: no site, no running service; says the mend
+RehearsalBroke     it started, and the service did something that it never should
 """
 
 
-class CannotPlay(Exception):
-    """The story cannot be played here. The text says why, and what mends it."""
+class CannotRehearse(Exception):
+    """The rehearsal cannot start. The text says why, and the mend."""
 
 
-class StoryBroke(Exception):
-    """The story came to an end nobody promised. The text says where."""
+class RehearsalBroke(Exception):
+    """The rehearsal stopped in the middle. The text says where."""

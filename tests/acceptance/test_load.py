@@ -60,7 +60,7 @@ def test_a_running_service_is_put_under_load_and_nothing_is_left_behind(
     done = load_test("--sessions", "6", "--turns", "2", "--pace", "5", "--words", "12", settings=running)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "The people of 1 broken-off load tests have been taken away." in done.stdout
+    assert "The people of 1 interrupted load tests were removed." in done.stdout
     assert "Turns: 12 complete." in done.stdout
     assert report_of(done)["passed"] is True
     assert in_database(lambda: (Site.objects.count(), Participant.objects.count())) == before

@@ -67,7 +67,7 @@ def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) ->
                 "Nora: Are you there again?",
                 f"Robin: {BACK}",
                 "What was promised",
-                "The story was as promised: 12 of 12",
+                "As promised: 12 of 12",
             )
         ]
         assert places == sorted(places)
@@ -110,7 +110,7 @@ def test_a_promise_that_is_not_kept_is_named_and_ends_with_1(
     played = before(web.url, people, rehearsal)
     assert played.returncode == 1
     assert "NOT KEPT  The pause line follows them" in played.stdout
-    assert "The story was not as promised: 2 of 12 promises were not kept." in played.stderr
+    assert "Not as promised: 2 of 12 promises were not kept." in played.stderr
 
 
 @pytest.mark.parametrize(

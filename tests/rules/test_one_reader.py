@@ -25,7 +25,7 @@ READERS = {
     "companion/models.py": "says what the tables are",
     "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
     "ops/status/marks.py": "counts the pieces of turns that staff have open, and reads no word",
-    "ops/load/people.py": "removes the people of a load test, and reads nothing",
+    "ops/chat_client/guests.py": "removes the people of a load test, and reads nothing",
     "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
 }
 

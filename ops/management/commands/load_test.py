@@ -1,4 +1,4 @@
-"""`manage.py load_test`: many people at once, over real websockets, with the provider stubbed. Costs nothing."""
+"""`manage.py load_test`: many people at once over real WebSockets, with the rehearsal provider. Costs nothing."""
 
 import logging
 import sys
@@ -13,14 +13,14 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ops.bench import place
-from ops.bench.children import ChildFailed, children
 from ops.load import report, service
 from ops.load.errors import CannotLoad
-from ops.load.plan import MOST_PROCESSES, Plan
-from ops.load.run import Outcome, run
+from ops.load.plan import MAX_PROCESSES, LoadPlan
+from ops.load.run import LoadResult, run
 from ops.stack.errors import CannotStart
 from ops.stack.signals import StopRequested, stop_on_signals
+from ops.testbed import private_folder
+from ops.testbed.processes import ChildFailed, run_children
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
@@ -73,10 +73,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Hundreds of people are signed in here, and each would be a line.
+        # The command signs in hundreds of people, and each sign-in logs a line.
         logging.getLogger("companion").setLevel(logging.WARNING)
         try:
-            plan = Plan(
+            plan = LoadPlan(
                 sessions=options["sessions"],
                 turns=options["turns"],
                 pace_ms=options["pace"],
@@ -88,54 +88,56 @@ class Command(BaseCommand):
                 limit_s=options["limit"],
             )
             with stop_on_signals(self._say):
-                outcome = self._own(plan, options) if options["own"] else self._running(plan, options)
+                result = (
+                    self._load_private(plan, options) if options["own"] else self._load_running(plan, options)
+                )
         except StopRequested:
             sys.exit(INTERRUPTED)
-        except (CannotLoad, CannotStart, ChildFailed, place.NoPlace) as refusal:
+        except (CannotLoad, CannotStart, ChildFailed, private_folder.NoPrivateFolder) as refusal:
             raise CommandError(str(refusal)) from None
         except (PersonaInvalid, RoutingFileInvalid) as refusal:
             raise CommandError(f"The service cannot run like this. {refusal}") from None
-        for line in report.lines(outcome):
+        for line in report.format_lines(result):
             self._say(line)
-        folder = place.home() if options["own"] else settings.COMPANION_STATE_DIR
-        self._say(f"\nReport: {report.write(outcome, folder / 'load')}")
-        if not outcome.passed:
+        folder = private_folder.original_state_dir() if options["own"] else settings.COMPANION_STATE_DIR
+        self._say(f"\nReport: {report.write(result, folder / 'load')}")
+        if not result.passed:
             sys.exit(1)
 
-    def _running(self, plan: Plan, options: dict[str, Any]) -> Outcome:
+    def _load_running(self, plan: LoadPlan, options: dict[str, Any]) -> LoadResult:
         for name in ("processes", "ceiling", "wait_ceiling", "kill"):
             if options[name] is not None:
                 raise CannotLoad(f"--{name.replace('_', '-')} is for a private service: add --own.")
-        # Wiring reads the routing file, so it is asked late.
+        # Wiring reads the routing file on import: import it late.
         from ops.project import wiring
 
-        found = service.running(settings.COMPANION_STATE_DIR, wiring.build_routing())
-        with self._bar(plan) as watcher:
-            return run(plan, found, watcher)
+        running = service.find_running(settings.COMPANION_STATE_DIR, wiring.build_routing())
+        with self._progress_bar(plan) as display:
+            return run(plan, running, display)
 
-    def _own(self, plan: Plan, options: dict[str, Any]) -> Outcome:
+    def _load_private(self, plan: LoadPlan, options: dict[str, Any]) -> LoadResult:
         processes = options["processes"] or 1
-        if not 1 <= processes <= MOST_PROCESSES:
-            raise CannotLoad(f"--processes must be from 1 to {MOST_PROCESSES}; it is {processes}.")
+        if not 1 <= processes <= MAX_PROCESSES:
+            raise CannotLoad(f"--processes must be from 1 to {MAX_PROCESSES}; it is {processes}.")
         if options["kill"] is not None and processes < 2:
             raise CannotLoad("--kill needs a second process that goes on: add --processes 2.")
-        folder: Path = place.taken()
+        folder: Path = private_folder.current()
         self._say(f"Starting a database, a provider and {processes} web process{'es' * (processes > 1)} …")
         with (
-            children(folder) as started,
-            service.private(
-                started,
+            run_children(folder) as children,
+            service.start_private(
+                children,
                 folder,
                 processes=processes,
                 ceiling=options["ceiling"] or 32,
                 wait_ceiling_s=options["wait_ceiling"] or 45,
-            ) as found,
-            self._bar(plan) as watcher,
+            ) as private,
+            self._progress_bar(plan) as display,
         ):
-            return run(plan, found, watcher, kill_after_s=options["kill"])
+            return run(plan, private, display, kill_after_s=options["kill"])
 
     @contextmanager
-    def _bar(self, plan: Plan) -> Any:
+    def _progress_bar(self, plan: LoadPlan) -> Any:
         columns = (
             TextColumn("{task.description:18}"),
             BarColumn(),
@@ -145,29 +147,31 @@ class Command(BaseCommand):
         with Progress(
             *columns, TextColumn("{task.fields[note]}"), console=Console(file=sys.stderr)
         ) as progress:
-            yield Bar(progress, plan, self._say)
+            yield LoadProgressBar(progress, plan, self._say)
 
     def _say(self, sentence: str) -> None:
         self.stdout.write(sentence)
         self.stdout.flush()
 
 
-class Bar:
-    """Shows how far the test has come."""
+class LoadProgressBar:
+    """Shows the progress of a load test; see `ops.load.run.ProgressDisplay`."""
 
-    def __init__(self, progress: Progress, plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(self, progress: Progress, plan: LoadPlan, say: Callable[[str], None]) -> None:
         self._progress = progress
-        self.say = say
+        self.write = say
         self._guests = progress.add_task("people invited", total=plan.sessions, note="")
         self._opened = progress.add_task("sessions opened", total=plan.sessions, note="")
-        self._ended = progress.add_task("turns ended", total=plan.asked, note="") if plan.asked else None
+        self._ended = (
+            progress.add_task("turns ended", total=plan.questions, note="") if plan.questions else None
+        )
 
-    def invited(self, done: int) -> None:
-        """So many people are there."""
+    def set_invited(self, done: int) -> None:
+        """How many people have been invited."""
         self._progress.update(self._guests, completed=done)
 
-    def moved(self, *, opened: int, ended: int, open_now: int, in_flight: int) -> None:
-        """Something has moved."""
+    def set_counts(self, *, opened: int, ended: int, open_now: int, in_flight: int) -> None:
+        """Counts so far."""
         self._progress.update(self._opened, completed=opened, note=f"{open_now} open")
         if self._ended is not None:
-            self._progress.update(self._ended, completed=ended, note=f"{in_flight} answers run")
+            self._progress.update(self._ended, completed=ended, note=f"{in_flight} answers in flight")

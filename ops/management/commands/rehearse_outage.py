@@ -1,8 +1,7 @@
-"""`manage.py rehearse_outage [--pause-between]`: a reply breaks off before your eyes, and is made good."""
+"""`manage.py rehearse_outage [--pause-between]`: shows how the service handles a reply that breaks off."""
 
 import asyncio
 import contextlib
-import json
 import os
 import secrets
 import sys
@@ -21,151 +20,145 @@ from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Participant, Site
 from ops import audit, names
 from ops.changes import Refused
-from ops.outage.errors import CannotPlay, StoryBroke
-from ops.outage.play import Play, Promise
-from ops.outage.provider import RehearsalProvider, addresses
-from ops.outage.visitor import Visitor
+from ops.chat_client.browser import Browser
+from ops.chat_client.errors import ChatFailed, ServiceUnavailable
+from ops.outage.errors import CannotRehearse, RehearsalBroke
+from ops.outage.rehearsal import CheckedPromise, OutageRehearsal
+from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
+from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from ops.transcripts.queries import stories_of
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
 NAME = "Nora (rehearsal)"
-NOT_PLAYED, INTERRUPTED = 2, 130
+NOT_STARTED, INTERRUPTED = 2, 130
+NOT_STARTED_ERRORS = (CannotRehearse, NoRunningService, NotRehearsalProvider, Refused, ServiceUnavailable)
 
 
 class Command(BaseCommand):
     help = (
-        "Plays the story of a failing reply against a running scripts/up and its rehearsal provider. "
-        "Exit code 0: it went as promised; 1: it did not; 2: it could not be played."
+        "Rehearses a failing reply against a running scripts/up and its rehearsal provider. "
+        "Exit code 0: every promise was kept; 1: one was not; 2: the rehearsal could not start."
     )
-    # It says itself what is wrong with the persona file, and why it cannot be played then.
+    # The command itself reports an invalid persona file, with its own exit code.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--pause-between", action="store_true", help="wait for Enter between the acts")
-        parser.add_argument("--site", metavar="SLUG", help="where the rehearsal's participant is at home")
+        parser.add_argument("--site", metavar="SLUG", help="the site of the rehearsal's participant")
         parser.add_argument("--address", metavar="URL", help="of the service, if no scripts/up runs it")
 
     def handle(
         self, *args: Any, pause_between: bool, site: str | None, address: str | None, **options: Any
     ) -> None:
-        stage = Terminal(self, waits=pause_between)
+        display = TerminalDisplay(self, waits=pause_between)
         try:
-            service = address.rstrip("/") if address else _address_of_up(settings.COMPANION_STATE_DIR)
-            person = _participant(site and names.slug(site))
+            service = address.rstrip("/") if address else _running_address(settings.COMPANION_STATE_DIR)
+            person = _find_or_create_participant(site and names.slug(site))
             note = audit.by_command("rehearse_outage")
             audit.record(audit.READ_TRANSCRIPT, who=audit.this_account(), about=person.pk, note=note)
-            promises = asyncio.run(_play(stage, service, person))
-        except (CannotPlay, Refused) as refusal:
-            raise CommandError(str(refusal), returncode=NOT_PLAYED) from None
+            promises = asyncio.run(_rehearse(display, service, person))
+        except NOT_STARTED_ERRORS as refusal:
+            raise CommandError(str(refusal), returncode=NOT_STARTED) from None
         except (PersonaInvalid, RoutingFileInvalid) as refusal:
             raise CommandError(
-                f"The service cannot run like this. {refusal}", returncode=NOT_PLAYED
+                f"The service cannot run like this. {refusal}", returncode=NOT_STARTED
             ) from None
-        except StoryBroke as broke:
-            raise CommandError(f"The story was not as promised. {broke}") from None
+        except (ChatFailed, RehearsalBroke) as broke:
+            raise CommandError(f"The rehearsal broke off. {broke}") from None
         except TimeoutError:
-            raise CommandError("The story was not as promised. A turn had no end within its time.") from None
+            raise CommandError("The rehearsal broke off. A turn had no end within its time.") from None
         except (aiohttp.ClientError, OperationalError) as failure:
             away = "The database" if isinstance(failure, OperationalError) else "The service or its provider"
-            raise CommandError(f"The story was not as promised. {away} stopped answering.") from None
+            raise CommandError(f"The rehearsal broke off. {away} stopped answering.") from None
         except KeyboardInterrupt:
-            raise CommandError("Stopped before the end of the story.", returncode=INTERRUPTED) from None
-        self._judge(promises)
+            raise CommandError("Stopped before the end of the rehearsal.", returncode=INTERRUPTED) from None
+        self._report(promises)
 
-    def _judge(self, promises: list[Promise]) -> None:
+    def _report(self, promises: list[CheckedPromise]) -> None:
         self.stdout.write("\nWhat was promised\n")
         for promise in promises:
             self.stdout.write(f"  {'kept    ' if promise.kept else 'NOT KEPT'}  {promise.says}")
         broken = sum(not promise.kept for promise in promises)
         if broken:
-            raise CommandError(
-                f"The story was not as promised: {broken} of {len(promises)} promises were not kept."
-            )
-        self.stdout.write(
-            f"\nThe story was as promised: {len(promises)} of {len(promises)} promises were kept."
-        )
+            raise CommandError(f"Not as promised: {broken} of {len(promises)} promises were not kept.")
+        self.stdout.write(f"\nAs promised: {len(promises)} of {len(promises)} promises were kept.")
 
 
-class Terminal:
-    """Shows the story on standard output, each piece the moment it comes."""
+class TerminalDisplay:
+    """Shows the rehearsal on standard output, each piece when it arrives."""
 
     def __init__(self, command: BaseCommand, *, waits: bool) -> None:
         self._out = command.stdout
         self._waits = waits
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         self._out.write(line)
         self._out.flush()
 
-    def words(self, text: str) -> None:
+    def write_words(self, text: str) -> None:
         self._out.write(text, ending="")
         self._out.flush()
 
-    async def between(self) -> None:
+    async def pause(self) -> None:
         if self._waits:
-            self.words("\n  Press Enter to go on. ")
+            self.write_words("\n  Press Enter to go on. ")
             pressed, loop = asyncio.Event(), asyncio.get_running_loop()
-            # A thread that nobody waits for: Ctrl-C must end the command while it still reads.
+            # A daemon thread: Ctrl-C must end the command while it still reads.
             Thread(target=_wait_for_enter, args=(loop, pressed), daemon=True).start()
             await pressed.wait()
 
 
 def _wait_for_enter(loop: asyncio.AbstractEventLoop, pressed: asyncio.Event) -> None:
-    # The end of the input goes on as well; and the loop may have ended meanwhile.
+    # End of input counts as Enter. The loop may have been closed before Enter came.
     with contextlib.suppress(OSError, RuntimeError):
         os.read(sys.stdin.fileno(), 4096)
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(pressed.set)
 
 
-async def _play(stage: Terminal, service: str, person: Participant) -> list[Promise]:
-    # Wiring reads the persona file and the routing file, so it is asked late.
+async def _rehearse(display: TerminalDisplay, service: str, person: Participant) -> list[CheckedPromise]:
+    # Wiring reads the persona file and the routing file on import: import it late.
     from ops.project import wiring
 
     policy, character = wiring.build_turn_policy(), wiring.build_persona()
-    providers = addresses(wiring.build_routing())
-    tokens = settings.COMPANION_STATE_DIR / "run"
+    providers = provider_addresses(wiring.build_routing())
+    tokens = token_folder(settings.COMPANION_STATE_DIR)
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar) as browser, aiohttp.ClientSession() as operator:
-        play = Play(
-            stage=stage,
-            visitor=Visitor(browser, service),
+        rehearsal = OutageRehearsal(
+            display=display,
+            browser=Browser(browser, service),
             providers=[RehearsalProvider(operator, provider, tokens=tokens) for provider in providers],
-            stories=lambda: sync_to_async(stories_of)(person.pk),
+            read_transcript=lambda: sync_to_async(stories_of)(person.pk),
             lines=policy.lines,
             person=NAME.split()[0],
             character=character.name,
-            desk=f"{service}/ops/turns/",
+            staff_turns_url=f"{service}/ops/turns/",
             code=(await sync_to_async(get_card)(person)).code,
             mark=f"rehearsal {secrets.token_hex(3)}",
             act_limit_s=policy.wait_ceiling_s + policy.turn_budget_s + 15,
         )
-        return await play.run()
+        return await rehearsal.run()
 
 
-def _address_of_up(state_dir: Path) -> str:
-    try:
-        facts = json.loads((state_dir / "run" / "environment.json").read_text())
-        return f"http://127.0.0.1:{facts['ports'][0]}"
-    except (OSError, ValueError, KeyError, IndexError):
-        raise CannotPlay(
-            f"No scripts/up runs from {state_dir}. Start it and run this again, or name the service with --address."
-        ) from None
+def _running_address(state_dir: Path) -> str:
+    mend = "Start it and run this again, or name the service with --address."
+    return web_addresses(state_dir, mend=mend)[0]
 
 
-def _participant(slug: str | None) -> Participant:
+def _find_or_create_participant(slug: str | None) -> Participant:
     sites = list(Site.objects.filter(slug=slug) if slug else Site.objects.order_by("id"))
-    # Wherever the rehearsal's participant lives already, she stays.
-    known = [person for site in sites if (person := find_active_participant(NAME, site=site.slug))]
-    if known:
-        return known[0]
+    # Reuse the participant of an earlier rehearsal, at whatever site.
+    existing = [person for site in sites if (person := find_active_participant(NAME, site=site.slug))]
+    if existing:
+        return existing[0]
     if len(sites) != 1:
         listed = (
             ", ".join(Site.objects.order_by("slug").values_list("slug", flat=True))
             or "none; manage.py demo_site makes one"
         )
-        raise CannotPlay(
-            f"Say with --site where the rehearsal's participant is to be at home. There are: {listed}."
+        raise CannotRehearse(
+            f"Name the site of the rehearsal's participant with --site. There are: {listed}."
         )
     return add_participant(NAME, site=sites[0])

@@ -147,20 +147,20 @@ class Command(BaseCommand):
             preset=options["preset"],
             by=options["by"],
             reason=options["reason"],
-            lasts=run.LASTS,
+            lasts=run.SELECTION_LASTS,
             said_yes_twice=options["yes"],
             is_typed=True,
             account=typed_by(),
         )
         try:
             measured = run.measure(routing, selector, choice, state_dir=settings.COMPANION_STATE_DIR)
-        except (OperationalError, run.Interrupted) as gone:
-            who = "The service" if isinstance(gone, run.Interrupted) else "The database"
+        except (OperationalError, run.MeasurementInterrupted) as gone:
+            who = "The service" if isinstance(gone, run.MeasurementInterrupted) else "The database"
             raise CommandError(
                 f"{who} stopped answering meanwhile. Look with `manage.py route show`; "
                 "what was selected to be measured ends by itself within five minutes."
             ) from None
-        self._say(measured.document() if options["json"] else measured.text())
+        self._say(measured.to_document() if options["json"] else measured.format_text())
         if not measured.is_in_time:
             raise CommandError("It took longer than ten seconds, or never came.")
 

@@ -1,4 +1,4 @@
-"""The ways to ask the provider that are compared: stock httpx, tuned httpx, the service's client, bare aiohttp."""
+"""The HTTP clients that are compared: stock httpx, tuned httpx, the service's client, bare aiohttp."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -9,29 +9,29 @@ import httpx
 
 from routing.adapters.transport import build_client
 
-Said = AsyncIterator[tuple[str, str | None]]
-"""What a streamed chat completion says, piece by piece, each with the finish reason if there is one."""
-Way = Callable[[str], Said]
+ReplyPieces = AsyncIterator[tuple[str, str | None]]
+"""Pieces of a streamed chat completion, each with its finish reason if it has one."""
+StreamReply = Callable[[str], ReplyPieces]
 
 
-def way(name: str, upstream: str) -> Way:
-    """`stock`, `tuned`, `service` or `aiohttp`. Call on the event loop that is to ask."""
+def build_upstream_client(name: str, upstream: str) -> StreamReply:
+    """Build `stock`, `tuned`, `service` or `aiohttp`. Call on the event loop that will use it."""
     match name:
         case "aiohttp":
             return _by_aiohttp(upstream)
         case "service":
             return _by_httpx(build_client(), upstream)
         case "stock":
-            # As it comes, with its limit of 100 connections.
+            # The defaults, with their limit of 100 connections.
             return _by_httpx(httpx.AsyncClient(timeout=None, trust_env=False), upstream)
         case _:
-            # The best that is to be had from it here: no limit, and few idle connections to look through.
+            # The fastest settings found: no limit, and few idle connections, because the pool scans all of them.
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             return _by_httpx(httpx.AsyncClient(timeout=None, trust_env=False, limits=limits), upstream)
 
 
-def _by_httpx(client: httpx.AsyncClient, upstream: str) -> Way:
-    async def ask(question: str) -> Said:
+def _by_httpx(client: httpx.AsyncClient, upstream: str) -> StreamReply:
+    async def ask(question: str) -> ReplyPieces:
         async with client.stream("POST", f"{upstream}/chat/completions", json=_body(question)) as response:
             response.raise_for_status()
             async for line in response.aiter_lines():
@@ -41,10 +41,10 @@ def _by_httpx(client: httpx.AsyncClient, upstream: str) -> Way:
     return ask
 
 
-def _by_aiohttp(upstream: str) -> Way:
+def _by_aiohttp(upstream: str) -> StreamReply:
     session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
-    async def ask(question: str) -> Said:
+    async def ask(question: str) -> ReplyPieces:
         async with session.post(f"{upstream}/chat/completions", json=_body(question)) as response:
             response.raise_for_status()
             async for line in response.content:

@@ -1,4 +1,8 @@
-"""A WebSocket client so small that its cost is not what is measured: text frames, ping and close, nothing else."""
+"""A minimal WebSocket client: text frames, ping and close.
+
+The bench and the load test share their machine with the service they measure, so they use this transport instead of
+aiohttp's: a full client costs about as much CPU for each frame as the service does, and would measure itself.
+"""
 
 import asyncio
 import base64
@@ -12,12 +16,12 @@ from urllib.parse import urlsplit
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
-class SocketClient(asyncio.Protocol):
-    """One socket. Each text frame is handed to `heard`, loaded from JSON; the end of the line to `gone`."""
+class LeanSocket(asyncio.Protocol):
+    """One socket. Calls `on_frame` with each text frame, parsed from JSON, and `on_close` once at the end."""
 
-    def __init__(self, heard: Callable[[dict[str, Any]], None], gone: Callable[[], None]) -> None:
-        self._heard = heard
-        self._gone = gone
+    def __init__(self, on_frame: Callable[[dict[str, Any]], None], on_close: Callable[[], None]) -> None:
+        self._on_frame = on_frame
+        self._on_close = on_close
         self._received = b""
         self._transport: asyncio.Transport
         self.upgraded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -29,10 +33,10 @@ class SocketClient(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.upgraded.done():
             self.upgraded.set_exception(ConnectionError("the socket was refused"))
-        self._gone()
+        self._on_close()
 
-    def greet(self, url: str, headers: Mapping[str, str]) -> None:
-        """Ask for the upgrade."""
+    def request_upgrade(self, url: str, headers: Mapping[str, str]) -> None:
+        """Send the opening handshake."""
         parts = urlsplit(url)
         lines = [
             f"GET {parts.path} HTTP/1.1",
@@ -56,10 +60,10 @@ class SocketClient(asyncio.Protocol):
                 self._transport.close()
                 return
             self.upgraded.set_result(None)
-        self._received = data[self._frames(data) :]
+        self._received = data[self._parse(data) :]
 
-    def _frames(self, data: bytes) -> int:
-        """Handle all whole frames; returns where the first that is not whole begins."""
+    def _parse(self, data: bytes) -> int:
+        """Handle all complete frames. Returns the offset of the first incomplete one."""
         at, end = 0, len(data)
         while end - at >= 2:
             kind, length, start = data[at] & 15, data[at + 1], at + 2
@@ -74,12 +78,12 @@ class SocketClient(asyncio.Protocol):
             if start + length > end:
                 break
             at = start + length
-            self._frame(kind, data[start:at])
+            self._handle(kind, data[start:at])
         return at
 
-    def _frame(self, kind: int, body: bytes) -> None:
+    def _handle(self, kind: int, body: bytes) -> None:
         if kind == TEXT:
-            self._heard(json.loads(body))
+            self._on_frame(json.loads(body))
         elif kind == PING:
             self._write(PONG, body)
         elif kind == CLOSE:
@@ -90,12 +94,12 @@ class SocketClient(asyncio.Protocol):
         self._write(TEXT, json.dumps(frame).encode())
 
     def close(self) -> None:
-        """Leave as a browser does."""
+        """Send a close frame and close, as a browser does."""
         self._write(CLOSE, struct.pack("!H", 1000))
         self._transport.close()
 
     def _write(self, kind: int, body: bytes) -> None:
-        # A mask of noughts is lawful, and leaves the bytes as they are.
+        # The protocol allows a mask of zeros, which leaves the bytes unchanged.
         length = len(body)
         size = (
             struct.pack("!BBH", 0x80 | kind, 0xFE, length)
@@ -105,18 +109,18 @@ class SocketClient(asyncio.Protocol):
         self._transport.write(size + b"\0\0\0\0" + body)
 
 
-async def connect(
+async def connect_lean(
     url: str,
     headers: Mapping[str, str],
     *,
-    heard: Callable[[dict[str, Any]], None],
-    gone: Callable[[], None],
-) -> SocketClient:
-    """An open socket. Raises OSError if it was refused."""
+    on_frame: Callable[[dict[str, Any]], None],
+    on_close: Callable[[], None],
+) -> LeanSocket:
+    """Open a socket. Raises OSError if it is refused."""
     parts = urlsplit(url)
     _, client = await asyncio.get_running_loop().create_connection(
-        lambda: SocketClient(heard, gone), parts.hostname or "", parts.port or 80
+        lambda: LeanSocket(on_frame, on_close), parts.hostname or "", parts.port or 80
     )
-    client.greet(url, headers)
+    client.request_upgrade(url, headers)
     await client.upgraded
     return client

@@ -1,20 +1,20 @@
-"""PURE. What was wanted, held against what was measured in the same run."""
+"""PURE. The bench's targets, compared with what the same run measured."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ops.bench.figures import Figures
-from ops.bench.plan import OURS, RELAY_AIOHTTP, RELAY_SERVICE, RELAY_STOCK, RELAY_TUNED, Load, Plan
-from ops.bench.run import Findings
+from ops.bench.figures import RoundFigures
+from ops.bench.plan import OURS, RELAY_AIOHTTP, RELAY_SERVICE, RELAY_STOCK, RELAY_TUNED, BenchLoad, BenchPlan
+from ops.bench.run import BenchResult
 
 TICK_MS = 40.0
-MOST_KB_A_SOCKET = 60.0
-SLOWEST_FIRST_MS = 500.0
+MAX_SOCKET_KB = 60.0
+MAX_FIRST_WORD_P95_MS = 500.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """One target. `limit` is the most that meets it."""
+class BenchTarget:
+    """One target and its measured value. `limit` is the highest value that meets it."""
 
     what: str
     measured: float
@@ -23,35 +23,35 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Whether the target was reached in this run."""
+        """Whether this run reached the target."""
         return self.measured <= self.limit
 
 
-def verdicts(plan: Plan, findings: Findings) -> list[Verdict]:
+def check_targets(plan: BenchPlan, result: BenchResult) -> list[BenchTarget]:
     """Every target for which this run measured both sides."""
-    found = [*_sockets(findings)]
+    targets = [*_socket_target(result)]
     for load in plan.loads:
-        figures = findings.loads[load.title]
-        found += _of_load(load, figures)
-    return found
+        figures = result.loads[load.title]
+        targets += _load_targets(load, figures)
+    return targets
 
 
-def _sockets(findings: Findings) -> Iterator[Verdict]:
-    if findings.sockets is not None:
-        each = findings.sockets.bytes_each / 1000
-        yield Verdict(what="memory of an idle socket", measured=each, limit=MOST_KB_A_SOCKET, unit="kB")
+def _socket_target(result: BenchResult) -> Iterator[BenchTarget]:
+    if result.sockets is not None:
+        each = result.sockets.bytes_each / 1000
+        yield BenchTarget(what="memory of an idle socket", measured=each, limit=MAX_SOCKET_KB, unit="kB")
 
 
-def _of_load(load: Load, figures: dict[str, Figures]) -> Iterator[Verdict]:
+def _load_targets(load: BenchLoad, figures: dict[str, RoundFigures]) -> Iterator[BenchTarget]:
     ours = figures[OURS]
 
     def ratio(
-        what: str, other: str, limit: float, of: Callable[[Figures], float | None]
-    ) -> Iterator[Verdict]:
+        what: str, other: str, limit: float, of: Callable[[RoundFigures], float | None]
+    ) -> Iterator[BenchTarget]:
         floor = of(figures[other]) if other in figures else None
         measured = of(ours)
         if floor and measured is not None:
-            yield Verdict(
+            yield BenchTarget(
                 what=f"{load.title}: {what}, against {other}", measured=measured / floor, limit=limit
             )
 
@@ -64,12 +64,15 @@ def _of_load(load: Load, figures: dict[str, Figures]) -> Iterator[Verdict]:
     if load.people > 1 and load.pace_ms <= 10:
         yield from ratio("CPU per reply", RELAY_AIOHTTP, 1.0, lambda one: one.cpu)
     if load.people >= 200 and load.pace_ms > 10:
-        yield Verdict(
-            what=f"{load.title}: first word p95", measured=ours.first_p95, limit=SLOWEST_FIRST_MS, unit="ms"
+        yield BenchTarget(
+            what=f"{load.title}: first word p95",
+            measured=ours.first_p95,
+            limit=MAX_FIRST_WORD_P95_MS,
+            unit="ms",
         )
     if RELAY_SERVICE in figures and load.pace_ms > 0:
         behind = ours.word_p50 - figures[RELAY_SERVICE].word_p50
-        yield Verdict(
+        yield BenchTarget(
             what=f"{load.title}: a word's delay beyond {RELAY_SERVICE}",
             measured=behind,
             limit=TICK_MS,

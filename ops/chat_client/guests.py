@@ -1,4 +1,4 @@
-"""Participants for a load test: at a site of their own, signed in with their cards, and taken away afterwards."""
+"""Participants for a measurement: invited to a site of their own, signed in with their cards, removed afterwards."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -11,10 +11,9 @@ from companion.models import Participant, Site
 from companion.sessions import SessionStore, hash_session_key
 
 PREFIX = "load-test-"
-AT_ONCE = 100
-"""How many people are made in one transaction."""
+PEOPLE_PER_TRANSACTION = 100
 
-# In the order in which rows lean on one another. One statement for each table: row by row it would take minutes.
+# Ordered by foreign keys. One statement for each table: row by row it would take minutes.
 REMOVE = (
     """DELETE FROM companion_spoken s USING companion_turn t, companion_conversation c, companion_participant p
         WHERE s.turn_id = t.id AND t.conversation_id = c.id AND c.participant_id = p.id AND p.site_id = ANY(%s)""",
@@ -29,45 +28,47 @@ REMOVE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Guests:
-    """The people of one load test, with the session cookie of each."""
+    """Participants of one site, with the session key of each."""
 
     site: int
-    cookies: Sequence[str]
+    session_keys: Sequence[str]
 
 
-def invite(count: int, *, came: Callable[[int], None]) -> Guests:
-    """So many new people at a new site; `came` is told how many are there already."""
+def invite(count: int, *, on_progress: Callable[[int], None] = lambda done: None) -> Guests:
+    """Create and sign in `count` participants at a new site. `on_progress` gets how many there are so far."""
     site = Site.objects.create(slug=f"{PREFIX}{secrets.token_hex(4)}", name="Load test")
-    cookies: list[str] = []
-    while len(cookies) < count:
+    session_keys: list[str] = []
+    while len(session_keys) < count:
         with transaction.atomic():
-            for number in range(len(cookies) + 1, min(len(cookies) + AT_ONCE, count) + 1):
-                cookies.append(access.create_session(access.add_participant(f"Person {number}", site=site)))
-        came(len(cookies))
-    return Guests(site=site.pk, cookies=cookies)
+            for number in range(
+                len(session_keys) + 1, min(len(session_keys) + PEOPLE_PER_TRANSACTION, count) + 1
+            ):
+                session_keys.append(access.create_session(access.add_participant(f"Person {number}", site=site)))
+        on_progress(len(session_keys))
+    return Guests(site=site.pk, session_keys=session_keys)
 
 
-def see_off(guests: Guests) -> None:
-    """Take these people away, with everything they said and were told."""
+def remove(guests: Guests) -> None:
+    """Delete these people with their sessions and everything they said and were told."""
     SessionStore.get_model_class().objects.filter(
-        session_key__in=[hash_session_key(key) for key in guests.cookies]
+        session_key__in=[hash_session_key(key) for key in guests.session_keys]
     ).delete()
-    _remove([guests.site])
+    _remove_sites([guests.site])
 
 
-def clear_leftovers() -> int:
-    """Take away the people of load tests that were killed. Returns how many sites there were."""
+def remove_leftovers() -> int:
+    """Delete the people of measurements that were killed. Returns the number of sites deleted."""
     left = list(Site.objects.filter(slug__startswith=PREFIX).values_list("id", flat=True))
     if left:
-        _remove(left)
+        _remove_sites(left)
     return len(left)
 
 
 @transaction.atomic
-def _remove(sites: list[int]) -> None:
+def _remove_sites(sites: list[int]) -> None:
     with connection.cursor() as cursor:
         for statement in REMOVE:
             cursor.execute(statement, [sites])
-    # What else may ever lean on a person goes with them by the models' own rules.
+    # The models' own cascades delete the rows that REMOVE does not name.
     Participant.objects.filter(site__in=sites).delete()
     Site.objects.filter(id__in=sites).delete()
