@@ -23,7 +23,7 @@ from ops.minutes import FORGET as FORGET_MINUTES
 from ops.minutes import last_hour
 from ops.models import LaneProbe
 from ops.people.cards import first_origin
-from ops.selections import pins, selecting
+from ops.selections import pins, rows
 from ops.status.usage import FORGET as FORGET_USAGE
 from routing import selection
 from routing.lanes import NORMAL
@@ -73,7 +73,7 @@ def ask_for_restore_drill() -> None:
 def close_alerts() -> None:
     """Close alerts whose cause is over: a backup has been proved, another chain is no longer in force."""
     close(Kind.RESTORE_UNPROVED, but=records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()) or "")
-    newest = selecting.newest()
+    newest = rows.read_newest()
     if selection.effective_preset(newest, now()) == NORMAL:
         close(Kind.PIN_LONG)
 
@@ -96,7 +96,7 @@ def clear_drafts() -> None:
 def revert_ended_pins() -> None:
     """Go back to normal where a selection's time is up. Web processes do the same if the worker is away (R7)."""
     with transaction.atomic(), connection.cursor() as cursor:
-        if version := pins.revert_ended(cursor):
+        if version := pins.revert_expired(cursor):
             log.warning("jobs.pin_reverted version=%d", version)
 
 

@@ -47,8 +47,8 @@ class AuditEntry(models.Model):
 class Selection(models.Model):
     """Which preset was selected, by whom, why and until when. Append-only: this table is the trail itself.
 
-    The database refuses a version that does not rise, and to change or delete a row. `selecting` alone writes here,
-    and `pins` when a selection's time is up.
+    The database refuses a version that does not rise, and to change or delete a row. `ops.selections.selector`
+    writes here, and `ops.selections.pins` when a selection expires.
     """
 
     version = models.IntegerField(primary_key=True)

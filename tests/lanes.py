@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from companion.models import Breaker
-from ops.selections.selecting import Choice, Selector
+from ops.selections.selector import SelectionRequest, Selector
 from routing import lanes
 from routing.selection import Selection
 from tests.chains import lane_text
@@ -96,8 +96,10 @@ class Lanes:
     def select(self, preset: str) -> Selection:
         """Select as an operator does."""
         routing = lanes.load(self._written(1, 1, "openai", 3_000))
-        selector = Selector(routing, concerns_of=lambda _: (), copy_version=lambda: 0)
-        return in_database(lambda: selector.select(Choice(preset=preset, by="Ines", reason="a test")))
+        selector = Selector(routing, concerns_about=lambda _: (), copy_version=lambda: 0)
+        return in_database(
+            lambda: selector.select(SelectionRequest(preset=preset, by="Ines", reason="a test"))
+        )
 
     def breaker(self) -> Breaker | None:
         """The head's row, if it has one."""

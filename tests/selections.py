@@ -10,8 +10,8 @@ from django.utils import timezone
 from companion.models import Process, Turn
 from ops.models import LaneProbe
 from ops.models import Selection as Row
-from ops.selections import selecting
-from ops.selections.selecting import Choice, Selector
+from ops.selections import rows
+from ops.selections.selector import SelectionRequest, Selector
 from routing.lanes import NORMAL, rehearsal_routing
 from routing.selection import Concern, Selection
 from tests.patience import wait_until
@@ -22,24 +22,24 @@ ROUTING = rehearsal_routing("http://127.0.0.1:1/v1")
 
 def selector(*concerns: Concern, copy_version: int = 0) -> Selector:
     """One to which nothing speaks against any preset, unless it is said here."""
-    return Selector(ROUTING, concerns_of=lambda preset: concerns, copy_version=lambda: copy_version)
+    return Selector(ROUTING, concerns_about=lambda preset: concerns, copy_version=lambda: copy_version)
 
 
 def select(preset: str = "local_only", **choice: Any) -> Selection:
     """Ines selects a preset."""
-    made = Choice(preset=preset, by="Ines", reason="A test", **choice)
+    made = SelectionRequest(preset=preset, by="Ines", reason="A test", **choice)
     return in_database(lambda: selector().select(made))
 
 
 def newest() -> Selection:
     """The last row."""
-    return in_database(selecting.newest)
+    return in_database(rows.read_newest)
 
 
 def rows_since(version: int) -> list[Selection]:
     """All rows above this version, oldest first."""
     return in_database(
-        lambda: [selecting.of_row(row) for row in Row.objects.filter(version__gt=version).order_by("version")]
+        lambda: [rows.from_row(row) for row in Row.objects.filter(version__gt=version).order_by("version")]
     )
 
 

@@ -43,7 +43,9 @@ def invite(count: int, *, on_progress: Callable[[int], None] = lambda done: None
             for number in range(
                 len(session_keys) + 1, min(len(session_keys) + PEOPLE_PER_TRANSACTION, count) + 1
             ):
-                session_keys.append(access.create_session(access.add_participant(f"Person {number}", site=site)))
+                session_keys.append(
+                    access.create_session(access.add_participant(f"Person {number}", site=site))
+                )
         on_progress(len(session_keys))
     return Guests(site=site.pk, session_keys=session_keys)
 

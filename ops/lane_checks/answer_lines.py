@@ -1,35 +1,35 @@
-"""PURE. One answer of a drill or a check as a line for a terminal. No word of the reply is in it."""
+"""PURE. One answer of a drill or a check as a line of text, without any word of the reply."""
 
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.asking import Heard
+from ops.lane_checks.lane_call import LaneReply
 from routing.errors import UNOPENED_THOUGHTS, unknown_finish_word
 
 
-def drilled_line(answer: LaneAnswer) -> str:
-    """One answer of a drill, the moment it is there."""
-    return f"{answer.lane}: {came(answer)}"
+def format_drill_answer(answer: LaneAnswer) -> str:
+    """One answer of a drill."""
+    return f"{answer.lane}: {format_answer(answer)}"
 
 
-def checked_line(lane: str, key: str, heard: Heard) -> str:
-    """One answer of a check, the moment it is there."""
-    return f"{lane}, {key}: {came(heard.answer('check', lane=lane))}"
+def format_check_answer(lane: str, key: str, reply: LaneReply) -> str:
+    """One answer of a check. `key` names the question."""
+    return f"{lane}, {key}: {format_answer(reply.to_answer('check', lane=lane))}"
 
 
-def left_line(lane: str) -> str:
-    """A lane that is asked nothing more."""
+def format_abandoned_lane(lane: str) -> str:
+    """A lane that the check stops asking."""
     return f"{lane}: silent twice; it is not asked the rest"
 
 
-def named_failure(answer: LaneAnswer) -> str:
-    """The class, and the provider's word where nobody knows it."""
+def format_failure(answer: LaneAnswer) -> str:
+    """The failure class, with the provider's finish reason where it is unknown."""
     if word := unknown_finish_word(answer.code):
         return f"{answer.failure} (it ends replies with {word!r}, which is on no list)"
     return f"{answer.failure} ({answer.code})" if answer.code == UNOPENED_THOUGHTS else answer.failure
 
 
-def came(answer: LaneAnswer) -> str:
-    """What came of it."""
+def format_answer(answer: LaneAnswer) -> str:
+    """The result of one question."""
     if answer.failure:
-        return f"FAILED: {named_failure(answer)}"
-    said = f"answered, first word after {answer.first_word_ms} ms, {answer.words} words"
-    return said if answer.ok else f"FAILED: {said}, but not as a fallback should"
+        return f"FAILED: {format_failure(answer)}"
+    result = f"answered, first word after {answer.first_word_ms} ms, {answer.words} words"
+    return result if answer.ok else f"FAILED: {result}, but not as a fallback should"

@@ -1,6 +1,6 @@
-"""The fallback drill: every lane is asked, and the chain once more with its head unplugged.
+"""The fallback drill: asks every lane, then the chain with its head unplugged.
 
-A lane that has never carried a request is not a fallback. The question is ours, never a participant's.
+A lane that has never carried a request is not a proven fallback. The question is fixed, never a participant's.
 """
 
 import asyncio
@@ -11,22 +11,22 @@ import httpx
 
 from companion.engine import LaneCaller
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.asking import Heard, Manner, ask
-from ops.lane_checks.unplugged import HeadUnplugged, Unplugged
+from ops.lane_checks.lane_call import AskPolicy, LaneReply, ask
+from ops.lane_checks.unplugged import HeadUnpluggedCaller, UnpluggedTransport
 from routing.contracts import Lane
 from routing.errors import FailureClass
 from routing.lanes import NORMAL, Routing
 
 QUESTION = "Good day. This is a test, and nobody is waiting. Please say in one short sentence that you can be reached."
-AT_MOST_S = 80.0
-"""For each of its two rounds, however long a turn may take: the worker ends a job after 200 s (`ops/schedule.py`)."""
-TRIES_ON_ONE_LANE = 2
-"""As often as a turn would ask it: one lost connection proves nothing about a lane."""
+ROUND_TIMEOUT_S = 80.0
+"""For each of the two rounds: the worker kills a job after 200 s (`ops/schedule.py`)."""
+ATTEMPTS_PER_LANE = 2
+"""As many as a turn makes: one lost connection proves nothing about a lane."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Drilled:
-    """What a drill found. `chain` is None where the chain has one lane: there is nothing to fall back on."""
+class DrillResult:
+    """The result of a drill. `chain` is None if the chain has one lane, and so no fallback."""
 
     preset: str
     head: str
@@ -37,7 +37,7 @@ class Drilled:
 
     @property
     def passed(self) -> bool:
-        """Whether every lane answered whole and the chain reached one beyond its head. Without one: no."""
+        """Whether every lane gave a whole reply and the chain fell back. False without a fallback."""
         return self.chain is not None and all(answer.ok for answer in self.answers)
 
     @property
@@ -45,48 +45,50 @@ class Drilled:
         return self.lanes if self.chain is None else (*self.lanes, self.chain)
 
 
-async def drill(
+async def run_drill(
     routing: Routing,
     caller: LaneCaller,
     *,
-    over: Callable[[httpx.AsyncClient], LaneCaller],
-    manner: Manner,
+    build_caller: Callable[[httpx.AsyncClient], LaneCaller],
+    policy: AskPolicy,
     preset: str = NORMAL,
-    tell: Callable[[LaneAnswer], None] = lambda answer: None,
-) -> Drilled:
+    on_answer: Callable[[LaneAnswer], None] = lambda answer: None,
+) -> DrillResult:
     """Ask every lane of `routing`, then the chain of `preset` with its head unplugged.
 
-    `over` builds a caller over a client, as the service's own is built; it gets the one that is unplugged. `tell` gets
-    each lane's answer the moment it is there.
+    `build_caller` builds the service's caller over a client; it gets the unplugged client. `on_answer` gets each
+    lane's answer when it arrives.
     """
-    lanes = await asyncio.gather(*(_alone(lane, caller, manner, tell) for lane in routing.lanes.values()))
+    lanes = await asyncio.gather(
+        *(_drill_lane(lane, caller, policy, on_answer) for lane in routing.lanes.values())
+    )
     chain = tuple(routing.lanes[name] for name in routing.presets[preset].chain)
-    fallen, tried = None, 0
+    chain_answer, tried = None, 0
     if len(chain) > 1:
-        transport = Unplugged()
+        transport = UnpluggedTransport()
         async with httpx.AsyncClient(transport=transport, trust_env=False) as client:
-            without_head = HeadUnplugged(head=chain[0].name, unplugged=over(client), real=caller)
-            heard = await ask(QUESTION, chain, without_head, manner=manner)
+            without_head = HeadUnpluggedCaller(
+                head=chain[0].name, unplugged=build_caller(client), real=caller
+            )
+            reply = await ask(QUESTION, chain, without_head, policy=policy)
         tried = transport.tried
-        fallen = _fallen(heard, head=chain[0].name, tried=tried)
-    return Drilled(preset=preset, head=chain[0].name, lanes=tuple(lanes), chain=fallen, head_was_tried=tried)
+        chain_answer = _judge_fallback(reply, head=chain[0].name, tried=tried)
+    return DrillResult(
+        preset=preset, head=chain[0].name, lanes=tuple(lanes), chain=chain_answer, head_was_tried=tried
+    )
 
 
-async def _alone(
-    lane: Lane, caller: LaneCaller, manner: Manner, tell: Callable[[LaneAnswer], None]
+async def _drill_lane(
+    lane: Lane, caller: LaneCaller, policy: AskPolicy, on_answer: Callable[[LaneAnswer], None]
 ) -> LaneAnswer:
-    heard = await ask(QUESTION, (lane,), caller, manner=_patient(manner))
-    answer = heard.answer("drill")
-    tell(answer)
+    reply = await ask(QUESTION, (lane,), caller, policy=replace(policy, attempts=ATTEMPTS_PER_LANE))
+    answer = reply.to_answer("drill")
+    on_answer(answer)
     return answer
 
 
-def _patient(manner: Manner) -> Manner:
-    return replace(manner, attempts=TRIES_ON_ONE_LANE)
-
-
-def _fallen(heard: Heard, *, head: str, tried: int) -> LaneAnswer:
-    """It passed if the head was really tried, failed as a network does, and another lane gave the whole reply."""
-    fell = tried > 0 and heard.attempts[0].lane == head
-    fell = fell and heard.attempts[0].failure is FailureClass.NETWORK
-    return heard.answer("chain", ok=heard.is_whole and fell and heard.lane != head)
+def _judge_fallback(reply: LaneReply, *, head: str, tried: int) -> LaneAnswer:
+    """The chain passed if its head was called and failed as a network does, and another lane gave the whole reply."""
+    first = reply.attempts[0]
+    fell = tried > 0 and first.lane == head and first.failure is FailureClass.NETWORK
+    return reply.to_answer("chain", ok=reply.is_whole and fell and reply.lane != head)

@@ -1,122 +1,122 @@
-"""PURE. What drills and checks found, as lines for a terminal and as documents for programs. No reply is in either."""
+"""PURE. Results of drills and checks as lines of text and as JSON values, without any reply."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ops.lane_checks.answer_lines import came
+from ops.lane_checks.answer_lines import format_answer
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.contract import Compared, Traits
-from ops.lane_checks.fallback import Drilled
+from ops.lane_checks.contract import ContractReport, LaneTraits
+from ops.lane_checks.fallback import DrillResult
 
 
-def drill_text(found: Drilled) -> str:
-    """A drill, for a person."""
-    return "\n".join(_drill_lines(found))
+def format_drill(result: DrillResult) -> str:
+    """A drill as lines of text."""
+    return "\n".join(_drill_lines(result))
 
 
-def drill_document(found: Drilled) -> dict[str, Any]:
-    """A drill, for programs."""
+def drill_document(result: DrillResult) -> dict[str, Any]:
+    """A drill as JSON values."""
     return {
-        "passed": found.passed,
-        "has_fallback": found.chain is not None,
-        "preset": found.preset,
-        "head": found.head,
-        "head_was_tried": found.head_was_tried,
-        "lanes": [_plain(answer) for answer in found.lanes],
-        "chain": _plain(found.chain) if found.chain else None,
+        "passed": result.passed,
+        "has_fallback": result.chain is not None,
+        "preset": result.preset,
+        "head": result.head,
+        "head_was_tried": result.head_was_tried,
+        "lanes": [_json_values(answer) for answer in result.lanes],
+        "chain": _json_values(result.chain) if result.chain else None,
     }
 
 
-def check_text(found: Compared) -> str:
-    """The lanes side by side, for a person."""
-    return "\n".join(_check_lines(found))
+def format_check(report: ContractReport) -> str:
+    """A contract check as lines of text, one column for each lane."""
+    return "\n".join(_check_lines(report))
 
 
-def check_document(found: Compared) -> dict[str, Any]:
-    """The lanes side by side, for programs."""
+def check_document(report: ContractReport) -> dict[str, Any]:
+    """A contract check as JSON values."""
     return {
-        "interchangeable": found.is_interchangeable,
-        "lanes": [asdict(traits) for traits in found.traits],
-        "findings": [asdict(finding) for finding in found.findings],
+        "interchangeable": report.is_interchangeable,
+        "lanes": [asdict(traits) for traits in report.traits],
+        "findings": [asdict(finding) for finding in report.findings],
     }
 
 
-def _drill_lines(found: Drilled) -> Iterator[str]:
+def _drill_lines(result: DrillResult) -> Iterator[str]:
     yield "Each lane alone:"
-    width = max(len(answer.lane) for answer in found.lanes)
-    for answer in found.lanes:
-        yield f"  {answer.lane:<{width}}  {came(answer)}"
+    width = max(len(answer.lane) for answer in result.lanes)
+    for answer in result.lanes:
+        yield f"  {answer.lane:<{width}}  {format_answer(answer)}"
     yield ""
-    if found.chain is None:
-        yield f"The chain of {found.preset} has one lane, {found.head}: there is nothing to fall back on."
-    elif found.chain.ok:
+    if result.chain is None:
+        yield f"The chain of {result.preset} has one lane, {result.head}: there is nothing to fall back on."
+    elif result.chain.ok:
         yield (
-            f"With {found.head} unplugged ({found.head_was_tried} connections refused), {found.chain.lane} "
-            f"took over: {came(found.chain)}"
+            f"With {result.head} unplugged ({result.head_was_tried} connections refused), {result.chain.lane} "
+            f"took over: {format_answer(result.chain)}"
         )
     else:
-        yield f"With {found.head} unplugged, no other lane took over: {came(found.chain)}"
+        yield f"With {result.head} unplugged, no other lane took over: {format_answer(result.chain)}"
     yield ""
-    if found.passed:
+    if result.passed:
         yield "The drill passed."
-    elif all(answer.ok for answer in found.answers):
+    elif all(answer.ok for answer in result.answers):
         yield "EVERY LANE ANSWERED, BUT NO FALLBACK WAS DRILLED: there is none."
     else:
         yield "THE DRILL FAILED."
 
 
-def _check_lines(found: Compared) -> Iterator[str]:
+def _check_lines(report: ContractReport) -> Iterator[str]:
     rows = [
-        ("", [one.lane for one in found.traits]),
-        ("answered", [f"{one.whole} of {one.asked}" for one in found.traits]),
-        ("streams", [_yes(one.streams) for one in found.traits]),
-        ("first word", [_ms(one.first_word_ms) for one in found.traits]),
-        ("  is given", [_ms(one.first_word_limit_ms) for one in found.traits]),
-        ("words", [str(one.words) for one in found.traits]),
-        ("languages", [_languages(one) for one in found.traits]),
-        ("plain text", [_yes(one.plain) for one in found.traits]),
-        ("boundaries", [_yes(not one.broken_rules) for one in found.traits]),
-        ("cut short", [str(one.shortened) for one in found.traits]),
-        ("declines", [_few(one.declines) for one in found.traits]),
+        ("", [one.lane for one in report.traits]),
+        ("answered", [f"{one.whole} of {one.asked}" for one in report.traits]),
+        ("streams", [_yes_or_no(one.streams) for one in report.traits]),
+        ("first word", [_ms(one.first_word_ms) for one in report.traits]),
+        ("  is given", [_ms(one.first_word_limit_ms) for one in report.traits]),
+        ("words", [str(one.words) for one in report.traits]),
+        ("languages", [_languages(one) for one in report.traits]),
+        ("plain text", [_yes_or_no(one.plain) for one in report.traits]),
+        ("boundaries", [_yes_or_no(not one.broken_rules) for one in report.traits]),
+        ("cut short", [str(one.shortened) for one in report.traits]),
+        ("declines", [_join_unique(one.declines) for one in report.traits]),
     ]
-    widths = [max(len(cells[place]) for _, cells in rows) for place in range(len(found.traits))]
+    widths = [max(len(cells[place]) for _, cells in rows) for place in range(len(report.traits))]
     for name, cells in rows:
         line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         yield f"{name:<12}{line}".rstrip()
     yield ""
-    for finding in found.findings:
+    for finding in report.findings:
         yield f"{'MATTERS' if finding.matters else 'note   '}  {finding.lane}: {finding.said}"
-    for one in found.traits:
+    for one in report.traits:
         if one.foreign:
-            said = ", ".join(one.foreign)
-            yield f"note     {one.lane}: answered in another language than it was asked in: {said}"
-    yield _conclusion(found)
+            questions = ", ".join(one.foreign)
+            yield f"note     {one.lane}: answered in another language than it was asked in: {questions}"
+    yield _conclusion(report)
 
 
-def _conclusion(found: Compared) -> str:
-    if len(found.traits) == 1:
+def _conclusion(report: ContractReport) -> str:
+    if len(report.traits) == 1:
         return (
             "Only one lane was checked. It answers as it should; there is no other to compare it with."
-            if found.is_interchangeable
+            if report.is_interchangeable
             else "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD."
         )
     return (
         "These lanes are interchangeable, as far as these questions can tell."
-        if found.is_interchangeable
+        if report.is_interchangeable
         else "THESE LANES ARE NOT INTERCHANGEABLE."
     )
 
 
-def _languages(one: Traits) -> str:
+def _languages(one: LaneTraits) -> str:
     return f"{len(one.foreign)} not as asked" if one.foreign else "all as asked"
 
 
-def _few(words: Sequence[str]) -> str:
+def _join_unique(words: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def _yes(is_so: bool) -> str:
+def _yes_or_no(is_so: bool) -> str:
     return "yes" if is_so else "NO"
 
 
@@ -124,5 +124,5 @@ def _ms(value: int | None) -> str:
     return "-" if value is None else f"{value} ms"
 
 
-def _plain(answer: LaneAnswer) -> dict[str, Any]:
+def _json_values(answer: LaneAnswer) -> dict[str, Any]:
     return asdict(answer) | {"at": answer.at.isoformat()}

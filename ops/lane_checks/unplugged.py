@@ -1,4 +1,4 @@
-"""A lane whose cable is out: the HTTP client below the adapters fails, and everything above is what serves people."""
+"""Makes the head of a chain fail below the adapters, so that all code above is the code that serves people."""
 
 from collections.abc import AsyncIterator
 
@@ -8,8 +8,8 @@ from companion.engine import LaneCaller
 from routing.contracts import Ask, Clocks, Finished, Lane, Words
 
 
-class Unplugged(httpx.AsyncBaseTransport):
-    """Refuses every connection, and counts how often one was tried."""
+class UnpluggedTransport(httpx.AsyncBaseTransport):
+    """Refuses every connection, and counts them in `tried`."""
 
     def __init__(self) -> None:
         self.tried = 0
@@ -19,8 +19,8 @@ class Unplugged(httpx.AsyncBaseTransport):
         raise httpx.ConnectError("unplugged", request=request)
 
 
-class HeadUnplugged:
-    """Calls one lane over the client that is unplugged, and every other over the real one."""
+class HeadUnpluggedCaller:
+    """Calls the head with the unplugged caller, and every other lane with the real one."""
 
     def __init__(self, *, head: str, unplugged: LaneCaller, real: LaneCaller) -> None:
         self._head = head

@@ -17,9 +17,9 @@ from django.db import DatabaseError
 from ops.chat_client.errors import ChatFailed
 from ops.chat_client.guests import Guests, invite, remove
 from ops.measure.probes import ProbePage, open_probes
-from ops.selections import selecting
-from ops.selections.board import board
-from ops.selections.selecting import Choice, SelectionRefused, Selector
+from ops.selections import rows
+from ops.selections.board import read_board
+from ops.selections.selector import SelectionRefused, SelectionRequest, Selector
 from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
 from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from routing.lanes import NORMAL, Routing
@@ -75,32 +75,32 @@ class RoundTrip:
         return f"{_format_delay('There', self.there)}\n{_format_delay('Back', self.back)}"
 
 
-def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: Path) -> RoundTrip:
+def measure(routing: Routing, selector: Selector, request: SelectionRequest, *, state_dir: Path) -> RoundTrip:
     """Select a preset and go back to normal, and time both.
 
     Raises SelectionRefused before the first change, MeasurementInterrupted after it.
     """
-    selector.check(choice)
+    selector.check(request)
     try:
         providers = provider_addresses(routing)
         services = web_addresses(state_dir, mend="Start it, or name its folder with COMPANION_STATE_DIR.")
     except (NoRunningService, NotRehearsalProvider) as refusal:
         raise SelectionRefused(str(refusal)) from None
-    if selecting.newest().preset != NORMAL:
+    if rows.read_newest().preset != NORMAL:
         raise SelectionRefused("Another preset than normal is in force. Measure when it is no longer needed.")
-    if board(routing).unrecorded:
+    if read_board(routing).unrecorded:
         raise SelectionRefused(
             "A web process serves a version that is in no row; probably the database was restored. "
             "Go back to normal first."
         )
-    there, back = routing.presets[choice.preset].chain[0], routing.presets[NORMAL].chain[0]
+    there, back = routing.presets[request.preset].chain[0], routing.presets[NORMAL].chain[0]
     if routing.lanes[there].model == routing.lanes[back].model:
-        raise SelectionRefused(f"The first lane of {choice.preset} cannot be told from that of {NORMAL}.")
+        raise SelectionRefused(f"The first lane of {request.preset} cannot be told from that of {NORMAL}.")
     guests = invite(PAGES_PER_PROCESS * len(services))
     try:
         tokens = token_folder(state_dir)
         return asyncio.run(
-            _measure(routing, selector, choice, providers, services, guests.session_keys, tokens=tokens)
+            _measure(routing, selector, request, providers, services, guests.session_keys, tokens=tokens)
         )
     finally:
         _remove_guests(guests)
@@ -109,7 +109,7 @@ def measure(routing: Routing, selector: Selector, choice: Choice, *, state_dir: 
 async def _measure(
     routing: Routing,
     selector: Selector,
-    choice: Choice,
+    request: SelectionRequest,
     providers: Sequence[str],
     services: Sequence[str],
     session_keys: Sequence[str],
@@ -133,13 +133,13 @@ async def _measure(
         select = sync_to_async(selector.select)
         revert = sync_to_async(selector.revert)
         try:
-            there = await stopwatch.time(choice.preset, lambda: select(choice))
+            there = await stopwatch.time(request.preset, lambda: select(request))
         except UNREACHABLE:
             raise MeasurementInterrupted from None
         finally:
             # Go back to normal however the measurement ended.
             back = await _translate_unreachable(
-                stopwatch.time(NORMAL, lambda: revert(by=choice.by, reason=f"Measured {choice.preset}."))
+                stopwatch.time(NORMAL, lambda: revert(by=request.by, reason=f"Measured {request.preset}."))
             )
             await _wait_until_idle(pages)
         return RoundTrip(there=there, back=back)

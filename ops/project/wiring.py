@@ -27,9 +27,9 @@ from ops.alerts.conditions import Conditions, WatchedFile, of_persona
 from ops.alerts.watch import Watch
 from ops.backups.reporting import records
 from ops.project.addresses import VANISHED_SERVER
-from ops.selections.board import board, concerns_of, for_status
+from ops.selections.board import board_summary, build_concerns, read_board
 from ops.selections.last_known_good import LastKnownGood
-from ops.selections.selecting import Selector
+from ops.selections.selector import Selector
 from ops.selections.store import RoutingStore
 from ops.socket_access import StaffDoor
 from ops.staff.dashboard_page import place
@@ -138,11 +138,11 @@ def build_facts() -> Settings:
 
 def facts_now() -> Settings:
     """The same, with the chain that is in force and how its lanes are. For pages: uses Django's connection."""
-    seen = board(build_routing())
+    seen = read_board(build_routing())
     ceiling = build_routing().presets[seen.preset].ceiling
     return replace(
         build_facts(),
-        routing=dict(for_status(seen)),
+        routing=dict(board_summary(seen)),
         preset_ceiling=ceiling,
         drill=records.make_status(settings.COMPANION_STATE_DIR),
         usage=tuple(day.document() for day in days(2)),
@@ -196,7 +196,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
     )
     book = AlertBook(pool)
     store = RoutingStore(
-        routing, build_copy(routing), pool, tell=book.tell, changed=lambda: process.reroute()
+        routing, build_copy(routing), pool, raise_alert=book.tell, on_change=lambda: process.reroute()
     )
     usage = UsageBook(pool, routing)
 
@@ -250,7 +250,7 @@ def _watched_files(policy: TurnPolicy, routing: lanes.Routing) -> Iterator[Watch
 def build_selector(routing: lanes.Routing) -> Selector:
     """Selects presets for people: on pages and in commands."""
     return Selector(
-        routing, concerns_of=concerns_of(routing), copy_version=lambda: build_copy(routing).version
+        routing, concerns_about=build_concerns(routing), copy_version=lambda: build_copy(routing).version
     )
 
 

@@ -1,4 +1,4 @@
-"""How long a selection took to reach the first call at its new head: read off stored turns, of any lane."""
+"""How long a selection took to reach the first call at its head, from the stored turns."""
 
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -6,14 +6,15 @@ from typing import Any
 
 from django.db import connection
 
-from ops.selections import selecting
-from ops.selections.selecting import SelectionRefused
+from ops.selections import rows
+from ops.selections.selector import SelectionRefused
 from routing.lanes import Routing
 from routing.selection import Selection
 
-LOOKED_AT = timedelta(minutes=10)
-"""After the selection. A process in which nobody wrote for so long has nothing to show."""
-IN_TIME_S = 10.0
+WINDOW = timedelta(minutes=10)
+"""After the selection. A process without any turn in this time is left out."""
+MAX_DELAY_S = 10.0
+"""The service promises to follow a selection within this time."""
 
 FIRST_CALLS = """
 SELECT t.owner, min(t.admitted_at + make_interval(secs => call.started_s))
@@ -28,26 +29,26 @@ GROUP BY t.owner ORDER BY 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Applied:
+class AppliedSelection:
     """When each web process first called the head of a selection's chain, in seconds after its row."""
 
     version: int
     preset: str
     lane: str
     by_process: dict[str, float]
-    """Only processes in which somebody wrote; the quickest first."""
+    """Only processes with a turn in the window; the fastest first."""
 
     @property
     def is_in_time(self) -> bool:
-        """Under ten seconds for the first request. Later ones may only show that nobody wrote earlier."""
-        return min(self.by_process.values()) < IN_TIME_S
+        """Whether the first request came within ten seconds. A later one may only mean that no turn started earlier."""
+        return min(self.by_process.values()) < MAX_DELAY_S
 
-    def document(self) -> dict[str, Any]:
-        """For programs."""
+    def to_document(self) -> dict[str, Any]:
+        """As JSON values."""
         return {**asdict(self), "in_time": self.is_in_time}
 
-    def text(self) -> str:
-        """For a person."""
+    def format_text(self) -> str:
+        """Lines of text."""
         first, *_ = self.by_process.values()
         each = "\n".join(f"  {process}  {seconds:.3f} s" for process, seconds in self.by_process.items())
         return (
@@ -56,36 +57,38 @@ class Applied:
         )
 
 
-def applied(routing: Routing, version: int | None = None) -> Applied:
-    """Of this selection, or of the newest. Raises SelectionRefused where no stored turn shows it."""
-    chosen = _chosen(version)
+def read_applied(routing: Routing, version: int | None = None) -> AppliedSelection:
+    """Of the selection of this version, or the newest. Raises SelectionRefused if no stored turn shows it."""
+    chosen = _read_selection(version)
     if chosen.preset not in routing.presets:
-        raise SelectionRefused(f"The routing file has no preset {chosen.preset} any more.")
+        raise SelectionRefused(f"The routing file no longer has the preset {chosen.preset}.")
     lane = routing.presets[chosen.preset].chain[0]
-    facts: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "lane": lane,
         "version": chosen.version,
         "begins": chosen.at,
-        "ends": chosen.at + LOOKED_AT,
+        "ends": chosen.at + WINDOW,
     }
     with connection.cursor() as cursor:
-        cursor.execute(FIRST_CALLS, facts)
-        found = {str(owner): round((at - chosen.at).total_seconds(), 3) for owner, at in cursor.fetchall()}
-    if not found:
+        cursor.execute(FIRST_CALLS, parameters)
+        by_process = {
+            str(owner): round((at - chosen.at).total_seconds(), 3) for owner, at in cursor.fetchall()
+        }
+    if not by_process:
         raise SelectionRefused(
             f"No turn that ended within ten minutes of version {chosen.version} was served by {lane}. "
-            "Look again once somebody has written."
+            "Try again after a participant has written."
         )
-    return Applied(version=chosen.version, preset=chosen.preset, lane=lane, by_process=found)
+    return AppliedSelection(version=chosen.version, preset=chosen.preset, lane=lane, by_process=by_process)
 
 
-def _chosen(version: int | None) -> Selection:
+def _read_selection(version: int | None) -> Selection:
     if version is None:
-        found = selecting.newest()
-        if found.version == 0:
+        newest = rows.read_newest()
+        if newest.version == 0:
             raise SelectionRefused("Nothing has been selected yet.")
-        return found
-    row = selecting.by_version(version)
+        return newest
+    row = rows.read_version(version)
     if row is None:
         raise SelectionRefused(f"There is no version {version}; `manage.py route history` lists them.")
     return row

@@ -1,4 +1,4 @@
-"""How things stand on the lanes: what is selected, what each process serves, and what is known of each lane."""
+"""The state of routing: what is selected, what each process serves, and what is known of each lane."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,17 +9,16 @@ from django.db import connection
 
 from companion.models import Breaker as BreakerRow
 from ops.minutes import LaneHour, last_hour
-from ops.selections import selecting
+from ops.selections import rows as selection_rows
 from routing import breaker, selection
 from routing.breaker import STRIKES, Breaker, State
 from routing.lanes import NORMAL, Routing
 from routing.selection import Concern, Selection
 
-LOOK_BACK = 20
+HISTORY_ROWS = 20
 ALIVE_WITHIN_S = 15
 
-# Looks back no further than a day: after that a lane counts as one that has not answered lately, and only its drills
-# are known.
+# Turns of the last day only: a lane without an answer since then counts as not answering lately, apart from its drills.
 LANES = """
 SELECT l.lane,
        greatest((
@@ -42,23 +41,23 @@ FROM companion_process WHERE beat_at > clock_timestamp() - make_interval(secs =>
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What is known of one lane. Times to the first word are of the last hour, in milliseconds."""
+class LaneStatus:
+    """The state of one lane. Times to the first word are of the last hour, in milliseconds."""
 
     lane: str
     model: str
     failure_domain: str
     region: str
     place: int | None
-    """From 1, in the chain that is in force; None: not in it."""
+    """Place in the chain in force, from 1; None: not in it."""
     state: str
     """`closed`, `open`, `half_open` or `resting`."""
     until: datetime | None
     failures: int
-    """That count towards opening its breaker, at this moment."""
+    """Failures that count towards opening its breaker now."""
     last_failure: str
     last_answered_at: datetime | None
-    """None: no person in the last day, and no question of our own ever."""
+    """None: no participant's turn in the last day, and never a check."""
     answers: int
     first_word_p50_ms: int | None
     first_word_p95_ms: int | None
@@ -69,13 +68,13 @@ class Standing:
 
     @property
     def is_trusted(self) -> bool:
-        """Unless it failed its last drill."""
+        """False if it failed its last drill."""
         return self.drill_ok is not False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Serving:
-    """What a web process serves, as its last heartbeat said."""
+class ServingProcess:
+    """What a web process serves, from its last heartbeat."""
 
     process: str
     version: int
@@ -89,47 +88,47 @@ class Serving:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Board:
-    """Everything a person needs to see before moving traffic."""
+    """What an operator needs to see before moving traffic."""
 
     now: datetime
     newest: Selection
-    """The last row, as somebody selected it."""
+    """The last row."""
     in_force: Selection
-    """The one that processes of this release serve: the last they can use."""
+    """The last row that processes of this release can use, and so serve."""
     preset: str
     chain: tuple[str, ...]
-    lanes: tuple[Standing, ...]
-    serving: tuple[Serving, ...]
+    lanes: tuple[LaneStatus, ...]
+    serving: tuple[ServingProcess, ...]
     routing_hash: str
     """Of the routing file that this process has read; empty without a file."""
     is_scripted: bool
-    """Whether the rehearsal provider answers, because there is no routing file."""
+    """Whether the rehearsal provider answers because no routing file is set."""
     weakness: str
-    """Why the normal chain would go down as a whole; empty if it would not."""
+    """Why all of the normal chain can fail at once; empty if it cannot."""
 
     @property
-    def behind(self) -> tuple[Serving, ...]:
+    def behind(self) -> tuple[ServingProcess, ...]:
         """Processes that do not serve what is in force."""
-        return tuple(one for one in self.serving if one.version != self.in_force.version)
+        return tuple(serving for serving in self.serving if serving.version != self.in_force.version)
 
     @property
-    def unrecorded(self) -> tuple[Serving, ...]:
-        """Processes that serve a version above every row, from their copies on disk: the database was restored."""
-        return tuple(one for one in self.serving if one.version > self.newest.version)
+    def unrecorded(self) -> tuple[ServingProcess, ...]:
+        """Processes that serve a version above every row, from their copy on disk: the database was restored."""
+        return tuple(serving for serving in self.serving if serving.version > self.newest.version)
 
     @property
     def may_revert(self) -> bool:
-        """Whether going back to normal would change anything."""
+        """Whether reverting to normal would change anything."""
         return self.newest.preset != NORMAL or bool(self.unrecorded)
 
     @property
     def is_pinned(self) -> bool:
-        """Whether something is in force that ends by itself."""
+        """Whether the selection in force ends by itself."""
         return self.preset == self.in_force.preset and self.in_force.expires_at is not None
 
 
-def board(routing: Routing) -> Board:
-    """How things stand now, by the database's clock. Uses Django's connection."""
+def read_board(routing: Routing) -> Board:
+    """Read the state of routing, on the database's clock. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         (now,) = cursor.fetchone()
@@ -138,8 +137,8 @@ def board(routing: Routing) -> Board:
         cursor.execute(SERVING, [ALIVE_WITHIN_S])
         serving = cursor.fetchall()
     hour = last_hour().lanes
-    rows = selecting.history(LOOK_BACK)
-    in_force = selecting.usable(rows, routing)
+    rows = selection_rows.read_history(HISTORY_ROWS)
+    in_force = selection_rows.newest_usable(rows, routing)
     preset = selection.effective_preset(in_force, now)
     chain = routing.presets[preset].chain
     breakers = {row.lane: _breaker(row) for row in BreakerRow.objects.filter(lane__in=list(routing.lanes))}
@@ -150,7 +149,7 @@ def board(routing: Routing) -> Board:
         preset=preset,
         chain=chain,
         lanes=tuple(
-            _standing(
+            _lane_status(
                 row,
                 routing,
                 chain,
@@ -161,7 +160,7 @@ def board(routing: Routing) -> Board:
             for row in facts
         ),
         serving=tuple(
-            Serving(
+            ServingProcess(
                 process=str(process),
                 version=version,
                 preset=served,
@@ -178,50 +177,50 @@ def board(routing: Routing) -> Board:
     )
 
 
-def concerns_of(routing: Routing) -> Callable[[str], Sequence[Concern]]:
-    """What speaks against a preset, as things stand when it is asked."""
+def build_concerns(routing: Routing) -> Callable[[str], Sequence[Concern]]:
+    """Returns a function that lists the concerns about a preset, from the state at the time of its call."""
 
     def concerns(preset: str) -> Sequence[Concern]:
-        return concerns_on(board(routing), routing, preset)
+        return list_concerns(read_board(routing), routing, preset)
 
     return concerns
 
 
-def concerns_on(seen: Board, routing: Routing, preset: str) -> Sequence[Concern]:
-    """The same, as things stood when the board was made."""
+def list_concerns(board: Board, routing: Routing, preset: str) -> Sequence[Concern]:
+    """The concerns about a preset, from the state that a board shows."""
     return selection.find_concerns(
         routing,
         preset,
-        last_answered={lane.lane: lane.last_answered_at for lane in seen.lanes},
-        now=seen.now,
-        failed_drill=[lane.lane for lane in seen.lanes if not lane.is_trusted],
+        last_answered={lane.lane: lane.last_answered_at for lane in board.lanes},
+        now=board.now,
+        failed_drill=[lane.lane for lane in board.lanes if not lane.is_trusted],
     )
 
 
-def for_status(seen: Board) -> Mapping[str, Any]:
-    """The `routing` part of /ops/status.json: what the table says, and what each live web process serves."""
-    standing = {lane.lane: lane for lane in seen.lanes}
-    in_force, expires_at = seen.in_force, seen.in_force.expires_at
+def board_summary(board: Board) -> Mapping[str, Any]:
+    """The `routing` part of /ops/status.json: the selection in force, and what each live web process serves."""
+    lanes = {lane.lane: lane for lane in board.lanes}
+    in_force, expires_at = board.in_force, board.in_force.expires_at
     return {
         "version": in_force.version,
-        "preset": seen.preset,
+        "preset": board.preset,
         "by": in_force.by,
         "reason": in_force.reason,
         "expires_at": expires_at.isoformat() if expires_at else None,
         "chain": [
             {
                 "lane": lane,
-                "state": standing[lane].state,
-                "last_answered_at": _iso(standing[lane].last_answered_at),
+                "state": lanes[lane].state,
+                "last_answered_at": _iso(lanes[lane].last_answered_at),
             }
-            for lane in seen.chain
+            for lane in board.chain
         ],
-        "behind": [one.process for one in seen.behind],
-        "scripted": seen.is_scripted,
-        "routing_hash": seen.routing_hash,
-        "normal_weakness": seen.weakness,
-        "unrecorded": [one.process for one in seen.unrecorded],
-        "serving": [asdict(one) for one in seen.serving],
+        "behind": [serving.process for serving in board.behind],
+        "scripted": board.is_scripted,
+        "routing_hash": board.routing_hash,
+        "normal_weakness": board.weakness,
+        "unrecorded": [serving.process for serving in board.unrecorded],
+        "serving": [asdict(serving) for serving in board.serving],
     }
 
 
@@ -234,7 +233,7 @@ def _breaker(row: BreakerRow) -> Breaker:
     return Breaker(**facts | {"state": State(row.state), "strikes": tuple(row.strikes)})
 
 
-def _standing(
+def _lane_status(
     row: Sequence[Any],
     routing: Routing,
     chain: Sequence[str],
@@ -242,12 +241,12 @@ def _standing(
     known: Breaker,
     hour: LaneHour,
     now: datetime,
-) -> Standing:
+) -> LaneStatus:
     name, last_answered_at, drill_ok, drill_at, drill_failure = row
     lane, skip = routing.lanes[name], breaker.find_skip(known, now)
     since = now - timedelta(seconds=breaker.TUNING.window_s)
     counted = sum(strike > since for strike in known.strikes)
-    return Standing(
+    return LaneStatus(
         lane=name,
         model=lane.model,
         failure_domain=lane.failure_domain,

@@ -1,11 +1,11 @@
-"""How things stand on the lanes, as lines for a terminal and as a document for programs."""
+"""The board as lines of text and as JSON values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from ops.selections.board import Board, Serving, Standing, for_status
+from ops.selections.board import Board, LaneStatus, ServingProcess, board_summary
 from ops.text import escape_controls, format_age, format_length, format_time
 from routing.lanes import Routing
 from routing.selection import Selection, to_document
@@ -16,7 +16,7 @@ STATES: Mapping[str, str] = {
     "half_open": "is being tried again",
     "resting": "is left alone: it asked for that",
 }
-"""What each state of a breaker means for the lane."""
+"""What each state of its breaker means for a lane."""
 
 
 SCRIPTED = (
@@ -25,28 +25,28 @@ SCRIPTED = (
 )
 
 
-def text(seen: Board, routing: Routing) -> str:
-    """Everything, for a person at a terminal. What people wrote cannot steer the terminal."""
-    return "\n".join(_lines(seen, routing))
+def format_board(board: Board, routing: Routing) -> str:
+    """The whole board as lines. Control characters in typed text are escaped."""
+    return "\n".join(_format_lines(board, routing))
 
 
-def document(seen: Board, routing: Routing) -> dict[str, Any]:
-    """The same for programs."""
+def board_document(board: Board, routing: Routing) -> dict[str, Any]:
+    """The whole board as JSON values."""
     presets = {
         name: {"chain": list(preset.chain), "marking": preset.marking, "ceiling": preset.ceiling}
         for name, preset in routing.presets.items()
     }
     return {
-        **for_status(seen),
-        "selected": to_document(seen.newest) if seen.newest.version else None,
-        "lanes": {lane.lane: _plain(asdict(lane)) for lane in seen.lanes},
+        **board_summary(board),
+        "selected": to_document(board.newest) if board.newest.version else None,
+        "lanes": {lane.lane: _json_values(asdict(lane)) for lane in board.lanes},
         "presets": presets,
-        "processes": [asdict(one) for one in seen.serving],
+        "processes": [asdict(serving) for serving in board.serving],
     }
 
 
-def line_of(chosen: Selection) -> str:
-    """A selection in the history."""
+def format_selection(chosen: Selection) -> str:
+    """A selection as one line of the history."""
     until = f", until {format_time(chosen.expires_at)}" if chosen.expires_at else ""
     return (
         f"{chosen.version:>4}  {format_time(chosen.at)}  {chosen.preset}, "
@@ -54,14 +54,14 @@ def line_of(chosen: Selection) -> str:
     )
 
 
-def left(seen: Board) -> str:
-    """How long what is in force lasts, in words; empty if it does not end."""
-    ends = seen.in_force.expires_at
-    return format_length(round((ends - seen.now).total_seconds())) if ends and seen.is_pinned else ""
+def format_time_left(board: Board) -> str:
+    """How long the selection in force still lasts; empty if it does not end."""
+    ends = board.in_force.expires_at
+    return format_length(round((ends - board.now).total_seconds())) if ends and board.is_pinned else ""
 
 
-def drill(lane: Standing, now: datetime) -> str:
-    """What its last drill said."""
+def format_last_drill(lane: LaneStatus, now: datetime) -> str:
+    """The result of its last drill."""
     if lane.drill_at is None:
         return "never drilled"
     if lane.is_trusted:
@@ -71,7 +71,7 @@ def drill(lane: Standing, now: datetime) -> str:
     )
 
 
-def first_words(lane: Standing) -> str:
+def format_first_words(lane: LaneStatus) -> str:
     """Its times to the first word in the last hour."""
     if lane.first_word_p50_ms is None:
         return "no reply in the last hour"
@@ -80,35 +80,35 @@ def first_words(lane: Standing) -> str:
     )
 
 
-def _lines(seen: Board, routing: Routing) -> Iterator[str]:
-    chosen = seen.in_force
-    if seen.is_scripted:
+def _format_lines(board: Board, routing: Routing) -> Iterator[str]:
+    chosen = board.in_force
+    if board.is_scripted:
         yield SCRIPTED
-    if seen.weakness:
-        yield f"NO FALLBACK: in the normal chain, {seen.weakness}."
-    says = "The table says" if seen.unrecorded else "In force"
-    if seen.unrecorded:
-        yield f"NOT ON RECORD: {unrecorded(seen)}"
+    if board.weakness:
+        yield f"NO FALLBACK: in the normal chain, {board.weakness}."
+    label = "The table says" if board.unrecorded else "In force"
+    if board.unrecorded:
+        yield f"NOT ON RECORD: {format_unrecorded(board)}"
         yield "Was the database restored? `manage.py route revert` takes every process back to normal."
     if chosen.version == 0:
-        yield f"{says}: {seen.preset}. Nothing has been selected yet."
+        yield f"{label}: {board.preset}. Nothing has been selected yet."
     else:
-        yield f"{says}: {seen.preset} (version {chosen.version})"
+        yield f"{label}: {board.preset} (version {chosen.version})"
         by = escape_controls(chosen.by)
         yield f"  selected by {by} at {format_time(chosen.at)}: {escape_controls(chosen.reason)}"
-    if chosen.expires_at and seen.is_pinned:
-        yield f"  until {format_time(chosen.expires_at)}: {left(seen)} more; then normal by itself"
+    if chosen.expires_at and board.is_pinned:
+        yield f"  until {format_time(chosen.expires_at)}: {format_time_left(board)} more; then normal by itself"
     elif chosen.expires_at:
         yield f"  {chosen.preset} was over at {format_time(chosen.expires_at)}"
-    if seen.newest.version != chosen.version:
+    if board.newest.version != chosen.version:
         yield (
-            f"  NOT IN FORCE: version {seen.newest.version} ({escape_controls(seen.newest.preset)}) makes no sense to "
-            "this release. Select a preset that it has."
+            f"  NOT IN FORCE: this release cannot use version {board.newest.version} "
+            f"({escape_controls(board.newest.preset)}). Select a preset that it has."
         )
     yield ""
     yield "Lanes (the number is the place in the chain in force):"
-    for lane in sorted(seen.lanes, key=lambda one: one.place or 99):
-        yield from _lane(lane, seen.now)
+    for lane in sorted(board.lanes, key=lambda status: status.place or 99):
+        yield from _format_lane(lane, board.now)
     yield ""
     yield "Presets:"
     for name, preset in routing.presets.items():
@@ -117,10 +117,10 @@ def _lines(seen: Board, routing: Routing) -> Iterator[str]:
         marks += ["replies are marked as reduced"] * (preset.marking == "reduced")
         yield f"  {name:<14} {' then '.join(preset.chain)}{'; ' if marks else ''}{', '.join(marks)}"
     yield ""
-    yield _processes(seen)
+    yield _format_processes(board)
 
 
-def _lane(lane: Standing, now: datetime) -> Iterator[str]:
+def _format_lane(lane: LaneStatus, now: datetime) -> Iterator[str]:
     place = f"{lane.place}." if lane.place else "  "
     yield (
         f"  {place} {lane.lane:<18} {STATES[lane.state]}"
@@ -128,37 +128,37 @@ def _lane(lane: Standing, now: datetime) -> Iterator[str]:
         f"last answered: {format_age(lane.last_answered_at, now)}"
     )
     failures = f"; {lane.failures} failures count now" if lane.failures else ""
-    yield f"     {'':<18} {first_words(lane)}; {drill(lane, now)}{failures}"
+    yield f"     {'':<18} {format_first_words(lane)}; {format_last_drill(lane, now)}{failures}"
 
 
-def _processes(seen: Board) -> str:
-    if not seen.serving:
+def _format_processes(board: Board) -> str:
+    if not board.serving:
         return "Web processes: none is running."
-    if not seen.behind:
-        return f"Web processes: {len(seen.serving)}, and every one serves version {seen.in_force.version}."
-    told = ", ".join(served(one) for one in seen.behind)
-    follow = "" if seen.unrecorded else " They follow within ten seconds, or their log says why."
-    return f"Web processes: {len(seen.serving)}; {told}.{follow}"
+    if not board.behind:
+        return f"Web processes: {len(board.serving)}, and every one serves version {board.in_force.version}."
+    behind = ", ".join(format_serving(serving) for serving in board.behind)
+    follow = "" if board.unrecorded else " They follow within ten seconds, or their log says why."
+    return f"Web processes: {len(board.serving)}; {behind}.{follow}"
 
 
-def served(one: Serving) -> str:
+def format_serving(serving: ServingProcess) -> str:
     """What one web process serves, in words."""
-    preset = f" ({escape_controls(one.preset)})" if one.preset else ""
-    return f"{one.process[:8]} serves version {one.version}{preset}"
+    preset = f" ({escape_controls(serving.preset)})" if serving.preset else ""
+    return f"{serving.process[:8]} serves version {serving.version}{preset}"
 
 
-def unrecorded(seen: Board) -> str:
-    """What is served although no row says so; empty if there is nothing of the kind."""
-    if not seen.unrecorded:
+def format_unrecorded(board: Board) -> str:
+    """What processes serve that no row names; empty if there is none."""
+    if not board.unrecorded:
         return ""
-    told = ", ".join(served(one) for one in seen.unrecorded)
+    unrecorded = ", ".join(format_serving(serving) for serving in board.unrecorded)
     return (
-        f"of {len(seen.serving)} web processes, {told}, from the copy on disk. "
-        f"The last row in the table is version {seen.newest.version} ({escape_controls(seen.newest.preset)})."
+        f"of {len(board.serving)} web processes, {unrecorded}, from the copy on disk. "
+        f"The last row in the table is version {board.newest.version} ({escape_controls(board.newest.preset)})."
     )
 
 
-def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+def _json_values(facts: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()
     }

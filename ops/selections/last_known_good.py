@@ -1,4 +1,4 @@
-"""The copy of the selection on local disk: written only after it was found valid, read before anything else."""
+"""The copy of the selection on local disk: written only after validation, read before anything else at a start."""
 
 import fcntl
 import json
@@ -13,7 +13,7 @@ from routing.selection import Selection
 
 
 class LastKnownGood:
-    """One file for all processes of a machine. Its version only rises, whichever of them writes."""
+    """One file, shared by all processes of a machine. Its version only rises."""
 
     def __init__(self, state_dir: Path, routing: Routing) -> None:
         self._folder = state_dir / "routing"
@@ -21,7 +21,7 @@ class LastKnownGood:
         self._routing = routing
 
     def read(self) -> Selection | None:
-        """The copy; None where there is none. Raises SelectionInvalid; an unreadable file is one."""
+        """The copy, if there is one. Raises SelectionInvalid, also for an unreadable file."""
         try:
             return selection.read(self.path.read_bytes(), self._routing)
         except FileNotFoundError:
@@ -30,11 +30,11 @@ class LastKnownGood:
             raise SelectionInvalid(f"the copy on disk: cannot be read ({type(failure).__name__}).") from None
 
     def write(self, chosen: Selection) -> bool:
-        """Put it there unless the copy is as new. False: it was. Raises OSError."""
+        """Write the copy. Returns False, and writes nothing, if the copy is as new. Raises OSError."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            # Two processes that read, compare and write at once could leave the older one.
+            # Without the lock, two processes that compare and write at once could leave the older selection.
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.version >= chosen.version:
                 return False
@@ -45,7 +45,7 @@ class LastKnownGood:
 
     @property
     def version(self) -> int:
-        """Of the copy; 0 where there is none that could be used."""
+        """The version of the copy; 0 without a usable copy."""
         try:
             copy = self.read()
         except SelectionInvalid:

@@ -1,6 +1,6 @@
-"""A selection whose time is up goes back to normal by itself.
+"""Reverts an expired selection to normal.
 
-The same statements for the worker and for every web process: whoever comes first does it, and the others find it done.
+The worker and every web process run the same statements; the first one reverts, and the others find nothing to do.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from routing.lanes import NORMAL
 
 THE_SERVICE = "the service"
 
-# A statement of its own: the snapshot of the one that decides must be younger than the lock.
+# A separate statement: the snapshot of the deciding statement must be taken after the lock.
 LOCK = "SELECT pg_advisory_xact_lock(7205759404)"
 
 # One statement, so that row, alert and notification are one. The payload is `notifications.SelectionChanged`.
@@ -26,7 +26,7 @@ back AS (
     FROM ended
     RETURNING version
 ),
-told AS (
+raised AS (
     INSERT INTO ops_alert AS a (kind, about)
     SELECT %(reverted)s::text, 'version ' || version || ' (' || preset || ')' FROM ended
     ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
@@ -36,8 +36,8 @@ SELECT version, pg_notify(%(channel)s::text, json_build_object('routing', versio
 """
 
 
-def facts(floor: int = 0) -> Mapping[str, Any]:
-    """What the statements take. `floor`: a version that somebody is known to serve; the next is above it."""
+def revert_parameters(floor: int = 0) -> Mapping[str, Any]:
+    """Parameters of REVERT. `floor` is a version that a process serves; the new version is above it."""
     return {
         "floor": floor,
         "normal": NORMAL,
@@ -47,17 +47,17 @@ def facts(floor: int = 0) -> Mapping[str, Any]:
     }
 
 
-class Cursor(Protocol):
-    """Django's, as far as it is needed here."""
+class ExecutingCursor(Protocol):
+    """The part of Django's cursor that is used here."""
 
     def execute(self, sql: str, params: Any = None, /) -> Any: ...
 
     def fetchone(self) -> Any: ...
 
 
-def revert_ended(cursor: Cursor) -> int | None:
-    """Go back to normal if the time is up. Within a transaction. Returns the version of the row, if it made one."""
+def revert_expired(cursor: ExecutingCursor) -> int | None:
+    """Revert to normal if the selection has expired; call in a transaction. Returns the new version, if any."""
     cursor.execute(LOCK)
-    cursor.execute(REVERT, facts())
+    cursor.execute(REVERT, revert_parameters())
     row = cursor.fetchone()
     return row[0] if row else None

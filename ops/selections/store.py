@@ -1,7 +1,7 @@
-"""Which chain this process serves, and how it learns of another: the copy on disk, a push, and a poll.
+"""Keeps the selection that this process serves current: from the copy on disk, by notification, and by polling.
 
-Nothing here can take a chain away. A read that fails changes nothing, a selection that makes no sense is counted and
-leaves the one before it in force, and an older one is never applied.
+A process always has a chain. A failed read changes nothing; an invalid selection is counted and the one before it stays
+in force; an older one is never applied.
 """
 
 import asyncio
@@ -26,28 +26,28 @@ from routing.selection import COMPILED_IN, Selection
 log = logging.getLogger(__name__)
 
 POLL_S = 5.0
-WITHIN_S = 4.0
-"""A read that takes longer has failed. Poll and read together stay under ten seconds."""
-LOOK_BACK = 20
-MOST_REFUSED = 1_000
+READ_TIMEOUT_S = 4.0
+"""Poll interval and read together stay under ten seconds."""
+MAX_ROWS = 20
+MAX_REFUSED = 1_000
 """Distinct invalid documents that are remembered."""
 
-# The last rows and not the last one alone: a process that starts while the newest makes no sense to it must serve
-# what the others, who have seen the ones before, are serving.
+# Read several rows, not only the newest: a process that starts while the newest is invalid for it must serve the
+# same earlier selection as the other processes.
 READ = """
 SELECT version, preset, by, reason, at, expires_at FROM ops_selection
 WHERE version > %s ORDER BY version DESC LIMIT %s
 """
 
 
-class Tell(Protocol):
-    """Whom operators are told by; see `ops.alerts.book`."""
+class RaiseAlert(Protocol):
+    """Raises an alert for operators; see `ops.alerts.book`."""
 
     def __call__(self, kind: Kind, about: str) -> None: ...
 
 
 class RoutingStore:
-    """Built with the copy on disk already read: no network call is needed to know the chain."""
+    """Reads the copy on disk when it is built, so a chain is known without any network call."""
 
     def __init__(
         self,
@@ -55,22 +55,22 @@ class RoutingStore:
         copy: LastKnownGood,
         pool: AsyncConnectionPool[Any],
         *,
-        tell: Tell,
-        changed: Callable[[], None],
+        raise_alert: RaiseAlert,
+        on_change: Callable[[], None],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         poll_s: float = POLL_S,
     ) -> None:
         self._routing = routing
         self._copy = copy
         self._pool = pool
-        self._tell = tell
-        self._changed = changed
+        self._raise_alert = raise_alert
+        self._on_change = on_change
         self._now = now
         self._poll_s = poll_s
         self._notified = asyncio.Event()
         self._refused: set[str] = set()
-        self._current = self._at_start()
-        self._route = self._made()
+        self._current = self._load_initial()
+        self._route = self._build_route()
 
     @property
     def current(self) -> Selection:
@@ -79,13 +79,13 @@ class RoutingStore:
 
     @property
     def refused(self) -> int:
-        """How many documents there were that could not be used. Each is counted, logged and told of once."""
+        """How many distinct invalid documents were read. Each is counted, logged and alerted once."""
         return len(self._refused)
 
     def route(self) -> Route:
-        """The chain for a turn that starts now. Never waits."""
+        """The chain for a turn that starts now. Does no I/O."""
         if self._route.preset != selection.effective_preset(self._current, self._now()):
-            self._route = self._made()
+            self._route = self._build_route()
         return self._route
 
     def follow(self, version: int) -> None:
@@ -94,34 +94,34 @@ class RoutingStore:
             self._notified.set()
 
     async def run(self) -> None:
-        """Read at once, at each ring, and at least every few seconds; until cancelled."""
+        """Read now, at each notification, and at least every `poll_s` seconds; until cancelled."""
         while True:
             self._notified.clear()
             await self.look()
             try:
-                async with asyncio.timeout(self._pause_s()):
+                async with asyncio.timeout(self._next_poll_s()):
                     await self._notified.wait()
             except TimeoutError:
-                # What was pinned may be over by now, without anything having been read.
+                # The selection may have expired since the last read.
                 if self._route.preset != self.route().preset:
-                    self._changed()
+                    self._on_change()
 
     async def look(self) -> None:
         """Read once. A failure changes nothing."""
         try:
-            async with asyncio.timeout(WITHIN_S), self._pool.connection() as connection:
+            async with asyncio.timeout(READ_TIMEOUT_S), self._pool.connection() as connection:
                 cursor = connection.cursor(row_factory=dict_row)
-                await cursor.execute(READ, (self._current.version, LOOK_BACK))
-                found = await cursor.fetchall()
-                await self._tend(connection)
+                await cursor.execute(READ, (self._current.version, MAX_ROWS))
+                documents = await cursor.fetchall()
+                await self._revert_expired(connection)
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("routing_store.unread cause=%s", type(failure).__name__)
             return
-        for document in found:
-            if await self._take(document, f"version {document['version']}"):
+        for document in documents:
+            if await self._apply(document, f"version {document['version']}"):
                 break
 
-    def _at_start(self) -> Selection:
+    def _load_initial(self) -> Selection:
         try:
             return self._copy.read() or COMPILED_IN
         except SelectionInvalid as refusal:
@@ -132,60 +132,60 @@ class RoutingStore:
             self._refuse(document, "the copy on disk", refusal)
             return COMPILED_IN
 
-    async def _take(self, document: Mapping[str, Any], name: str) -> bool:
+    async def _apply(self, document: Mapping[str, Any], name: str) -> bool:
         try:
-            found = selection.read(document, self._routing)
+            chosen = selection.read(document, self._routing)
         except SelectionInvalid as refusal:
             self._refuse(document, name, refusal)
             return False
-        if selection.pick_newest(self._current, found) is not found:
+        if selection.pick_newest(self._current, chosen) is not chosen:
             return False
-        before, self._current = self._route, found
-        self._route = self._made()
-        self._changed()
-        # Who and why are in the row that the version names; both are free text and stay out of the log.
+        before, self._current = self._route, chosen
+        self._route = self._build_route()
+        self._on_change()
+        # `by` and `reason` are free text, which logs never contain. They are in the row of this version.
         log.warning(
             "routing_store.selected version=%d preset=%s from=%s from_version=%d by=%s reason_length=%d",
-            found.version,
+            chosen.version,
             self._route.preset,
             before.preset,
             before.version,
-            "the_service" if found.by == pins.THE_SERVICE else "a_person",
-            len(found.reason),
+            "the_service" if chosen.by == pins.THE_SERVICE else "a_person",
+            len(chosen.reason),
         )
         try:
-            await asyncio.to_thread(self._copy.write, found)
+            await asyncio.to_thread(self._copy.write, chosen)
         except OSError as failure:
-            # It is in force all the same; only a start without the database would not know of it.
-            log.error("routing_store.not_kept version=%d cause=%s", found.version, type(failure).__name__)
+            # The selection is in force; only a start without the database would miss it.
+            log.error("routing_store.not_kept version=%d cause=%s", chosen.version, type(failure).__name__)
         return True
 
     def _refuse(self, document: Mapping[str, Any] | bytes, name: str, refusal: SelectionInvalid) -> None:
         mark = selection.fingerprint_document(document)
-        if mark in self._refused or len(self._refused) >= MOST_REFUSED:
+        if mark in self._refused or len(self._refused) >= MAX_REFUSED:
             return
         self._refused.add(mark)
         log.error("routing_store.refused document=%s which=%s why=%s", mark, name, refusal)
-        self._tell(Kind.INVALID_DOCUMENT, name)
+        self._raise_alert(Kind.INVALID_DOCUMENT, name)
 
-    async def _tend(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """What the worker does as well: go back to normal when the time is up."""
+    async def _revert_expired(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Revert an expired selection, as the worker does; the worker may be down."""
         if not selection.has_expired(self._current, self._now()):
             return
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.execute(pins.LOCK)
-            await cursor.execute(pins.REVERT, pins.facts(self._current.version))
+            await cursor.execute(pins.REVERT, pins.revert_parameters(self._current.version))
             if back := await cursor.fetchone():
                 log.warning("routing_store.reverted version=%d", back[0])
                 self._notified.set()
 
-    def _pause_s(self) -> float:
-        """Until the next look: no longer than to the moment the selection ends."""
+    def _next_poll_s(self) -> float:
+        """Seconds until the next read: at most until the selection expires."""
         if self._current.expires_at is None:
             return self._poll_s
         left = (self._current.expires_at - self._now()).total_seconds()
         return self._poll_s if left <= 0 else min(self._poll_s, left + 0.01)
 
-    def _made(self) -> Route:
+    def _build_route(self) -> Route:
         preset = selection.effective_preset(self._current, self._now())
         return chain.build_route(self._routing, preset, version=self._current.version)

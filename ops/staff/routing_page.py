@@ -17,9 +17,9 @@ from ops import audit
 from ops.access import by_form_of, operators_only, staff_only
 from ops.alerts.rows import acknowledge
 from ops.models import ContractCheck
-from ops.selections import board_text, selecting
-from ops.selections.board import Board, Standing, board, concerns_on
-from ops.selections.selecting import AsksTwice, Choice, SelectionRefused, Selector
+from ops.selections import board_text, rows
+from ops.selections.board import Board, LaneStatus, list_concerns, read_board
+from ops.selections.selector import ConfirmationRequired, SelectionRefused, SelectionRequest, Selector
 from ops.status import usage
 from ops.text import format_age
 from routing.contracts import Preset
@@ -54,7 +54,7 @@ class Offered:
 class Line:
     """A lane, in words."""
 
-    lane: Standing
+    lane: LaneStatus
     state: str
     answered: str
     first_words: str
@@ -79,18 +79,18 @@ def select(
         return _page(request, routing(), problem=_wrong(form), entered=request.POST)
     wanted = form.cleaned_data
     is_normal = wanted["preset"] == NORMAL
-    choice = Choice(
+    choice = SelectionRequest(
         preset=wanted["preset"],
         by=request.user.get_username()[:100],
         reason=wanted["reason"],
         lasts=None if is_normal else timedelta(hours=wanted["hours"] or USUAL),
         seen=wanted["seen"],
-        said_yes_twice=wanted["sure"],
+        is_confirmed=wanted["sure"],
         account=request.user.pk,
     )
     try:
         chosen = selector().select(choice)
-    except AsksTwice as refusal:
+    except ConfirmationRequired as refusal:
         return render(
             request,
             "ops/routing_sure.html",
@@ -139,21 +139,21 @@ def _page(
     problem: str = "",
     entered: Any = None,
 ) -> HttpResponse:
-    standing = board(routing)
+    standing = read_board(routing)
     context = {
         "board": standing,
-        "left": board_text.left(standing),
-        "unrecorded": board_text.unrecorded(standing),
+        "left": board_text.format_time_left(standing),
+        "unrecorded": board_text.format_unrecorded(standing),
         "lines": [_line(standing, lane) for lane in _in_order(standing)],
         "offered": [
-            Offered(preset=preset, concerns=tuple(concerns_on(standing, routing, name)))
+            Offered(preset=preset, concerns=tuple(list_concerns(standing, routing, name)))
             for name, preset in routing.presets.items()
             if name != NORMAL
         ],
         "usage": usage.days(),
         "check": ContractCheck.objects.filter(preset=NORMAL).order_by("-id").first(),
         "normal": routing.presets[NORMAL],
-        "history": selecting.history(SHOWN),
+        "history": rows.read_history(SHOWN),
         "lengths": LENGTHS,
         "usual": str(USUAL),
         "problem": problem,
@@ -163,17 +163,17 @@ def _page(
     return render(request, "ops/routing.html", context)
 
 
-def _in_order(standing: Board) -> list[Standing]:
+def _in_order(standing: Board) -> list[LaneStatus]:
     return sorted(standing.lanes, key=lambda lane: lane.place or len(standing.lanes) + 1)
 
 
-def _line(standing: Board, lane: Standing) -> Line:
+def _line(standing: Board, lane: LaneStatus) -> Line:
     return Line(
         lane=lane,
         state=board_text.STATES[lane.state],
         answered=format_age(lane.last_answered_at, standing.now),
-        first_words=board_text.first_words(lane),
-        drill=board_text.drill(lane, standing.now),
+        first_words=board_text.format_first_words(lane),
+        drill=board_text.format_last_drill(lane, standing.now),
     )
 
 

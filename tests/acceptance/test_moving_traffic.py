@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 
 from ops.models import Alert
-from ops.selections.board import board
+from ops.selections.board import read_board
 from ops.selections.last_known_good import LastKnownGood
 from routing.lanes import NORMAL
 from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
@@ -155,7 +155,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
         await until(lambda: served in route("show"), within_s=FOUND_WITHIN_S)
         assert "NOT ON RECORD: of " in route("show")
         assert "The table says: normal" in route("show")
-        assert in_database(lambda: board(ROUTING)).may_revert
+        assert in_database(lambda: read_board(ROUTING)).may_revert
 
         said = route("revert", "--by", "Ines")
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.asking import Manner
-from ops.lane_checks.contract import Compared, check
-from ops.lane_checks.fallback import QUESTION, Drilled, drill
-from ops.lane_checks.formatting import check_document, check_text, drill_document, drill_text
+from ops.lane_checks.contract import ContractReport, check_contract
+from ops.lane_checks.fallback import QUESTION, DrillResult, run_drill
+from ops.lane_checks.formatting import check_document, drill_document, format_check, format_drill
+from ops.lane_checks.lane_call import AskPolicy
 from ops.lane_checks.questions import QUESTIONS, Question
 from routing.adapters import build_adapters
 from routing.adapters.transport import Transport
@@ -22,7 +22,7 @@ from routing.lanes import Routing
 from tests.adapters.hearing import lane_at
 from tests.processes import Rehearsal, start_rehearsal
 
-MANNER = Manner(
+POLICY = AskPolicy(
     system_prompt="You are Robin.",
     instruction_held="First:",
     seconds=10,
@@ -60,19 +60,21 @@ async def caller(client: httpx.AsyncClient) -> AsyncIterator[Caller]:
     yield Caller(build_adapters(client))
 
 
-async def drilled(caller: Caller, *lanes: Lane) -> Drilled:
+async def drilled(caller: Caller, *lanes: Lane) -> DrillResult:
     names = tuple(lane.name for lane in lanes)
     routing = Routing(
         lanes={lane.name: lane for lane in lanes}, presets={"normal": Preset(name="normal", chain=names)}
     )
-    return await drill(routing, caller, over=lambda client: Caller(build_adapters(client)), manner=MANNER)
+    return await run_drill(
+        routing, caller, build_caller=lambda client: Caller(build_adapters(client)), policy=POLICY
+    )
 
 
-async def checked(caller: Caller, *lanes: Lane, questions: Sequence[Question] = QUESTIONS) -> Compared:
-    return await check(lanes, caller, manner=replace(MANNER, attempts=1), questions=questions)
+async def checked(caller: Caller, *lanes: Lane, questions: Sequence[Question] = QUESTIONS) -> ContractReport:
+    return await check_contract(lanes, caller, policy=replace(POLICY, attempts=1), questions=questions)
 
 
-def traits(found: Compared) -> list[tuple[str, str, bool]]:
+def traits(found: ContractReport) -> list[tuple[str, str, bool]]:
     return [(finding.lane, finding.trait, finding.matters) for finding in found.findings]
 
 
@@ -104,7 +106,7 @@ async def test_a_lane_that_breaks_off_fails_the_drill(
         ("second", "incomplete"),
         ("second", "incomplete"),
     ]
-    assert "FAILED" in drill_text(found)
+    assert "FAILED" in format_drill(found)
 
 
 async def test_one_lost_connection_does_not_condemn_a_lane(
@@ -127,8 +129,8 @@ async def test_a_chain_of_one_lane_has_nothing_to_fall_back_on_and_says_so(
 ) -> None:
     found = await drilled(caller, lanes[0])
     assert found.chain is None and not found.passed
-    assert "nothing to fall back on" in drill_text(found)
-    assert "NO FALLBACK WAS DRILLED" in drill_text(found) and "passed" not in drill_text(found)
+    assert "nothing to fall back on" in format_drill(found)
+    assert "NO FALLBACK WAS DRILLED" in format_drill(found) and "passed" not in format_drill(found)
     document = drill_document(found)
     assert (document["chain"], document["passed"], document["has_fallback"]) == (None, False, False)
 
@@ -137,9 +139,9 @@ async def test_a_lane_that_ends_with_a_word_of_no_list_is_told_of_by_that_word(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
     other.will({"finish": "Eos_X", "words": 5, "pace_ms": 0})
-    assert "it ends replies with 'eos_x', which is on no list" in drill_text(await drilled(caller, *lanes))
+    assert "it ends replies with 'eos_x', which is on no list" in format_drill(await drilled(caller, *lanes))
     found = await checked(caller, *lanes, questions=QUESTIONS[:1])
-    assert "it ends replies with 'eos_x', which is on no list" in check_text(found)
+    assert "it ends replies with 'eos_x', which is on no list" in format_check(found)
 
 
 async def test_a_drill_tells_of_each_lane_the_moment_it_has_answered(
@@ -152,8 +154,12 @@ async def test_a_drill_tells_of_each_lane_the_moment_it_has_answered(
     )
     told: list[LaneAnswer] = []
     other.will({"first_word_s": 0.6})
-    await drill(
-        routing, caller, over=lambda client: Caller(build_adapters(client)), manner=MANNER, tell=told.append
+    await run_drill(
+        routing,
+        caller,
+        build_caller=lambda client: Caller(build_adapters(client)),
+        policy=POLICY,
+        on_answer=told.append,
     )
     assert [answer.lane for answer in told] == ["head", "second"]
 
@@ -163,8 +169,8 @@ async def test_a_silent_lane_is_left_after_two_silences_and_each_answer_is_told_
 ) -> None:
     other.will({"hang": "before_word"})
     told: list[str] = []
-    manner = replace(MANNER, attempts=1, seconds=1.5)
-    found = await check(lanes, caller, manner=manner, questions=QUESTIONS, tell=told.append)
+    policy = replace(POLICY, attempts=1, seconds=1.5)
+    found = await check_contract(lanes, caller, policy=policy, questions=QUESTIONS, on_line=told.append)
     assert [line for line in told if line.startswith("second")] == [
         "second, small_talk: FAILED: first_word_timeout",
         "second, long: FAILED: first_word_timeout",
@@ -172,7 +178,7 @@ async def test_a_silent_lane_is_left_after_two_silences_and_each_answer_is_told_
     ]
     assert len([line for line in told if line.startswith("head, ")]) == len(QUESTIONS)
     assert (found.traits[0].whole, found.traits[1].whole, found.traits[1].asked) == (8, 0, 8)
-    assert "another_part: not asked" in check_text(found)
+    assert "another_part: not asked" in format_check(found)
     assert not found.is_interchangeable
     assert len(other.asked()) == 2
 
@@ -190,7 +196,7 @@ async def test_two_lanes_that_answer_alike_are_interchangeable(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
     found = await checked(caller, *lanes)
-    assert found.is_interchangeable, check_text(found)
+    assert found.is_interchangeable, format_check(found)
     assert [one.whole for one in found.traits] == [8, 8]
     assert {answer.how for answer in found.answers} == {"check"}
     assert check_document(found)["interchangeable"] is True
@@ -199,10 +205,10 @@ async def test_two_lanes_that_answer_alike_are_interchangeable(
 async def test_a_lane_that_was_checked_alone_is_not_said_to_be_interchangeable(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    sound = check_text(await checked(caller, lanes[0], questions=QUESTIONS[:2]))
+    sound = format_check(await checked(caller, lanes[0], questions=QUESTIONS[:2]))
     assert "Only one lane was checked." in sound
     other.will({"status": 503})
-    failing = check_text(await checked(caller, lanes[1], questions=QUESTIONS[:2]))
+    failing = format_check(await checked(caller, lanes[1], questions=QUESTIONS[:2]))
     assert "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD." in failing
     assert "INTERCHANGEABLE" not in (sound + failing).upper()
 
@@ -233,7 +239,7 @@ async def test_a_difference_that_a_participant_would_notice_is_named(
     found = await checked(caller, head, replace(second, first_word_ms=700), questions=QUESTIONS[:3])
     assert not found.is_interchangeable
     assert ("second", trait, True) in traits(found), traits(found)
-    assert "NOT INTERCHANGEABLE" in check_text(found)
+    assert "NOT INTERCHANGEABLE" in format_check(found)
 
 
 async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
@@ -242,7 +248,7 @@ async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
     other.will({"finish": "content_filter", "words": 6}, match="Which dose")
     found = await checked(caller, *lanes)
     assert traits(found) == [("second", "refusals", True)]
-    assert "refused" in check_text(found)
+    assert "refused" in format_check(found)
 
 
 async def test_neither_table_nor_document_holds_a_word_of_a_reply(
@@ -251,4 +257,4 @@ async def test_neither_table_nor_document_holds_a_word_of_a_reply(
     for one in (provider, other):
         one.will({"say": "I am a program with a marmalade sandwich."})
     found = await checked(caller, *lanes, questions=QUESTIONS[:2])
-    assert "marmalade" not in check_text(found) + str(check_document(found)) + str(found.answers)
+    assert "marmalade" not in format_check(found) + str(check_document(found)) + str(found.answers)

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ops.lane_checks.asking import Manner
-from ops.lane_checks.contract import Compared, check
+from ops.lane_checks.contract import ContractReport, check_contract
+from ops.lane_checks.lane_call import AskPolicy
 from ops.lane_checks.questions import QUESTIONS
-from ops.lane_checks.results import CHECKS_KEPT, is_fresh, keep_check
+from ops.lane_checks.results import CHECKS_KEPT, is_fresh, store_check
 from ops.models import ContractCheck
 from ops.stack.postgres import EmbeddedPostgres
 from routing.adapters.scripted import ScriptedAdapter, Step, finished
@@ -17,7 +17,9 @@ from routing.chain import Caller
 from tests.chains import lane
 from tests.people import in_database
 
-MANNER = Manner(system_prompt="-", instruction_held="-", seconds=5, attempts=1, now=lambda: datetime.now(UTC))
+POLICY = AskPolicy(
+    system_prompt="-", instruction_held="-", seconds=5, attempts=1, now=lambda: datetime.now(UTC)
+)
 SAID = "A sentence that stands in no row."
 
 
@@ -28,21 +30,21 @@ def _no_checks(database: EmbeddedPostgres) -> Iterator[None]:
     in_database(lambda: ContractCheck.objects.all().delete())
 
 
-def compared(*, at_most_s: float = 60) -> Compared:
+def compared(*, limit_s: float = 60) -> ContractReport:
     script: list[Step] = [SAID, finished()]
     adapter = ScriptedAdapter(*(script for _ in QUESTIONS))
     lanes = (lane("one"),)
-    return asyncio.run(check(lanes, Caller({"openai": adapter}), manner=MANNER, at_most_s=at_most_s))
+    return asyncio.run(check_contract(lanes, Caller({"openai": adapter}), policy=POLICY, limit_s=limit_s))
 
 
-def keep(found: Compared, routing_hash: str) -> None:
-    in_database(lambda: keep_check(found, preset="normal", routing_hash=routing_hash))
+def store_report(found: ContractReport, routing_hash: str) -> None:
+    in_database(lambda: store_check(found, preset="normal", routing_hash=routing_hash))
 
 
 def test_a_check_is_due_after_a_day_and_after_a_change_of_the_routing_file() -> None:
     at = datetime.now(UTC)
     assert not in_database(lambda: is_fresh("a", at))
-    keep(compared(), "a")
+    store_report(compared(), "a")
     assert in_database(lambda: is_fresh("a", at))
     assert not in_database(lambda: is_fresh("b", at))
     assert not in_database(lambda: is_fresh("a", at + timedelta(days=1, minutes=1)))
@@ -51,7 +53,7 @@ def test_a_check_is_due_after_a_day_and_after_a_change_of_the_routing_file() -> 
 def test_the_last_twenty_are_kept_without_a_word_of_a_reply() -> None:
     found = compared()
     for number in range(CHECKS_KEPT + 3):
-        keep(found, str(number))
+        store_report(found, str(number))
 
     rows = in_database(lambda: list(ContractCheck.objects.order_by("id")))
     assert [row.routing_hash for row in rows] == [str(number) for number in range(3, CHECKS_KEPT + 3)]
@@ -61,7 +63,7 @@ def test_the_last_twenty_are_kept_without_a_word_of_a_reply() -> None:
 
 
 def test_a_check_without_time_for_a_question_leaves_it_out_and_says_so() -> None:
-    found = compared(at_most_s=4)
+    found = compared(limit_s=4)
 
     assert found.traits[0].no_time_for == tuple(question.key for question in QUESTIONS)
     [finding] = [one for one in found.findings if one.trait == "answers"]

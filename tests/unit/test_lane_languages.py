@@ -2,7 +2,7 @@
 
 import pytest
 
-from ops.lane_checks.languages import language
+from ops.lane_checks.languages import detect_language
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from ops.lane_checks.languages import language
     ],
 )
 def test_a_language_is_known_by_its_little_words_or_not_at_all(text: str, expected: str) -> None:
-    assert language(text) == expected
+    assert detect_language(text) == expected

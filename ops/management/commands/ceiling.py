@@ -1,4 +1,4 @@
-"""`manage.py ceiling [N|--default --by WHO --reason WHY]`: how many turns may speak at once, shown or set meanwhile."""
+"""`manage.py ceiling [N|--default --by WHO --reason WHY]`: shows or sets how many turns may be in flight."""
 
 import json
 from argparse import ArgumentParser
@@ -12,27 +12,27 @@ from companion.models import Ceiling
 from ops import audit, names
 from ops.people.command import read
 
-LOWEST, HIGHEST = 1, 10_000
-LOOK_BACK = 5
+MIN_CEILING, MAX_CEILING = 1, 10_000
+HISTORY_ROWS = 5
 
 
 class Command(BaseCommand):
     help = (
-        "Shows the operators' ceiling on turns in flight, or sets it. It holds from the next turn on, "
-        "in every process; lowering it cuts nobody off. --default goes back to the setting. "
-        "Each change is a row that stays, with who and why."
+        "Shows the operators' ceiling on turns in flight, or sets it. It applies to the next turn, "
+        "in every process; turns in flight go on. --default returns to the setting. "
+        "Each change is kept as a row, with who and why."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        wanted = parser.add_mutually_exclusive_group()
-        wanted.add_argument(
+        target = parser.add_mutually_exclusive_group()
+        target.add_argument(
             "value", nargs="?", type=int, metavar="N", help="turns in flight, over all processes"
         )
-        wanted.add_argument(
+        target.add_argument(
             "--default",
             action="store_true",
-            help="back to the setting COMPANION_CEILING, whatever it will be",
+            help="return to the setting COMPANION_CEILING",
         )
         parser.add_argument("--by", metavar="WHO", help="who sets it")
         parser.add_argument("--reason", metavar="WHY", help="why; no word about any participant")
@@ -42,33 +42,35 @@ class Command(BaseCommand):
         self, *args: Any, value: int | None, by: str | None, reason: str | None, **options: Any
     ) -> None:
         if value is not None or options["default"]:
-            _set(value, by=read(names.who, by), reason=read(names.why, reason))
+            _set_ceiling(value, by=read(names.who, by), reason=read(names.why, reason))
         elif by or reason:
-            raise CommandError("Say which ceiling: manage.py ceiling N --by WHO --reason WHY, or --default.")
-        rows = list(Ceiling.objects.order_by("-id")[:LOOK_BACK])
+            raise CommandError("Name the ceiling: manage.py ceiling N --by WHO --reason WHY, or --default.")
+        rows = list(Ceiling.objects.order_by("-id")[:HISTORY_ROWS])
         chosen = rows[0].value if rows else None
-        now = settings.COMPANION_CEILING if chosen is None else chosen
+        ceiling = settings.COMPANION_CEILING if chosen is None else chosen
         if options["json"]:
-            listed = [
+            changes = [
                 {"value": row.value, "by": row.by, "reason": row.reason, "at": row.at.isoformat()}
                 for row in rows
             ]
             self.stdout.write(
-                json.dumps({"ceiling": now, "setting": settings.COMPANION_CEILING, "changes": listed})
+                json.dumps({"ceiling": ceiling, "setting": settings.COMPANION_CEILING, "changes": changes})
             )
             return
         for row in reversed(rows):
-            said = "back to the setting," if row.value is None else f"{row.value}, set"
-            self.stdout.write(f"{row.at:%d %b %Y, %H:%M:%S} UTC  {said} by {row.by}: {row.reason}")
-        whose = "set by operators" if chosen is not None else "the setting COMPANION_CEILING"
-        whose += "; operators have set none" if not rows else ""
-        self.stdout.write(f"Turns in flight at once: {now} ({whose}). A preset or a lane may allow fewer.")
+            change = "back to the setting," if row.value is None else f"{row.value}, set"
+            self.stdout.write(f"{row.at:%d %b %Y, %H:%M:%S} UTC  {change} by {row.by}: {row.reason}")
+        source = "set by operators" if chosen is not None else "the setting COMPANION_CEILING"
+        source += "; operators have set none" if not rows else ""
+        self.stdout.write(
+            f"Turns in flight at once: {ceiling} ({source}). A preset or a lane may allow fewer."
+        )
 
 
-def _set(value: int | None, *, by: str, reason: str) -> None:
-    if value is not None and not LOWEST <= value <= HIGHEST:
-        raise CommandError(f"A ceiling is from {LOWEST} to {HIGHEST}; it cannot be {value}.")
-    # No bell: the gate of every process reads the last row whenever it runs, once a second at least.
+def _set_ceiling(value: int | None, *, by: str, reason: str) -> None:
+    if value is not None and not MIN_CEILING <= value <= MAX_CEILING:
+        raise CommandError(f"A ceiling must be from {MIN_CEILING} to {MAX_CEILING}; it is {value}.")
+    # No notification is needed: the gate of every process reads the last row each time it runs, at least once a second.
     with transaction.atomic():
         Ceiling.objects.create(value=value, by=by, reason=reason)
         audit.record(audit.SET_CEILING, who=by, note=audit.by_command(f"ceiling {value or 'default'}"))

@@ -19,7 +19,7 @@ from ops.alerts.rows import BY_ITSELF, Told, acknowledge, open_alerts, raise_ale
 from ops.alerts.watch import Watch
 from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, send_alerts, watch_lanes
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.results import keep
+from ops.lane_checks.results import store_answers
 from ops.models import Alert, LaneProbe, Round
 from ops.project import wiring
 from ops.selections.pins import THE_SERVICE
@@ -226,7 +226,7 @@ def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> N
         answer(ok=False, how="chain"),
         answer(ok=False, how="check", lane="rehearsal_local"),
     ]
-    in_database(lambda: keep(answers))
+    in_database(lambda: store_answers(answers))
 
     assert in_database(LaneProbe.objects.count) == 4
     assert alerts(Kind.DRILL_FAILED) == [
@@ -237,20 +237,20 @@ def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> N
 
 @pytest.mark.usefixtures("_no_probes")
 def test_a_fallback_that_failed_is_called_by_the_preset_whose_chain_was_asked() -> None:
-    in_database(lambda: keep([answer(ok=False, how="chain")], preset="drop_first"))
+    in_database(lambda: store_answers([answer(ok=False, how="chain")], preset="drop_first"))
     assert alerts(Kind.DRILL_FAILED) == [("drill_failed", "The fallback of preset drop_first", 1)]
 
 
 @pytest.mark.usefixtures("_no_probes")
 def test_a_drill_that_passes_closes_what_it_proves_wrong_and_nothing_else() -> None:
-    in_database(lambda: keep([answer(ok=False), answer(ok=False, how="chain")]))
-    in_database(lambda: keep([answer(ok=False, how="chain")], preset="drop_first"))
+    in_database(lambda: store_answers([answer(ok=False), answer(ok=False, how="chain")]))
+    in_database(lambda: store_answers([answer(ok=False, how="chain")], preset="drop_first"))
     for kind in (Kind.MISCONFIGURED, Kind.QUOTA, Kind.BAD_REQUEST):
         in_database(lambda kind=kind: raise_alert(kind, "rehearsal"))  # type: ignore[misc]
     in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal_second"))
     in_database(lambda: raise_alert(Kind.DRILL_OVERDUE, "the fallback drill"))
 
-    in_database(lambda: keep([answer(ok=True), answer(ok=True, how="chain")]))
+    in_database(lambda: store_answers([answer(ok=True), answer(ok=True, how="chain")]))
     assert shown(Kind.MISCONFIGURED) == shown(Kind.DRILL_OVERDUE) == []
     assert len(shown(Kind.BAD_REQUEST)) == 1
     assert [one.says for one in shown(Kind.DRILL_FAILED)] == [
@@ -265,7 +265,7 @@ def test_a_drill_that_passes_closes_what_it_proves_wrong_and_nothing_else() -> N
 def test_what_came_while_the_lane_was_being_asked_stays_open() -> None:
     asked_at = timezone.now() - timedelta(seconds=5)
     in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal"))
-    in_database(lambda: keep([answer(ok=True, at=asked_at)]))
+    in_database(lambda: store_answers([answer(ok=True, at=asked_at)]))
     assert len(shown(Kind.QUOTA)) == 1
 
 
@@ -281,7 +281,7 @@ async def test_a_chain_that_is_no_longer_in_force_is_no_longer_told_of(pool: Poo
 
 @pytest.mark.usefixtures("_no_probes")
 async def test_a_drill_that_did_not_take_place_for_a_day_is_told_of(pool: Pool) -> None:
-    in_database(lambda: keep([answer(ok=True, at=timezone.now() - timedelta(hours=23))]))
+    in_database(lambda: store_answers([answer(ok=True, at=timezone.now() - timedelta(hours=23))]))
     await look(pool)
     assert alerts(Kind.DRILL_OVERDUE) == []
 
@@ -343,7 +343,7 @@ async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_onc
 async def test_an_overdue_drill_is_told_of_again_after_a_day_though_nobody_has_seen_it(
     pool: Pool, _no_probes: None
 ) -> None:
-    in_database(lambda: keep([answer(ok=True, at=timezone.now() - timedelta(hours=50))]))
+    in_database(lambda: store_answers([answer(ok=True, at=timezone.now() - timedelta(hours=50))]))
     await look(pool)
     in_database(
         lambda: Alert.objects.update(

@@ -7,7 +7,7 @@ from django.db import connection
 
 from companion.models import Attempt, Turn
 from ops.models import MinuteFigures
-from ops.selections.board import Standing, board, concerns_of
+from ops.selections.board import LaneStatus, build_concerns, read_board
 from ops.text import format_age
 from tests.people import People, in_database
 from tests.selections import ROUTING, as_if_no_lane_had_ever_answered
@@ -55,10 +55,10 @@ def answered(
     in_database(write)
 
 
-def standing(lane: str) -> Standing:
+def standing(lane: str) -> LaneStatus:
     # Minutes that are over may be kept already, without the turns that a test puts into them.
     in_database(lambda: MinuteFigures.objects.all().delete())
-    (found,) = [one for one in in_database(lambda: board(ROUTING)).lanes if one.lane == lane]
+    (found,) = [one for one in in_database(lambda: read_board(ROUTING)).lanes if one.lane == lane]
     return found
 
 
@@ -71,8 +71,11 @@ def test_a_lane_is_not_charged_with_the_time_that_others_took_before_it_was_aske
 def test_a_lane_that_answered_two_days_ago_is_not_said_to_have_never_answered(people: People) -> None:
     answered(people, ago=timedelta(days=2), first_word_s=0.3, tries=[(SECOND, "", 0.0)])
     seen = standing(SECOND)
-    assert format_age(seen.last_answered_at, in_database(lambda: board(ROUTING)).now) == "not in the last day"
-    concerns = in_database(lambda: concerns_of(ROUTING)("pin_second"))
+    assert (
+        format_age(seen.last_answered_at, in_database(lambda: read_board(ROUTING)).now)
+        == "not in the last day"
+    )
+    concerns = in_database(lambda: build_concerns(ROUTING)("pin_second"))
     assert f"{SECOND} comes first in this chain and has not answered in the last day." in [
         concern.said for concern in concerns
     ]

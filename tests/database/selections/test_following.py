@@ -61,8 +61,8 @@ class Seat:
             ROUTING,
             self.copy,
             pool,
-            tell=lambda kind, about: self.told.append((kind, about)),
-            changed=self._changed,
+            raise_alert=lambda kind, about: self.told.append((kind, about)),
+            on_change=self._changed,
             now=lambda: datetime.now(UTC) + self.late,
             poll_s=poll_s,
         )

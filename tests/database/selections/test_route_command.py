@@ -13,7 +13,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.results import keep
+from ops.lane_checks.results import store_answers
 from ops.models import AuditEntry
 from ops.project import wiring
 from ops.text import format_age, parse_length
@@ -36,7 +36,7 @@ def _second_lane_answers() -> None:
         words=5,
         how="drill",
     )
-    in_database(lambda: keep([answer]))
+    in_database(lambda: store_answers([answer]))
 
 
 def test_it_selects_says_until_when_and_goes_back() -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import raise_alert
 from ops.lane_checks.answers import LaneAnswer
-from ops.lane_checks.results import keep
+from ops.lane_checks.results import store_answers
 from ops.models import Alert, AuditEntry
 from routing.lanes import NORMAL
 from tests.patience import until
@@ -42,7 +42,7 @@ def drilled(lane: str, *, ok: bool, at: datetime | None = None) -> None:
         words=9,
         how="drill",
     )
-    in_database(lambda: keep([answer]))
+    in_database(lambda: store_answers([answer]))
 
 
 def post(desk: httpx.Client, path: str, **fields: Any) -> httpx.Response:

@@ -9,7 +9,12 @@ from django.db import DatabaseError, connection
 from companion.models import Process
 from ops.models import AuditEntry
 from ops.models import Selection as Row
-from ops.selections.selecting import AsksTwice, Choice, Moved, SelectionRefused
+from ops.selections.selector import (
+    ConfirmationRequired,
+    SelectionConflict,
+    SelectionRefused,
+    SelectionRequest,
+)
 from routing.lanes import NORMAL
 from routing.selection import LASTS, Concern
 from tests.people import in_database
@@ -56,19 +61,19 @@ def test_to_revert_is_one_action_and_doing_it_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "choice",
     [
-        Choice(preset="mine", by="Ines", reason="x"),
-        Choice(preset="local_only", by=" ", reason="x"),
-        Choice(preset="local_only", by="Ines", reason=""),
-        Choice(preset="local_only", by="Ines", reason="x" * 201),
-        Choice(preset="local_only", by="Ines", reason="slow\nby Sam: all is well"),
-        Choice(preset="local_only", by="Ines\u2028Sam", reason="x"),
-        Choice(preset="local_only", by="Ines", reason="x\x1b[2J"),
-        Choice(preset="local_only", by="Ines", reason="x", lasts=timedelta(seconds=1)),
-        Choice(preset="local_only", by="Ines", reason="x", lasts=timedelta(days=8)),
-        Choice(preset=NORMAL, by="Ines", reason="x", lasts=timedelta(hours=1)),
+        SelectionRequest(preset="mine", by="Ines", reason="x"),
+        SelectionRequest(preset="local_only", by=" ", reason="x"),
+        SelectionRequest(preset="local_only", by="Ines", reason=""),
+        SelectionRequest(preset="local_only", by="Ines", reason="x" * 201),
+        SelectionRequest(preset="local_only", by="Ines", reason="slow\nby Sam: all is well"),
+        SelectionRequest(preset="local_only", by="Ines\u2028Sam", reason="x"),
+        SelectionRequest(preset="local_only", by="Ines", reason="x\x1b[2J"),
+        SelectionRequest(preset="local_only", by="Ines", reason="x", lasts=timedelta(seconds=1)),
+        SelectionRequest(preset="local_only", by="Ines", reason="x", lasts=timedelta(days=8)),
+        SelectionRequest(preset=NORMAL, by="Ines", reason="x", lasts=timedelta(hours=1)),
     ],
 )
-def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(choice: Choice) -> None:
+def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(choice: SelectionRequest) -> None:
     before = newest()
     with pytest.raises(SelectionRefused):
         in_database(lambda: selector().select(choice))
@@ -77,13 +82,13 @@ def test_nonsense_is_refused_with_a_sentence_and_changes_nothing(choice: Choice)
 
 def test_what_speaks_against_it_asks_for_a_second_yes() -> None:
     before = newest()
-    choice = Choice(preset="local_only", by="Ines", reason="x")
-    with pytest.raises(AsksTwice) as asked:
+    choice = SelectionRequest(preset="local_only", by="Ines", reason="x")
+    with pytest.raises(ConfirmationRequired) as asked:
         in_database(lambda: selector(SERIOUS, HARMLESS).select(choice))
     assert asked.value.concerns == (SERIOUS,)
     assert newest() == before
 
-    sure = Choice(preset="local_only", by="Ines", reason="x", said_yes_twice=True)
+    sure = SelectionRequest(preset="local_only", by="Ines", reason="x", is_confirmed=True)
     assert in_database(lambda: selector(SERIOUS).select(sure)).version == before.version + 1
 
 
@@ -95,7 +100,7 @@ def test_going_back_to_normal_never_asks_twice() -> None:
 def test_whoever_looked_at_an_older_selection_is_told_what_was_selected_meanwhile() -> None:
     seen = newest().version
     select("pin_second")
-    with pytest.raises(Moved, match="Ines selected pin_second"):
+    with pytest.raises(SelectionConflict, match="Ines selected pin_second"):
         select("local_only", seen=seen)
     assert newest().preset == "pin_second"
 
@@ -105,9 +110,9 @@ def test_of_two_who_decide_at_once_on_what_they_saw_one_wins() -> None:
 
     def decide(preset: str) -> str:
         try:
-            chosen = selector().select(Choice(preset=preset, by="Ines", reason="x", seen=seen))
+            chosen = selector().select(SelectionRequest(preset=preset, by="Ines", reason="x", seen=seen))
             return chosen.preset
-        except Moved:
+        except SelectionConflict:
             return "moved"
         finally:
             connection.close()
@@ -124,7 +129,7 @@ def test_many_who_write_at_once_get_versions_that_rise_without_a_gap() -> None:
 
     def decide(_: int) -> int:
         try:
-            return selector().select(Choice(preset="local_only", by="Ines", reason="x")).version
+            return selector().select(SelectionRequest(preset="local_only", by="Ines", reason="x")).version
         finally:
             connection.close()
 
@@ -138,7 +143,7 @@ def test_a_database_that_was_restored_does_not_bring_an_old_version_again() -> N
     """The copy on disk, and what a process says it serves, are higher than any row that is left."""
     before = newest().version
     with_copy = selector(copy_version=before + 100)
-    choice = Choice(preset="local_only", by="Ines", reason="x")
+    choice = SelectionRequest(preset="local_only", by="Ines", reason="x")
     assert in_database(lambda: with_copy.select(choice)).version == before + 101
 
     serving = "00000000-0000-0000-0000-00000000beef"
@@ -171,7 +176,7 @@ def test_a_change_is_logged_with_its_presets_and_versions_and_without_what_was_t
 ) -> None:
     select(NORMAL)
     before = newest().version
-    choice = Choice(preset="local_only", by="Ines Ward", reason="Tomas is worried", account=7)
+    choice = SelectionRequest(preset="local_only", by="Ines Ward", reason="Tomas is worried", account=7)
     in_database(lambda: selector().select(choice))
 
     *_, said = [one.getMessage() for one in caplog.records if "selecting.selected" in one.getMessage()]

@@ -1,4 +1,4 @@
-"""Asks a question of our own along a way, through the same engine and adapters as a participant's. No database."""
+"""Asks lanes a fixed question, through the same engine and adapters as a participant's question. No database."""
 
 import asyncio
 import math
@@ -18,8 +18,8 @@ from routing.errors import FailureClass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Manner:
-    """How questions are asked: as the character would be, within a turn's time. `now` is the wall clock."""
+class AskPolicy:
+    """How questions are asked: with the character's prompt and a turn's limits. `now` is the wall clock."""
 
     system_prompt: str
     instruction_held: str
@@ -27,31 +27,33 @@ class Manner:
     attempts: int
     now: Callable[[], datetime]
     whole_s: float = math.inf
-    """For the words as well."""
+    """Limit of the whole call, words included."""
 
 
-def manner_of(policy: TurnPolicy, *, now: Callable[[], datetime], at_most_s: float = math.inf) -> Manner:
-    """Questions as turns ask them under this policy, in no more than `at_most_s` seconds."""
-    return Manner(
-        system_prompt=policy.system_prompt,
-        instruction_held=policy.lines.instruction_held,
-        seconds=min(policy.turn_budget_s, at_most_s),
-        whole_s=at_most_s,
-        attempts=policy.attempts,
+def ask_policy(
+    turn_policy: TurnPolicy, *, now: Callable[[], datetime], limit_s: float = math.inf
+) -> AskPolicy:
+    """The policy that asks as turns do, in at most `limit_s` seconds."""
+    return AskPolicy(
+        system_prompt=turn_policy.system_prompt,
+        instruction_held=turn_policy.lines.instruction_held,
+        seconds=min(turn_policy.turn_budget_s, limit_s),
+        whole_s=limit_s,
+        attempts=turn_policy.attempts,
         now=now,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
-    """What came of one question. The text is a reply to us and is kept nowhere."""
+class LaneReply:
+    """The reply to one question. Its text is never stored."""
 
     lane: str
-    """Which lane answered, or was asked last."""
+    """The lane that answered, or was asked last."""
     at: datetime
     text: str
     pieces: int
-    """How many times words came: one means that nothing was streamed."""
+    """Number of pieces that arrived; one means that the reply was not streamed."""
     failure: FailureClass | None
     truncated: bool
     first_word_ms: int | None
@@ -63,16 +65,16 @@ class Heard:
 
     @property
     def code(self) -> str:
-        """The short code of the last attempt; empty if it was whole."""
+        """The short code of the last attempt; empty if the reply was whole."""
         return (self.attempts[-1].code or "") if self.attempts and self.failure else ""
 
     @property
-    def is_silence(self) -> bool:
-        """Whether nothing came in its time."""
+    def is_silent(self) -> bool:
+        """Whether words stayed out beyond a time limit."""
         return self.failure in (FailureClass.FIRST_WORD_TIMEOUT, FailureClass.IDLE_TIMEOUT)
 
-    def answer(self, how: str, *, ok: bool | None = None, lane: str | None = None) -> LaneAnswer:
-        """The shape in which it is kept: no word of it."""
+    def to_answer(self, how: str, *, ok: bool | None = None, lane: str | None = None) -> LaneAnswer:
+        """The result to store, without the text."""
         return LaneAnswer(
             lane=lane or self.lane,
             at=self.at,
@@ -85,25 +87,25 @@ class Heard:
         )
 
 
-async def ask(question: str, lanes: tuple[Lane, ...], caller: LaneCaller, *, manner: Manner) -> Heard:
-    """One question along these lanes, in their order. Breakers are not asked: a drill has to see every failure."""
+async def ask(question: str, lanes: tuple[Lane, ...], caller: LaneCaller, *, policy: AskPolicy) -> LaneReply:
+    """Ask these lanes in order. Ignores breakers, because a drill must see every failure."""
     clock = asyncio.get_running_loop().time
     draft = PromptDraft(
-        system=manner.system_prompt,
-        instruction_held=manner.instruction_held,
+        system=policy.system_prompt,
+        instruction_held=policy.instruction_held,
         dialogue=(),
         held=(),
         question=question,
     )
     limits = Limits(
-        seconds=manner.seconds,
-        whole_s=manner.whole_s,
-        attempts=manner.attempts,
+        seconds=policy.seconds,
+        whole_s=policy.whole_s,
+        attempts=policy.attempts,
         now=clock,
         sleep=asyncio.sleep,
         random=random.random,
     )
-    began, at, said = clock(), manner.now(), list[str]()
+    began, at, pieces = clock(), policy.now(), list[str]()
     first_word: float | None = None
     end: Answered | Broken | None = None
     events = run_turn(draft, TurnProgress(LaneCursor(lanes, Unguarded()), limits), caller, reference="drill")
@@ -111,15 +113,15 @@ async def ask(question: str, lanes: tuple[Lane, ...], caller: LaneCaller, *, man
         async for event in events:
             if isinstance(event, ReplyText):
                 first_word = clock() if first_word is None else first_word
-                said.append(event.text)
+                pieces.append(event.text)
             else:
                 end = event
     assert end is not None
-    return Heard(
+    return LaneReply(
         lane=end.lane.name,
         at=at,
-        text="".join(said),
-        pieces=len(said),
+        text="".join(pieces),
+        pieces=len(pieces),
         failure=end.failure if isinstance(end, Broken) else None,
         truncated=isinstance(end, Answered) and end.truncated,
         first_word_ms=None if first_word is None else round((first_word - began) * 1000),
