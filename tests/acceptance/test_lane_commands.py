@@ -112,7 +112,7 @@ def test_a_change_that_cannot_be_measured_is_said_and_nothing_is_changed(
     shut = manage(*asked, **own, REHEARSAL_URL=rehearsal.url)
     gone = manage(*asked, **own, REHEARSAL_URL="http://127.0.0.1:9/v1")
 
-    for done, why in ((shut, "A web process does not let people in"), (gone, "not the rehearsal provider")):
+    for done, why in ((shut, "A web process does not open the chat"), (gone, "not the rehearsal provider")):
         assert done.returncode == 1
         assert "Nothing was changed." in done.stderr and why in done.stderr
         assert "Traceback" not in done.stderr

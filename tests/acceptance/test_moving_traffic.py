@@ -207,5 +207,5 @@ def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -
         assert pinned["preset"] == "drop_first"
         refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x", "--yes")
         assert refused.returncode == 1
-        assert "Something other than normal is in force." in refused.stderr
+        assert "Another preset than normal is in force." in refused.stderr
         assert told(run, "revert", "--by", "Ines")["preset"] == NORMAL

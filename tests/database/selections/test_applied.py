@@ -67,7 +67,7 @@ def test_calls_at_another_lane_and_long_after_do_not_count(people: People) -> No
     select("pin_second")
     served(people, after_s=1, lane="rehearsal", owner=uuid.uuid4())
     served(people, after_s=700, owner=uuid.uuid4())
-    with pytest.raises(CommandError, match="Look again once somebody has written"):
+    with pytest.raises(CommandError, match="Try again after a participant has written"):
         route("applied")
 
 
