@@ -179,7 +179,7 @@ class Command(BaseCommand):
         applied = read_applied(routing, options["version"])
         self._write(applied.to_document() if options["json"] else applied.format_text())
         if not applied.is_in_time:
-            raise CommandError("The first call came later than ten seconds, or no turn started earlier.")
+            raise CommandError("The first call took longer than ten seconds, or no turn started earlier.")
 
     def _write_selected(self, chosen: Selection, options: dict[str, Any]) -> None:
         if options["json"]:
