@@ -30,7 +30,7 @@ REPORT_TIMEOUT_S = 30.0
 """Time the crowd has to report after the limit of the test."""
 
 
-class ProgressDisplay(Protocol):
+class LoadProgressDisplay(Protocol):
     """Shows the progress of the test."""
 
     def write(self, sentence: str) -> None: ...
@@ -60,7 +60,11 @@ class LoadResult:
 
 
 def run(
-    plan: LoadPlan, service: ServiceUnderLoad, display: ProgressDisplay, *, kill_after_s: float | None = None
+    plan: LoadPlan,
+    service: ServiceUnderLoad,
+    display: LoadProgressDisplay,
+    *,
+    kill_after_s: float | None = None,
 ) -> LoadResult:
     """Carry out a plan. The guests and their data are removed, however it ends."""
     if left := guests.remove_leftovers():
@@ -110,7 +114,7 @@ def run(
 
 
 @contextmanager
-def _invite_guests(count: int, display: ProgressDisplay) -> Iterator[guests.Guests]:
+def _invite_guests(count: int, display: LoadProgressDisplay) -> Iterator[guests.Guests]:
     invited = guests.invite(count, on_progress=display.set_invited)
     try:
         yield invited
@@ -182,7 +186,7 @@ def _run_crowd(
 
 
 def _show_progress(
-    display: ProgressDisplay, gauge: InFlightGauge, memory: "_MemoryPeak"
+    display: LoadProgressDisplay, gauge: InFlightGauge, memory: "_MemoryPeak"
 ) -> Callable[[Mapping[str, int]], None]:
     def show(counts: Mapping[str, int]) -> None:
         memory.sample()

@@ -155,7 +155,7 @@ class Command(BaseCommand):
 
 
 class LoadProgressBar:
-    """Shows the progress of a load test; see `ops.load.run.ProgressDisplay`."""
+    """Shows the progress of a load test; see `ops.load.run.LoadProgressDisplay`."""
 
     def __init__(self, progress: Progress, plan: LoadPlan, say: Callable[[str], None]) -> None:
         self._progress = progress
