@@ -3,10 +3,13 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from ops.backups.backup import BackupOrder, BackupResult, back_up
 from ops.backups.connecting.address import Address
 from ops.backups.drill import Drill
 from ops.backups.reporting.report import Report
@@ -18,6 +21,8 @@ from tests.database.backups.drill_server import KEY, Server, allow_traversal
 from tests.database.backups.replicas import make_replica
 
 RunDrill = Callable[..., Report]
+MakeBackup = Callable[..., BackupResult]
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 SAMPLE = Path(__file__).with_name("sample.sql")
 
 
@@ -94,6 +99,20 @@ def drill(server: Server, state: Path) -> RunDrill:
         return Drill(DrillOrder(**asked), monitor, environment).run()  # type: ignore[arg-type]
 
     return run
+
+
+@pytest.fixture
+def make(server: Server, state: Path) -> MakeBackup:
+    """Make a backup; `hours` after noon, so that names differ."""
+
+    def made(
+        *, hours: int = 0, database: str = "sample", monitor: RunMonitor | None = None, **order: object
+    ) -> BackupResult:
+        asked = BackupOrder(source=server.address(database), into=state / "backups", key=KEY)
+        environment = RunEnvironment(now=lambda: NOON + timedelta(hours=hours))
+        return back_up(replace(asked, **order), monitor or RunMonitor(), environment)  # type: ignore[arg-type]
+
+    return made
 
 
 def parse_address(url: str) -> Address:
