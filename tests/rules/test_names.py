@@ -14,22 +14,9 @@ NAMES_OF_THE_FRAMEWORK = {"Command"}
 
 STILL_DOUBLE: set[str] = {
     "Breaker",
-    "Caller",
-    "Crowd",
-    "Figures",
-    "Finding",
-    "Heard",
-    "Outcome",
-    "Participant",
-    "Person",
-    "Plan",
-    "Seen",
     "Selection",
     "Story",
     "Told",
-    "Visitor",
-    "Watcher",
-    "Way",
 }
 """Names that await another one. A name leaves this list and never joins it."""
 
