@@ -1,7 +1,7 @@
-"""What all processes together know of the lanes: rows that change by compare-and-set, on the database's clock.
+"""The breakers that all processes share: rows that change by compare-and-set, on the database's clock.
 
-A closed breaker, and one known to be open, is answered from memory: no call waits for the database. Taking a probe
-does, under a row lock. With the database away each process goes on with what it knows.
+A breaker that is closed, or known to be open, is answered from memory, so that no call waits for the database. Only a
+probe does, under a row lock. While the database is away, each process goes on with the breakers that it knows.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from routing.errors import CallFailed
 
 log = logging.getLogger(__name__)
 
-WITHIN_S = 1.0
-"""The database is asked for no longer than this; then the process goes on with what it knows."""
+QUERY_TIMEOUT_S = 1.0
+"""After this the process goes on with the breakers that it knows."""
 
 COLUMNS = tuple(field.name for field in fields(Breaker))
 READ = f"SELECT lane, clock_timestamp(), {', '.join(COLUMNS)} FROM companion_breaker"
 CLOCK = "SELECT clock_timestamp()"
-BEGIN = "INSERT INTO companion_breaker (lane) VALUES (%s) ON CONFLICT (lane) DO NOTHING"
+INSERT_CLOSED = "INSERT INTO companion_breaker (lane) VALUES (%s) ON CONFLICT (lane) DO NOTHING"
 LOCK = f"{READ} WHERE lane = %s FOR UPDATE"
 WRITE = f"""
 UPDATE companion_breaker
@@ -54,7 +54,7 @@ class _Row:
 class SharedBreakers:
     """The breakers of all lanes, for one process. See `routing.chain.Breakers`.
 
-    `changed` hears when what is known here of any lane has changed. `monotonic` is the event loop's clock.
+    `on_change` is called when a breaker that this process knows has changed. `monotonic` is the event loop's clock.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class SharedBreakers:
         pool: AsyncConnectionPool[Any],
         *,
         process: UUID,
-        changed: Callable[[], None],
+        on_change: Callable[[], None],
         monotonic: Callable[[], float],
         tuning: Tuning = rules.TUNING,
     ) -> None:
         self._pool = pool
         self._process = process
-        self._changed = changed
+        self._on_change = on_change
         self._monotonic = monotonic
         self._tuning = tuning
         self._known: dict[str, Breaker] = {}
@@ -78,41 +78,41 @@ class SharedBreakers:
         self._clock_at = (datetime.now(UTC), monotonic())
 
     def now(self) -> datetime:
-        """The database's time, as near as it is known."""
+        """The database's time, estimated from the last time it was read."""
         read_at, then = self._clock_at
         return read_at + timedelta(seconds=self._monotonic() - then)
 
     async def ask(self, lane: str) -> Permit | Skip:
         """Whether the lane may be called now."""
         while True:
-            known = self._of(lane)
+            known = self._get(lane)
             skip = rules.find_skip(known, self.now())
             if skip is not None:
                 return skip
             if known.state is State.CLOSED:
                 return Permit(generation=known.generation, at=self.now())
-            # The time of an open breaker is up. One task of this process asks for the probe; the others look again.
+            # The breaker has been open for its time. One task of this process takes the probe; the others check again.
             async with self._locks[lane]:
-                if self._of(lane) == known:
+                if self._get(lane) == known:
                     return await self._probe(lane)
 
     def force(self, lane: str) -> Permit:
-        """The permit of a call that is made although the lane is not to be called."""
-        return rules.force_permit(self._of(lane), now=self.now())
+        """The permit of a call that is made although the breaker is open."""
+        return rules.force_permit(self._get(lane), now=self.now())
 
     def bars(self, lane: str) -> Skip | None:
-        """Why a lane is not to be called, as far as is known here."""
-        return rules.find_skip(self._of(lane), self.now())
+        """Why a lane must not be called, from memory; None: it may be called."""
+        return rules.find_skip(self._get(lane), self.now())
 
     def takes(self, lane: Lane) -> int:
-        """How many turns the lane is given now. A process that starts meanwhile knows of no recovery."""
+        """How many turns the lane may have now. A process that starts during a recovery allows its full capacity."""
         closed_at = self._closed_at.get(lane.name)
         if closed_at is None:
             return lane.max_in_flight
         return rules.ramp(lane.max_in_flight, closed_s=self._monotonic() - closed_at)
 
     def report(self, lane: str, permit: Permit, failure: CallFailed | None) -> None:
-        """What came of a call: counted here at once, and for all processes as soon as the database takes it."""
+        """Count the result of a call: here at once, for all processes once the database has stored it."""
 
         def decide(known: Breaker, now: datetime) -> Breaker:
             if failure is None:
@@ -126,7 +126,7 @@ class SharedBreakers:
                 tuning=self._tuning,
             )
 
-        before = self._of(lane)
+        before = self._get(lane)
         after = decide(before, self.now())
         if after != before:
             self._learn(lane, after, because=failure)
@@ -135,27 +135,27 @@ class SharedBreakers:
             task.add_done_callback(self._tasks.discard)
 
     async def refresh(self) -> None:
-        """Read what the others have learned. Raises psycopg.Error or TimeoutError."""
-        async with asyncio.timeout(WITHIN_S), self._pool.connection() as connection:
+        """Read the breakers of all processes. Raises psycopg.Error or TimeoutError."""
+        async with asyncio.timeout(QUERY_TIMEOUT_S), self._pool.connection() as connection:
             asked = self._monotonic()
             cursor = await connection.execute(READ)
             rows = await cursor.fetchall()
             self._set_clock([row[1] for row in rows] or [await _clock(connection)], asked)
         for lane, _, *values in rows:
-            found = _breaker(values)
-            if found.generation >= self._of(lane).generation and not self._locks[lane].locked():
-                self._learn(lane, found)
+            stored = _breaker(values)
+            if stored.generation >= self._get(lane).generation and not self._locks[lane].locked():
+                self._learn(lane, stored)
 
     async def settle(self) -> None:
-        """Wait until everything reported here is written, or given up."""
+        """Wait until every report of this process is written or has failed."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
-    def _of(self, lane: str) -> Breaker:
+    def _get(self, lane: str) -> Breaker:
         return self._known.get(lane) or Breaker()
 
     def _learn(self, lane: str, found: Breaker, *, because: CallFailed | None = None) -> None:
-        before = self._of(lane)
+        before = self._get(lane)
         self._known[lane] = found
         if found.state is not before.state:
             if found.state is State.CLOSED:
@@ -170,7 +170,7 @@ class SharedBreakers:
                 cause,
             )
         if (found.state, found.rest_until) != (before.state, before.rest_until):
-            self._changed()
+            self._on_change()
 
     def _set_clock(self, read: list[datetime], asked: float) -> None:
         self._clock_at = (max(read), (asked + self._monotonic()) / 2)
@@ -178,7 +178,7 @@ class SharedBreakers:
     async def _probe(self, lane: str) -> Permit | Skip:
         """Take the one probe of a breaker whose time is up. The lane's lock is held."""
         try:
-            async with asyncio.timeout(WITHIN_S), self._locked(lane) as (cursor, row):
+            async with asyncio.timeout(QUERY_TIMEOUT_S), self._locked(lane) as (cursor, row):
                 after, answer = rules.may_call(
                     row.known, now=row.now, owner=self._process, tuning=self._tuning
                 )
@@ -186,7 +186,7 @@ class SharedBreakers:
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("breakers.unshared_probe lane=%s cause=%s", lane, type(failure).__name__)
             after, answer = rules.may_call(
-                self._of(lane), now=self.now(), owner=self._process, tuning=self._tuning
+                self._get(lane), now=self.now(), owner=self._process, tuning=self._tuning
             )
         self._learn(lane, after)
         return answer
@@ -194,7 +194,7 @@ class SharedBreakers:
     async def _write(self, lane: str, decide: Decide) -> None:
         async with self._locks[lane]:
             try:
-                async with asyncio.timeout(WITHIN_S), self._locked(lane) as (cursor, row):
+                async with asyncio.timeout(QUERY_TIMEOUT_S), self._locked(lane) as (cursor, row):
                     after = decide(row.known, row.now)
                     await self._store(cursor, lane, row, after)
             except (psycopg.Error, TimeoutError) as failure:
@@ -209,7 +209,7 @@ class SharedBreakers:
             connection.transaction(),
             connection.cursor() as cursor,
         ):
-            await cursor.execute(BEGIN, (lane,))
+            await cursor.execute(INSERT_CLOSED, (lane,))
             asked = self._monotonic()
             await cursor.execute(LOCK, (lane,))
             found = await cursor.fetchone()

@@ -16,14 +16,14 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
-from companion.live_turns import EARLIER_IS_LIVE
-from companion.prompt_inputs import PromptInputs, ask_materials, materials
+from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.turn_conditions import EARLIER_IS_LIVE, is_live
 from companion.turn_policy import TurnPolicy
 
 Row = tuple[Any, ...]
 PAGE_TURNS = 50
 # A turn whose owner's lease has run out reads as paused, so that a page does not wait for a dead process.
-EFFECTIVE_STATE = """CASE WHEN t.state IN ('waiting', 'speaking')
+EFFECTIVE_STATE = f"""CASE WHEN {is_live("t")}
                  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
                 THEN 'paused' ELSE t.state END"""
 
@@ -162,7 +162,7 @@ class History:
         self._prompt_inputs: Batch[int, PromptInputs] = Batch(self._read_prompt_inputs_of)
         # A page has up to 50 turns with their texts, so a batch of pages is kept small.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._read_kept_of)
-        self._latest: Batch[int, HistoryPage] = Batch(self._read_latest_of, at_most=32)
+        self._latest: Batch[int, HistoryPage] = Batch(self._read_latest_of, max_items=32)
 
     async def read_latest(self, conversation: int) -> HistoryPage:
         """Return the last turns of a conversation."""
@@ -220,7 +220,7 @@ class History:
 
     async def _read_prompt_inputs_of(self, turns: Sequence[int]) -> list[PromptInputs]:
         async with self._pool.connection() as connection:
-            found = await materials(await ask_materials(connection, turns))
+            found = await fetch_prompt_inputs(await query_prompt_inputs(connection, turns))
         return [found[turn] for turn in turns]
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:

@@ -19,9 +19,9 @@ from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
 
-# Locks the live rows it writes for, so that a stop, a take-over or a sweep either sees these words or prevents
-# them. A turn missing from what comes back is no longer this process's to speak for. Openings are given with a
-# turn's first piece alone, and stored with it.
+# Locks the live rows that it writes for, so that a stop, a take-over or a sweep either sees these words or prevents
+# them. A turn that is missing from the result does not belong to this process any more. Openings are stored with the
+# first chunk of a turn.
 STORE = """
 WITH piece AS (
     SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[],
@@ -49,31 +49,31 @@ RETURNING turn_id
 """
 
 AFTER_TICK_S = 0.001
-_LAST_GRAPHEMES = regex.compile(r"\X")
+_GRAPHEME = regex.compile(r"\X")
 
 
 @dataclass(slots=True, eq=False)
 class TurnBuffer:
-    """One turn's way into the journal. Held by the task that drives the turn."""
+    """The words of one turn that are not stored yet. The task that drives the turn holds it."""
 
     turn: int
     conversation: int
     fence: int
     openings: list[dict[str, str]] = field(default_factory=list)
-    gathered: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
     seq: int = 0
-    """The last piece that is stored."""
-    pieces: int = 0
-    """The last piece that was cut, stored or not."""
-    in_flight: str = ""
-    ended: bool = False
-    lost: bool = False
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Seq of the last chunk that is stored."""
+    cut_seq: int = 0
+    """Seq of the last chunk that was cut, stored or not."""
+    chunk: str = ""
+    is_finished: bool = False
+    is_lost: bool = False
+    flushed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredChunk:
-    """Words that are stored and may be shown. `openings` is given with a turn's first piece."""
+    """One chunk of a reply that is stored and may be shown. `openings` comes with the first chunk of a turn."""
 
     turn: int
     conversation: int
@@ -83,7 +83,10 @@ class StoredChunk:
 
 
 class Journal:
-    """Stores what the turns of this process say, then passes it to `shown`; `lost` hears of turns taken away."""
+    """Stores the words of the turns of this process, then calls `on_stored` with each chunk.
+
+    `on_lost` is called with a turn whose words could not be stored, or that this process no longer owns.
+    """
 
     def __init__(
         self,
@@ -91,42 +94,42 @@ class Journal:
         policy: TurnPolicy,
         *,
         process: UUID,
-        shown: Callable[[StoredChunk], None],
-        lost: Callable[[int], None],
+        on_stored: Callable[[StoredChunk], None],
+        on_lost: Callable[[int], None],
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
-        self._shown = shown
-        self._lost = lost
-        self._fresh: dict[int, TurnBuffer] = {}
+        self._on_stored = on_stored
+        self._on_lost = on_lost
+        self._queued: dict[int, TurnBuffer] = {}
         self._wake = asyncio.Event()
         self._hurry = False
 
-    def say(self, line: TurnBuffer, text: str) -> None:
-        """Gather words; they are shown once stored."""
-        if not line.lost:
-            line.gathered.append(text)
-            self._queue(line, hurry=line.pieces == 0)
+    def append(self, buffer: TurnBuffer, text: str) -> None:
+        """Add words. They are shown once they are stored."""
+        if not buffer.is_lost:
+            buffer.pending.append(text)
+            self._queue(buffer, hurry=buffer.cut_seq == 0)
 
-    def drop(self, line: TurnBuffer) -> None:
-        """The turn has been taken away: show nothing more of it."""
-        line.lost = True
-        line.gathered.clear()
+    def discard(self, buffer: TurnBuffer) -> None:
+        """Show nothing more of a turn that this process has lost."""
+        buffer.is_lost = True
+        buffer.pending.clear()
 
-    async def settle(self, line: TurnBuffer) -> bool:
-        """Store everything gathered, the last grapheme too. False: the turn was lost or could not be stored."""
-        line.ended = True
-        if line.gathered and not line.lost:
-            line.settled.clear()
-            self._queue(line, hurry=True)
-        elif not line.in_flight:
-            line.settled.set()
-        await line.settled.wait()
-        return not line.lost
+    async def finish(self, buffer: TurnBuffer) -> bool:
+        """Store all pending words with the last grapheme. False: the turn was lost or its words could not be stored."""
+        buffer.is_finished = True
+        if buffer.pending and not buffer.is_lost:
+            buffer.flushed.clear()
+            self._queue(buffer, hurry=True)
+        elif not buffer.chunk:
+            buffer.flushed.set()
+        await buffer.flushed.wait()
+        return not buffer.is_lost
 
-    def _queue(self, line: TurnBuffer, *, hurry: bool) -> None:
-        self._fresh[line.turn] = line
+    def _queue(self, buffer: TurnBuffer, *, hurry: bool) -> None:
+        self._queued[buffer.turn] = buffer
         if hurry:
             self._hurry = True
         self._wake.set()
@@ -147,57 +150,57 @@ class Journal:
             self._wake.clear()
             self._hurry = False
             due = _next_tick(loop.time(), self._policy.tick_s)
-            lines, self._fresh = self._fresh, {}
-            batch = [line for line in lines.values() if self._cut(line)]
+            buffers, self._queued = self._queued, {}
+            batch = [buffer for buffer in buffers.values() if self._cut(buffer)]
             if batch:
                 await self._flush(batch)
 
-    def _cut(self, line: TurnBuffer) -> bool:
-        if line.lost:
-            line.settled.set()
+    def _cut(self, buffer: TurnBuffer) -> bool:
+        if buffer.is_lost:
+            buffer.flushed.set()
             return False
-        text = "".join(line.gathered)
-        keep = 0 if line.ended else _open_end(text)
+        text = "".join(buffer.pending)
+        keep = 0 if buffer.is_finished else _count_open_end(text)
         if keep == len(text) and text:
-            line.gathered = [text]
+            buffer.pending = [text]
             return False
-        line.gathered = [text[len(text) - keep :]] if keep else []
-        line.in_flight = text[: len(text) - keep]
-        if line.in_flight:
-            line.pieces += 1
-        return bool(line.in_flight)
+        buffer.pending = [text[len(text) - keep :]] if keep else []
+        buffer.chunk = text[: len(text) - keep]
+        if buffer.chunk:
+            buffer.cut_seq += 1
+        return bool(buffer.chunk)
 
     async def _flush(self, batch: list[TurnBuffer]) -> None:
         try:
             async with asyncio.timeout(self._policy.store_within_s):
-                live = await self._store_with_patience(batch)
+                live = await self._store_with_retry(batch)
         except Exception as failure:
-            # Whatever it was, nothing of it was shown; a turn that waited here for ever would be worse than a pause.
+            # Nothing of the batch was shown. After any error its turns pause: they must not wait for ever.
             log.warning("journal.unstored turns=%d cause=%s", len(batch), type(failure).__name__)
             live = set()
-        for line in batch:
-            text, line.in_flight = line.in_flight, ""
-            if line.turn in live:
-                first = line.seq == 0
-                line.seq = line.pieces
-                openings = tuple(line.openings) if first else ()
-                self._shown(
+        for buffer in batch:
+            text, buffer.chunk = buffer.chunk, ""
+            if buffer.turn in live:
+                first = buffer.seq == 0
+                buffer.seq = buffer.cut_seq
+                openings = tuple(buffer.openings) if first else ()
+                self._on_stored(
                     StoredChunk(
-                        turn=line.turn,
-                        conversation=line.conversation,
-                        seq=line.seq,
+                        turn=buffer.turn,
+                        conversation=buffer.conversation,
+                        seq=buffer.seq,
                         text=text,
                         openings=openings,
                     )
                 )
             else:
-                self.drop(line)
-                self._lost(line.turn)
-            if line.ended and not line.gathered:
-                line.settled.set()
+                self.discard(buffer)
+                self._on_lost(buffer.turn)
+            if buffer.is_finished and not buffer.pending:
+                buffer.flushed.set()
 
-    async def _store_with_patience(self, batch: list[TurnBuffer]) -> set[int]:
-        # Storing the same pieces again is harmless, so an unknown outcome is settled by asking again.
+    async def _store_with_retry(self, batch: list[TurnBuffer]) -> set[int]:
+        # Storing a chunk twice is harmless, so a commit of unknown outcome is simply repeated.
         wait_s = 0.05
         while True:
             try:
@@ -208,29 +211,29 @@ class Journal:
                 wait_s = min(wait_s * 2, 0.5)
 
     async def _store(self, batch: list[TurnBuffer]) -> set[int]:
-        facts = {
-            "ids": [line.turn for line in batch],
-            "fences": [line.fence for line in batch],
-            "seqs": [line.pieces for line in batch],
-            "texts": [line.in_flight for line in batch],
-            "openings": [json.dumps(line.openings) if line.seq == 0 else None for line in batch],
+        parameters = {
+            "ids": [buffer.turn for buffer in batch],
+            "fences": [buffer.fence for buffer in batch],
+            "seqs": [buffer.cut_seq for buffer in batch],
+            "texts": [buffer.chunk for buffer in batch],
+            "openings": [json.dumps(buffer.openings) if buffer.seq == 0 else None for buffer in batch],
             "owner": self._process,
             "lease_s": self._policy.lease_s,
         }
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            await cursor.execute(STORE, facts)
+            await cursor.execute(STORE, parameters)
             return {row[0] for row in await cursor.fetchall()}
 
 
 def _next_tick(now: float, tick_s: float) -> float:
-    """The turns read at the multiples of a tick; a moment later everything they have said is here."""
+    """Just after the next multiple of the tick: callers read their providers at the multiples."""
     return (now // tick_s + 1) * tick_s + AFTER_TICK_S
 
 
-def _open_end(text: str) -> int:
-    """How many code points at the end may still grow into another grapheme, and must wait for what follows."""
-    # Nothing below U+0300 starts a cluster that the languages served here would continue: plain text never waits.
+def _count_open_end(text: str) -> int:
+    """Count the code points at the end that the next words may extend to another grapheme: they must wait."""
+    # In the languages served here no grapheme that starts below U+0300 is extended, so plain text never waits.
     if not text or ord(text[-1]) < 0x300:
         return 0
-    clusters = _LAST_GRAPHEMES.findall(text[-64:])
+    clusters = _GRAPHEME.findall(text[-64:])
     return len(clusters[-1]) if clusters else 0

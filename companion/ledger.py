@@ -1,7 +1,7 @@
-"""The only writer of turns. Every change names the state and owner it expects and looks at what came back.
+"""The only writer of turns. Every change names the state and owner that it expects, and checks the rows it changed.
 
-OpenBatch and ending turns run the gate in the same transaction, so a freed slot is taken by the very commit
-that frees it. Both gather: all openings of a moment are one transaction, and so are all endings.
+OpenBatch and ending turns run the gate in the same transaction, so the commit that frees a slot also fills
+it. Both are batched: openings that arrive together share a transaction, and so do closings.
 """
 
 import asyncio
@@ -17,40 +17,44 @@ from psycopg_pool import AsyncConnectionPool
 from companion.batch import Batch
 from companion.doorbell import notify_kept_changed, notify_turns_changed
 from companion.kept_questions import let_go, lock_kept_question, settle_question
-from companion.lane_order import REROUTE, where
+from companion.lane_order import REROUTE, lane_order_parameters
 from companion.states import Settlement, TurnState
 from companion.sweep import pause_away, pause_orphans
-from companion.turn_close import ClosedTurn, Row, end_turns
+from companion.turn_close import ClosedTurn, Row, close_turns
+from companion.turn_conditions import is_live
+from companion.turn_end import TurnEnd
 from companion.turn_open import AskAgainRequest, OpenBatch, OpenedTurn, OpenRefusal, SayRequest, find_opened
 from companion.turn_policy import TurnPolicy
-from companion.turn_record import Story, record
+from companion.turn_record import record_ends
 from companion.waiting_room import (
     ENTER_LANE,
     LOCK_MOVING,
     Admission,
     GateResult,
-    admitted_from,
-    entering,
+    enter_lane_parameters,
     lock_gate,
     run_gate,
 )
 from routing.chain import Route
 from routing.contracts import Lane
 
-WATCHED = """
+MARK_WATCHED = """
 UPDATE companion_conversation c SET watched_at = clock_timestamp()
 WHERE c.id = ANY(%(conversations)s)
   AND EXISTS (SELECT 1 FROM companion_turn t WHERE t.conversation_id = c.id AND t.state = 'waiting')
 """
 
-MINE = """
+READ_LIVE = f"""
 SELECT t.state, t.id, t.conversation_id, t.owner, t.fence, t.lane FROM companion_turn t
-WHERE t.owner = %(owner)s AND t.state IN ('waiting', 'speaking') AND t.id = ANY(%(ids)s)
+WHERE t.owner = %(owner)s AND {is_live("t")} AND t.id = ANY(%(ids)s)
 """
 
 
 class Ledger:
-    """Writes turns on behalf of one process. `told` hears, after each commit, what it changed."""
+    """Writes turns for one process. `on_change` is called after each commit with what it changed.
+
+    `route` names the lanes in the order in which waiting turns should wait for them.
+    """
 
     def __init__(
         self,
@@ -58,41 +62,41 @@ class Ledger:
         policy: TurnPolicy,
         *,
         process: UUID,
-        told: Callable[[GateResult, list[ClosedTurn]], None],
+        on_change: Callable[[GateResult, list[ClosedTurn]], None],
         route: Callable[[], Route],
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
-        self._told = told
+        self._on_change = on_change
         self._route = route
         self._openings: Batch[SayRequest, OpenedTurn | OpenRefusal] = Batch(self._open_all)
-        self._endings: Batch[Story, ClosedTurn | None] = Batch(self._close_all)
-        self._moves: Batch[tuple[Admission, Lane], bool] = Batch(self._enter_all)
+        self._closings: Batch[TurnEnd, ClosedTurn | None] = Batch(self._close_all)
+        self._moves: Batch[tuple[Admission, Lane], bool] = Batch(self._move_all)
 
-    async def open(self, asked: SayRequest) -> OpenedTurn | OpenRefusal:
+    async def open(self, request: SayRequest) -> OpenedTurn | OpenRefusal:
         """Store the question, waiting or admitted."""
-        return await self._openings.submit(asked)
+        return await self._openings.submit(request)
 
-    async def ask_again(self, again: AskAgainRequest) -> OpenedTurn | OpenRefusal:
+    async def ask_again(self, request: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Open a turn with a kept question and settle the old one, in one transaction."""
         async with self._transaction() as cursor:
             keep_s = self._policy.keep_s
-            question = await lock_kept_question(cursor, visit=again.visit, turn=again.turn, keep_s=keep_s)
+            question = await lock_kept_question(cursor, visit=request.visit, turn=request.turn, keep_s=keep_s)
             if question is None:
-                return await find_opened(cursor, again)
+                return await find_opened(cursor, request)
             await lock_gate(cursor)
-            asked = SayRequest(visit=again.visit, key=again.key, question=question)
-            opening = OpenBatch(cursor.connection, [asked])
-            await opening.ask(self._terms())
+            say = SayRequest(visit=request.visit, key=request.key, question=question)
+            batch = OpenBatch(cursor.connection, [say])
+            await batch.insert(self._open_parameters())
             result = await run_gate(cursor, self._policy)
-            opened = await opening.read(result.admitted)
+            opened = await batch.read_new(result.admitted)
             for _, conversation in opened:
-                await settle_question(cursor, again.turn, Settlement.ASKED_AGAIN)
+                await settle_question(cursor, request.turn, Settlement.ASKED_AGAIN)
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
-        [answer] = await opening.answers()
-        self._told(result, [])
+        [answer] = await batch.read_answers()
+        self._on_change(result, [])
         return answer
 
     async def let_go(self, *, conversation: int, turn: int) -> bool:
@@ -103,58 +107,58 @@ class Ledger:
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
         return settled
 
-    async def close(self, story: Story) -> ClosedTurn | None:
-        """End a turn, free its slot and keep its story. None: it had ended already, and its story has been added."""
-        return await self._endings.submit(story)
+    async def close(self, end: TurnEnd) -> ClosedTurn | None:
+        """End a turn, free its slot and store its record. None: it had ended before, and only its record was added."""
+        return await self._closings.submit(end)
 
-    async def gate(self) -> GateResult:
-        """Run the gate by itself: on a bell, and every second in case a bell was lost."""
+    async def run_gate(self) -> GateResult:
+        """Run the gate by itself. The process does so every second, in case a notification was lost."""
         async with self._transaction() as cursor:
             await lock_gate(cursor)
             result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result)
-        self._told(result, [])
+        self._on_change(result, [])
         return result
 
-    async def enter_lane(self, admitted: Admission, lane: Lane) -> bool:
-        """Move a turn on to a lane further down its chain. False: that lane takes no more, or the turn is lost."""
-        return await self._moves.submit((admitted, lane))
+    async def enter_lane(self, admission: Admission, lane: Lane) -> bool:
+        """Move a turn on to a lane further down its chain. False: the lane is full, or the turn is lost."""
+        return await self._moves.submit((admission, lane))
 
     async def reroute(self) -> None:
-        """Let the waiting turns of this process wait for the head of the chain that is in force now."""
+        """Move the waiting turns of this process to the first lane of the current route."""
         async with self._transaction() as cursor:
-            # Rows first, then the gate, as those do who end turns.
-            await cursor.execute(REROUTE, {"owner": self._process, **where(self._route())})
+            # Lock rows before the gate, in the order of `_close_all`, or the two deadlock.
+            await cursor.execute(REROUTE, {"owner": self._process, **lane_order_parameters(self._route())})
             await lock_gate(cursor)
             result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result)
-        self._told(result, [])
+        self._on_change(result, [])
 
-    async def sweep(self, *, driven: list[int], watched: list[int]) -> None:
+    async def sweep(self, *, running: list[int], watched: list[int]) -> None:
         """Pause turns of this process that no task drives, and waiting turns whose person has left.
 
-        `watched` are the conversations with a page open here.
+        `running` are the turns with a task here, `watched` the conversations with a page open here.
         """
         async with self._transaction() as cursor:
-            await cursor.execute(WATCHED, {"conversations": watched})
-            lost = await pause_orphans(cursor, self._policy, process=self._process, driven=driven)
+            await cursor.execute(MARK_WATCHED, {"conversations": watched})
+            lost = await pause_orphans(cursor, self._policy, process=self._process, running=running)
             lost += await pause_away(cursor, self._policy)
             result = GateResult(admitted=[], lost=lost)
             await notify_turns_changed(cursor, by=self._process, result=result)
-        self._told(result, [])
+        self._on_change(result, [])
 
-    async def standing(self, turns: list[int]) -> tuple[list[Admission], list[int]]:
-        """Which of this process's turns may speak, and which are its own no more, in case a bell was lost."""
+    async def read_live(self, turns: list[int]) -> tuple[list[Admission], list[int]]:
+        """Which of these turns may speak, and which this process has lost, in case a notification was lost."""
         async with self._transaction() as cursor:
-            await cursor.execute(MINE, {"owner": self._process, "ids": turns})
+            await cursor.execute(READ_LIVE, {"owner": self._process, "ids": turns})
             live = await cursor.fetchall()
-        speaking = [admitted_from(facts) for state, *facts in live if state == TurnState.SPEAKING]
+        speaking = [Admission.from_row(row) for state, *row in live if state == TurnState.SPEAKING]
         return speaking, sorted(set(turns) - {turn for _, turn, *_ in live})
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
-        # The pool's connections commit each statement by itself; what belongs together says so. In a pipeline
-        # statements travel together until somebody asks for a result.
+        # The pool's connections autocommit, so a transaction is explicit. In a pipeline, statements travel together
+        # until a result is fetched.
         try:
             async with (
                 asyncio.timeout(self._policy.lease_s),
@@ -165,53 +169,53 @@ class Ledger:
             ):
                 yield cursor
         except TimeoutError:
-            # By then the turns are somebody else's to end.
+            # The lease is over: other processes end these turns now.
             raise psycopg.OperationalError("the database did not answer within the lease") from None
 
-    def _terms(self) -> dict[str, Any]:
-        """What new turns are given, and the limits under which they are opened."""
+    def _open_parameters(self) -> dict[str, Any]:
+        """The columns of new turns, and the limits under which they are opened."""
         return {
-            **where(self._route()),
+            **lane_order_parameters(self._route()),
             "owner": self._process,
             "persona": self._policy.persona_version,
             "wait_s": self._policy.wait_ceiling_s,
             "ceiling": self._policy.ceiling,
-            "most_waiting": self._policy.most_waiting,
-            "most_a_minute": self._policy.most_a_minute,
+            "live_turns_per_person": self._policy.live_turns_per_person,
+            "messages_per_minute": self._policy.messages_per_minute,
         }
 
-    async def _open_all(self, asked: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
+    async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
-            opening = OpenBatch(cursor.connection, asked)
-            await opening.ask(self._terms())
-            # The gate is the first to wait for an answer: until then everything travels together.
+            batch = OpenBatch(cursor.connection, requests)
+            await batch.insert(self._open_parameters())
+            # The gate is the first to fetch a result: until then the statements travel together.
             result = await run_gate(cursor, self._policy)
-            opened = await opening.read(result.admitted)
+            opened = await batch.read_new(result.admitted)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
-        answers = await opening.answers()
-        self._told(result, [])
+        answers = await batch.read_answers()
+        self._on_change(result, [])
         return answers
 
-    async def _enter_all(self, moves: Sequence[tuple[Admission, Lane]]) -> list[bool]:
+    async def _move_all(self, moves: Sequence[tuple[Admission, Lane]]) -> list[bool]:
         async with self._transaction() as cursor:
-            await cursor.execute(LOCK_MOVING, {"ids": [admitted.turn for admitted, _ in moves]})
+            await cursor.execute(LOCK_MOVING, {"ids": [admission.turn for admission, _ in moves]})
             await lock_gate(cursor)
-            # One after the other, so that each counts those before it.
-            entered = [
-                await cursor.connection.execute(ENTER_LANE, entering(admitted, lane))
-                for admitted, lane in moves
+            # One statement for each move, so that each counts the moves before it.
+            cursors = [
+                await cursor.connection.execute(ENTER_LANE, enter_lane_parameters(admission, lane))
+                for admission, lane in moves
             ]
-            return [await one.fetchone() is not None for one in entered]
+            return [await entered.fetchone() is not None for entered in cursors]
 
-    async def _close_all(self, stories: Sequence[Story]) -> list[ClosedTurn | None]:
+    async def _close_all(self, ends: Sequence[TurnEnd]) -> list[ClosedTurn | None]:
         async with self._transaction() as cursor:
-            ended = await end_turns(cursor, [story.ending for story in stories])
-            by_turn = {one.turn: one for one in ended}
-            # Of a turn that somebody else has ended, too: what its task learned is known to nobody else.
-            await record(cursor, stories, by_turn)
+            closed = await close_turns(cursor, ends)
+            by_turn = {turn.turn: turn for turn in closed}
+            # Also of a turn that was ended elsewhere: only this task knows which calls were made.
+            await record_ends(cursor, ends, by_turn)
             await lock_gate(cursor)
             result = await run_gate(cursor, self._policy)
-            await notify_turns_changed(cursor, by=self._process, result=result, ended=ended)
-        self._told(result, ended)
-        return [by_turn.pop(story.ending.turn, None) for story in stories]
+            await notify_turns_changed(cursor, by=self._process, result=result, ended=closed)
+        self._on_change(result, closed)
+        return [by_turn.pop(end.turn, None) for end in ends]

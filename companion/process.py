@@ -17,7 +17,8 @@ from companion.engine import LaneCaller
 from companion.heartbeat import Heartbeat, ServedRouting
 from companion.history import History
 from companion.journal import Journal
-from companion.lane_follower import LaneFollower, heading
+from companion.lane_follower import LaneFollower
+from companion.lane_order import order_lanes
 from companion.ledger import Ledger
 from companion.notifications import (
     BreakersChanged,
@@ -29,9 +30,9 @@ from companion.notifications import (
 )
 from companion.runner import Runner
 from companion.turn_close import ClosedTurn
+from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
-from companion.turn_record import Story
-from companion.waiting_room import GateResult, admitted_from
+from companion.waiting_room import Admission, GateResult
 from companion.watchers import Watchers
 from routing.breaker import TUNING, Tuning
 from routing.chain import Route
@@ -62,7 +63,7 @@ def _describe_routing(route: Route, documents_refused: int, conditions: tuple[st
 class WebProcess:
     """Build it on the event loop it runs on, then start it. `route` returns the chain for turns that start now.
 
-    `on_selection` is given the version of every selection that is stored, `recorded` the story of every turn that this
+    `on_selection` is given the version of every selection that is stored, `on_end` the end of every turn that this
     process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
     with its configuration. `extra_loops` run as long as this process does.
     """
@@ -78,7 +79,7 @@ class WebProcess:
         route: Callable[[], Route],
         tuning: Tuning = TUNING,
         on_selection: Callable[[int], None] = _ignore,
-        recorded: Callable[[Story], None] = _ignore,
+        on_end: Callable[[TurnEnd], None] = _ignore,
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
@@ -91,7 +92,7 @@ class WebProcess:
         self.breakers = SharedBreakers(
             pool,
             process=process,
-            changed=self.reroute,
+            on_change=self.reroute,
             monotonic=asyncio.get_running_loop().time,
             tuning=tuning,
         )
@@ -101,15 +102,15 @@ class WebProcess:
             pool,
             policy,
             process=process,
-            told=self._on_gate_result,
-            route=lambda: heading(route(), self.breakers),
+            on_change=self._on_ledger_change,
+            route=lambda: order_lanes(route(), self.breakers),
         )
         self.journal = Journal(
             pool,
             policy,
             process=process,
-            shown=self.watchers.publish_chunk,
-            lost=lambda turn: self.runner.ended(turn),
+            on_stored=self.watchers.publish_chunk,
+            on_lost=lambda turn: self.runner.abandon(turn),
         )
         self.runner = Runner(
             ledger=self.ledger,
@@ -121,12 +122,12 @@ class WebProcess:
             policy=policy,
             process=process,
             route=route,
-            recorded=recorded,
+            on_end=on_end,
         )
         self._lanes = LaneFollower(
             self.breakers,
             ledger=self.ledger,
-            heading=lambda: heading(route(), self.breakers),
+            ordered_route=lambda: order_lanes(route(), self.breakers),
             waiting=lambda: self.runner.waiting,
         )
         self.visit_access = VisitAccess(pool)
@@ -157,7 +158,7 @@ class WebProcess:
         while True:
             try:
                 await self.heartbeat.beat()
-                await self.ledger.gate()
+                await self.ledger.run_gate()
                 await self.breakers.refresh()
                 break
             except (psycopg.Error, TimeoutError) as failure:
@@ -186,7 +187,7 @@ class WebProcess:
         self.runner.pause_waiting()
         try:
             async with asyncio.timeout(self.policy.grace_s):
-                await self.runner.idle()
+                await self.runner.wait_until_idle()
         except TimeoutError:
             await self._pause_running()
         await self._close_sockets()
@@ -198,7 +199,7 @@ class WebProcess:
                 await self.runner.pause_all()
         except TimeoutError:
             # The database is away. The next sweep of another process pauses them, with the words that were stored.
-            log.warning("process.drained_without_pausing turns=%d", len(self.runner.driven))
+            log.warning("process.drained_without_pausing turns=%d", len(self.runner.running))
 
     async def _close_sockets(self) -> None:
         try:
@@ -231,13 +232,13 @@ class WebProcess:
                 log.error("process.loop_broke loop=%s cause=%s", loop.__qualname__, type(failure).__name__)
                 await asyncio.sleep(0.5)
 
-    def _on_gate_result(self, result: GateResult, ended: list[ClosedTurn]) -> None:
-        for admitted in result.admitted:
-            if admitted.owner == self.id:
-                self.runner.admitted(admitted)
+    def _on_ledger_change(self, result: GateResult, ended: list[ClosedTurn]) -> None:
+        for admission in result.admitted:
+            if admission.owner == self.id:
+                self.runner.admit(admission)
         closed = [*ended, *result.lost]
         for turn in closed:
-            self.runner.ended(turn.turn)
+            self.runner.abandon(turn.turn)
         self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
 
     def _on_notification(self, notification: Notification) -> None:
@@ -245,13 +246,13 @@ class WebProcess:
             case TurnsChanged():
                 self._on_turns_changed(notification)
             case BreakersChanged():
-                self._lanes.moved()
+                self._lanes.check_soon()
             case KeptChanged():
                 self.watchers.mark_kept_changed(notification.kept)
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended)
-                self.runner.signed_out(ended)
+                self.runner.stop_visits(ended)
             case SelectionChanged():
                 self._on_selection(notification.routing)
 
@@ -259,11 +260,11 @@ class WebProcess:
         if notification.by == self.id:
             return
         for row in notification.admitted:
-            admitted = admitted_from(row)
-            if admitted.owner == self.id:
-                self.runner.admitted(admitted)
+            admission = Admission.from_row(row)
+            if admission.owner == self.id:
+                self.runner.admit(admission)
         for turn in notification.ended:
-            self.runner.ended(turn)
+            self.runner.abandon(turn)
         self.watchers.mark_changed(notification.changed)
 
     async def _on_connect(self) -> None:
@@ -279,7 +280,7 @@ class WebProcess:
                 await self._check_rows()
                 if ticks % 3 == 0:
                     self.watchers.refresh()
-                    await self.ledger.sweep(driven=self.runner.driven, watched=self.watchers.conversations)
+                    await self.ledger.sweep(running=self.runner.running, watched=self.watchers.conversations)
                 if ticks % KEPT_CHECK_TICKS == 0:
                     self.watchers.mark_kept_changed(self.watchers.conversations)
                 if ticks % VISIT_CHECK_TICKS == 0:
@@ -292,28 +293,28 @@ class WebProcess:
         if self.heartbeat.has_lapsed:
             # The gate would pause this process's own turns as lost. The heartbeat must be written first.
             return
-        self._lanes.moved()
-        await self.ledger.gate()
-        if driven := self.runner.driven:
-            speaking, ended = await self.ledger.standing(driven)
+        self._lanes.check_soon()
+        await self.ledger.run_gate()
+        if running := self.runner.running:
+            speaking, ended = await self.ledger.read_live(running)
             waiting = set(self.runner.waiting)
-            for admitted in speaking:
-                if admitted.turn in waiting:
-                    self.runner.admitted(admitted)
+            for admission in speaking:
+                if admission.turn in waiting:
+                    self.runner.admit(admission)
             for turn in ended:
-                self.runner.ended(turn)
+                self.runner.abandon(turn)
 
     async def _watch_lease(self) -> None:
         """Cancel every call once the lease has run out: another process may have given its slot away."""
         while True:
             await asyncio.sleep(TICK_S)
             if self.heartbeat.has_lapsed:
-                for turn in self.runner.driven:
-                    self.runner.ended(turn)
+                for turn in self.runner.running:
+                    self.runner.abandon(turn)
 
     def reroute(self) -> None:
         """Let waiting turns wait for the first lane of the chain that is now in force."""
-        self._lanes.moved()
+        self._lanes.check_soon()
 
     async def _check_visits(self) -> None:
         visits = self.sockets.visits

@@ -1,7 +1,6 @@
-"""What a provider is sent: the character, what was said before, held questions, the new message. PURE.
+"""Writes the prompt: the character, earlier exchanges, held questions, the new message. PURE.
 
-Drafted lines are never part of it, and neither is the half answer of a paused turn. Roles alternate whatever happened
-before.
+Drafted lines and the half answers of paused turns are never part of it. Roles always alternate.
 """
 
 from collections.abc import Sequence
@@ -9,17 +8,17 @@ from dataclasses import dataclass
 
 from routing.contracts import Message
 
-SPARE_TOKENS = 176
-"""Kept free beside the reply: how a provider wraps messages is only guessed."""
-ROOM_FOR_QUESTION = 400
+RESERVED_TOKENS = 176
+"""Kept free beside the reply: the tokens with which a provider wraps messages are an estimate."""
+QUESTION_TOKENS = 400
 """Tokens of an ordinary message. A window without room for one is too small for its lane to answer anything."""
 BROKEN_OFF = "…"
-"""Ends what was said before a stop. A sentence in its place would be a line of ours, and a model would imitate it."""
+"""Ends what was said before a stop. A drafted sentence in its place would be imitated by the model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """An earlier turn as a provider is told of it: what was asked in it, oldest first, and what was said."""
+    """An earlier turn as a provider is sent it: its questions, oldest first, and its reply."""
 
     questions: tuple[str, ...]
     """Held questions that were answered with it, then its own."""
@@ -38,7 +37,7 @@ class Exchange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptDraft:
-    """What a prompt is made of, whatever lane it goes to. `dialogue` and `held` are oldest first."""
+    """A prompt before it is fitted to the window of a lane. `dialogue` and `held` are oldest first."""
 
     system: str
     instruction_held: str
@@ -46,7 +45,7 @@ class PromptDraft:
     held: Sequence[str]
     question: str
     doubted: frozenset[int] = frozenset()
-    """Places in `held` of questions that may be what makes calls fail; see `doubt`."""
+    """Places in `held` of questions that may be the reason that calls fail; see `doubt`."""
     left_out: frozenset[int] = frozenset()
     """Places in `held` of questions that are not asked along."""
 
@@ -57,30 +56,30 @@ def write_prompt(draft: PromptDraft, *, window_tokens: int) -> tuple[Message, ..
     `window_tokens` is the lane's context window without what is kept free for the reply.
     """
     system = Message(role="system", text=draft.system)
-    held = [draft.held[place] for place in held_that_fit(draft, window_tokens=window_tokens)]
-    asked = Message(role="user", text=_ask(draft, held))
-    left = window_tokens - SPARE_TOKENS - tokens(system.text) - tokens(asked.text)
+    held = [draft.held[place] for place in choose_held(draft, window_tokens=window_tokens)]
+    asked = Message(role="user", text=_write_question(draft, held))
+    left = window_tokens - RESERVED_TOKENS - estimate_tokens(system.text) - estimate_tokens(asked.text)
     kept: list[Message] = []
     for exchange in reversed(draft.dialogue):
         pair = exchange.messages()
-        left -= sum(tokens(message.text) for message in pair)
+        left -= sum(estimate_tokens(message.text) for message in pair)
         if left < 0:
             break
         kept[:0] = pair
     return (system, *kept, asked)
 
 
-def least_window(system: str, *, max_tokens: int) -> int:
-    """The context window, in tokens, below which a lane that replies at such length can be asked nothing."""
-    return tokens(system) + ROOM_FOR_QUESTION + max_tokens + SPARE_TOKENS
+def min_context_tokens(system: str, *, max_tokens: int) -> int:
+    """The smallest context window, in tokens, of a lane that replies with `max_tokens` and can be asked a question."""
+    return estimate_tokens(system) + QUESTION_TOKENS + max_tokens + RESERVED_TOKENS
 
 
-def tokens(text: str) -> int:
-    """A careful guess at a text's tokens: three bytes of UTF-8 to one, and four for the wrapping of a message."""
+def estimate_tokens(text: str) -> int:
+    """A high estimate of a text's tokens: one for three bytes of UTF-8, and four to wrap a message."""
     return len(text.encode("utf-8", "replace")) // 3 + 4
 
 
-def held_that_fit(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
+def choose_held(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     """The places in `draft.held` of the questions that are asked along: the oldest, as many as fit.
 
     The others stay held, for the next turn. So does one that does not fit by itself: it must not keep those after it
@@ -88,12 +87,12 @@ def held_that_fit(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     """
     room = (
         window_tokens
-        - SPARE_TOKENS
-        - sum(tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
+        - RESERVED_TOKENS
+        - sum(estimate_tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
     )
     left, fitting = room, list[int]()
     for place, question in enumerate(draft.held):
-        needed = tokens(question)
+        needed = estimate_tokens(question)
         if needed > room or place in draft.left_out:
             continue
         if needed > left:
@@ -103,7 +102,7 @@ def held_that_fit(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     return tuple(fitting)
 
 
-def _ask(draft: PromptDraft, held: Sequence[str]) -> str:
+def _write_question(draft: PromptDraft, held: Sequence[str]) -> str:
     if not held:
         return draft.question
     # Held questions and the new message are one user message, because roles must alternate.

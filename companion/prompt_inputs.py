@@ -1,7 +1,7 @@
-"""What a prompt may be made of: what was said before, which questions are held, and where it may go.
+"""Reads what a prompt is made from: earlier exchanges, held questions, and the regions it may be sent to.
 
-Complete turns alone are read with their words, and those that were stopped after their question had been read. Of a
-paused turn only the question is read, so no half answer can enter a prompt.
+Replies are read of complete turns, and of turns that were stopped after a lane had read the question. Of a paused turn
+only the question is read, so a half answer never enters a prompt.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,16 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from companion.doubt import is_doubted
 from companion.prompt import Exchange
+from companion.turn_conditions import is_held
 
 Row = tuple[Any, ...]
 DIALOGUE_TURNS = 60
-"""Earlier turns a prompt may look back on."""
-LOOKS_BACK_TURNS = 120
-"""How many turns are looked through for them, and for held questions: a long row of failures is not read to its end."""
+"""Most earlier turns in a prompt."""
+MAX_TURNS_READ = 120
+"""Turns that are searched for those, and for held questions, newest first. It bounds the cost of a long outage."""
 
-# For many turns at once.
-MATERIAL = """
+# Takes many turns: those that start together share one query.
+READ_INPUTS = f"""
 SELECT t.id, t.question, s.regions,
        said.ids, said.questions, said.replies, said.stopped, said.came_back, said.at,
        broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures
@@ -32,7 +33,7 @@ JOIN companion_site s ON s.id = p.site_id
 CROSS JOIN LATERAL (
     SELECT array_agg(e.id ORDER BY e.id) AS ids, array_agg(e.question ORDER BY e.id) AS questions,
            array_agg(e.reply ORDER BY e.id) AS replies, array_agg(e.state = 'stopped' ORDER BY e.id) AS stopped,
-           array_agg(e.openings @> '[{"kind": "i_am_back"}]' ORDER BY e.id) AS came_back,
+           array_agg(e.openings @> '[{{"kind": "i_am_back"}}]' ORDER BY e.id) AS came_back,
            array_agg(e.created_at ORDER BY e.id) AS at
     FROM (
         SELECT recent.* FROM (
@@ -47,10 +48,11 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT array_agg(h.id ORDER BY h.id) AS ids, array_agg(h.question ORDER BY h.id) AS questions,
            array_agg(h.answered_by_id ORDER BY h.id) AS answers, array_agg(h.held_until ORDER BY h.id) AS until,
-           array_agg(h.answered_by_id IS NULL AND h.held_until > clock_timestamp() ORDER BY h.id) AS held,
+           array_agg({is_held("h")} ORDER BY h.id) AS held,
            array_agg(h.tried_along ORDER BY h.id) AS tried, array_agg(h.tried_along_failure ORDER BY h.id) AS failures
     FROM (
-        SELECT id, question, answered_by_id, held_until, state, tried_along, tried_along_failure FROM companion_turn
+        SELECT id, question, answered_by_id, settled, held_until, state, tried_along, tried_along_failure
+        FROM companion_turn
         WHERE conversation_id = t.conversation_id AND id < t.id AND held_until IS NOT NULL
         ORDER BY id DESC LIMIT %(looks_back)s
     ) h
@@ -62,18 +64,18 @@ WHERE t.id = ANY(%(turns)s)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromptInputs:
-    """What a prompt is made of. `dialogue` is oldest first; `held` are (turn, question), oldest first."""
+    """What a prompt is made from. `dialogue` is oldest first; `held` are (turn, question), oldest first."""
 
     question: str
     dialogue: tuple[Exchange, ...]
     held: tuple[tuple[int, str], ...]
     doubted: frozenset[int] = frozenset()
-    """The held turns whose questions may be what makes calls fail; see `doubt`."""
+    """The held turns whose questions may be the reason that calls fail; see `doubt`."""
     regions: tuple[str, ...] = ()
-    """The only regions whose lanes may see it; empty: any."""
+    """The regions whose lanes may be sent the prompt; empty: all."""
 
 
-class _Said(NamedTuple):
+class _Replied(NamedTuple):
     """A complete or stopped turn."""
 
     turn: int
@@ -96,42 +98,47 @@ class _Paused(NamedTuple):
     tried_along: int
     tried_along_failure: str
 
-    def was_asked_with(self, said: _Said) -> bool:
+    def was_asked_with(self, reply: _Replied) -> bool:
         """Whether it was answered by this turn, or was being answered when this turn was stopped and is held on."""
-        if not said.stopped:
-            return self.answer == said.turn
-        unanswered = self.answer is None or self.answer > said.turn
-        return said.came_back and self.turn < said.turn and unanswered and self.until > said.at
+        if not reply.stopped:
+            return self.answer == reply.turn
+        unanswered = self.answer is None or self.answer > reply.turn
+        return reply.came_back and self.turn < reply.turn and unanswered and self.until > reply.at
 
 
-async def ask_materials(connection: AsyncConnection[Row], turns: Sequence[int]) -> AsyncCursor[Row]:
-    """Ask what prompts for these turns may be made of; in a pipeline the answer is not waited for."""
-    facts = {"turns": list(turns), "limit": DIALOGUE_TURNS, "looks_back": LOOKS_BACK_TURNS}
-    return await connection.execute(MATERIAL, facts)
+async def query_prompt_inputs(connection: AsyncConnection[Row], turns: Sequence[int]) -> AsyncCursor[Row]:
+    """Send the query for the inputs of these turns. In a pipeline this does not wait for the result."""
+    parameters = {"turns": list(turns), "limit": DIALOGUE_TURNS, "looks_back": MAX_TURNS_READ}
+    return await connection.execute(READ_INPUTS, parameters)
 
 
-async def materials(asked: AsyncCursor[Row]) -> dict[int, PromptInputs]:
-    """The answer, by turn."""
-    return {row[0]: _material(row) for row in await asked.fetchall()}
+async def fetch_prompt_inputs(cursor: AsyncCursor[Row]) -> dict[int, PromptInputs]:
+    """The result of `query_prompt_inputs`, by turn."""
+    return {row[0]: _inputs_from(row) for row in await cursor.fetchall()}
 
 
-def _material(row: Row) -> PromptInputs:
+def _inputs_from(row: Row) -> PromptInputs:
     _, question, regions, *columns = row
-    said = [_Said(*facts) for facts in zip(*(column or () for column in columns[:6]), strict=True)]
+    said = [_Replied(*facts) for facts in zip(*(column or () for column in columns[:6]), strict=True)]
     broken = [_Paused(*facts) for facts in zip(*(column or () for column in columns[6:]), strict=True)]
     return PromptInputs(
         question=question,
         dialogue=tuple(
             Exchange(
-                questions=(*(one.question for one in broken if one.was_asked_with(turn)), turn.question),
+                questions=(
+                    *(paused.question for paused in broken if paused.was_asked_with(turn)),
+                    turn.question,
+                ),
                 reply=turn.reply,
                 stopped=turn.stopped,
             )
             for turn in said
         ),
-        held=tuple((one.turn, one.question) for one in broken if one.held),
+        held=tuple((paused.turn, paused.question) for paused in broken if paused.held),
         doubted=frozenset(
-            one.turn for one in broken if one.held and is_doubted(one.tried_along, one.tried_along_failure)
+            paused.turn
+            for paused in broken
+            if paused.held and is_doubted(paused.tried_along, paused.tried_along_failure)
         ),
         regions=tuple(regions),
     )

@@ -1,4 +1,4 @@
-"""A slot on every lane a turn calls, not on the first alone."""
+"""Takes a slot on every lane that a turn calls after its first."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -14,21 +14,20 @@ from routing.errors import CallFailed, FailureClass
 class SlottedCaller:
     """Takes a slot on a lane before it is called: `max_in_flight` holds over all processes, for every lane.
 
-    `takes` says how many turns a lane is given at this moment.
-    The gate has taken one already, on the first lane of the chain as it was then.
+    `takes` gives the number of turns that a lane may have now. The gate took the first slot, on `admission.lane`.
     """
 
     def __init__(
-        self, inner: LaneCaller, ledger: Ledger, admitted: Admission, *, takes: Callable[[Lane], int]
+        self, inner: LaneCaller, ledger: Ledger, admission: Admission, *, takes: Callable[[Lane], int]
     ) -> None:
         self._takes = takes
         self._inner = inner
         self._ledger = ledger
-        self._admitted = admitted
-        self._holds = admitted.lane
+        self._admission = admission
+        self._holds = admission.lane
 
     async def call(self, lane: Lane, ask: Ask, clocks: Clocks) -> AsyncIterator[Words | Finished]:
-        """As `LaneCaller.call`; a lane that takes no more is our own limit."""
+        """As `LaneCaller.call`. Raises CallFailed with LOCAL_LIMIT if the lane is full."""
         if lane.name != self._holds:
             if not await self._enter(lane):
                 raise CallFailed(FailureClass.LOCAL_LIMIT)
@@ -38,4 +37,4 @@ class SlottedCaller:
                 yield piece
 
     async def _enter(self, lane: Lane) -> bool:
-        return await self._ledger.enter_lane(self._admitted, replace(lane, max_in_flight=self._takes(lane)))
+        return await self._ledger.enter_lane(self._admission, replace(lane, max_in_flight=self._takes(lane)))

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 
 class TurnState(StrEnum):
-    """Where a turn stands. The row is the truth; everything else is a view of it."""
+    """The state of a turn's row."""
 
     WAITING = "waiting"
     SPEAKING = "speaking"
@@ -17,7 +17,7 @@ class TurnState(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a turn ended as it did, where no failed call is the reason: that one is named by its `FailureClass`."""
+    """Why a turn ended. After a failed call the reason is its `FailureClass` instead."""
 
     WHOLE = ""
     LENGTH = "length"
@@ -30,19 +30,19 @@ class Reason(StrEnum):
     REGION = "region"
     UNSTORED = "unstored"
     FAULT = "fault"
-    """Something in this program that nobody foresaw."""
+    """An error in this program."""
 
 
 class Settlement(StrEnum):
-    """How a question that no reply answered was settled; while it is not, it is held, kept or expired."""
+    """How an unanswered question was settled. Until then it is held, kept or expired."""
 
     NOT = ""
     ASKED_AGAIN = "asked_again"
-    """The participant asked it again: a turn of its own carries it now."""
+    """The participant asked it again, in a new turn."""
     LET_GO = "let_go"
     """The participant let it go."""
     UNANSWERABLE = "unanswerable"
-    """It cannot be answered: asked along again it failed again, or was refused."""
+    """It cannot be answered: each call with it failed, or was refused."""
 
 
 STEPS = MappingProxyType(

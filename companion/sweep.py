@@ -1,4 +1,4 @@
-"""The only recovery path: turns whose owner has died are paused, with exactly the words that were stored."""
+"""The only recovery path: pauses turns that no living process drives, with exactly the words that were stored."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -6,18 +6,20 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from companion.states import Reason, TurnState
-from companion.turn_close import ClosedTurn, Ending, Row, fold
+from companion.turn_close import ClosedTurn, Row, close_locked
+from companion.turn_conditions import is_live
+from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 
 # Steps along the index `turn_by_owner` from one owner of live turns to the next, and reads the turns of dead owners
-# only: the gate runs this, however many turns wait.
-LOCK_LOST = """
+# only. The gate runs this each time, so its cost must not grow with the number of waiting turns.
+LOCK_LOST = f"""
 WITH RECURSIVE owners AS (
-    (SELECT owner FROM companion_turn WHERE state IN ('waiting', 'speaking') ORDER BY owner LIMIT 1)
+    (SELECT t.owner FROM companion_turn t WHERE {is_live("t")} ORDER BY owner LIMIT 1)
     UNION ALL
     SELECT next.owner FROM owners o CROSS JOIN LATERAL (
         SELECT t.owner FROM companion_turn t
-        WHERE t.state IN ('waiting', 'speaking') AND t.owner > o.owner ORDER BY t.owner LIMIT 1
+        WHERE {is_live("t")} AND t.owner > o.owner ORDER BY t.owner LIMIT 1
     ) next
 ),
 dead AS (
@@ -27,25 +29,25 @@ dead AS (
 SELECT t.id
 FROM companion_turn t
 WHERE t.owner = ANY (ARRAY(SELECT owner FROM dead))
-  AND t.state IN ('waiting', 'speaking')
+  AND {is_live("t")}
 ORDER BY t.id
 FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
-# A turn is known to its process a moment after its row exists, so the youngest are left alone.
-LOCK_ORPHANS = """
+# A process learns of a turn a moment after its row exists, so turns younger than that are skipped.
+LOCK_ORPHANS = f"""
 SELECT t.id
 FROM companion_turn t
-WHERE t.state IN ('waiting', 'speaking')
+WHERE {is_live("t")}
   AND t.owner = %(process)s
-  AND t.id <> ALL(%(driven)s)
+  AND t.id <> ALL(%(running)s)
   AND t.created_at < clock_timestamp() - interval '5 seconds'
 ORDER BY t.id
 FOR NO KEY UPDATE OF t SKIP LOCKED
 """
 
 
-# Whoever has left gives the place up to those who are here; the question is held for when they come back.
+# A person who has left gives up the place in line. The question is held until they come back.
 LOCK_AWAY = """
 SELECT t.id
 FROM companion_turn t JOIN companion_conversation c ON c.id = t.conversation_id
@@ -68,20 +70,20 @@ async def pause_away(cursor: AsyncCursor[Row], policy: TurnPolicy) -> list[Close
 
 
 async def pause_orphans(
-    cursor: AsyncCursor[Row], policy: TurnPolicy, *, process: UUID, driven: list[int]
+    cursor: AsyncCursor[Row], policy: TurnPolicy, *, process: UUID, running: list[int]
 ) -> list[ClosedTurn]:
     """Pause turns that name this living process as owner though none of its tasks drives them."""
-    await cursor.execute(LOCK_ORPHANS, {"process": process, "driven": driven})
+    await cursor.execute(LOCK_ORPHANS, {"process": process, "running": running})
     return await _pause(cursor, policy, await cursor.fetchall(), Reason.LOST)
 
 
 async def _pause(
     cursor: AsyncCursor[Row], policy: TurnPolicy, locked: Sequence[Row], reason: Reason
 ) -> list[ClosedTurn]:
-    endings = [
-        Ending(
+    ends = [
+        TurnEnd(
             turn=turn, state=TurnState.PAUSED, reason=reason, line=policy.lines.pause, hold_s=policy.hold_s
         )
         for (turn,) in locked
     ]
-    return await fold(cursor, endings)
+    return await close_locked(cursor, ends)

@@ -1,7 +1,7 @@
-"""The statements that end turns: lock the rows, fold their words into them, drop the pieces.
+"""The statements that close turns: lock the rows, fold the stored words into them, delete the chunks.
 
-Three statements, not one: a fold that runs in the statement that waited for the row lock would read the
-words as they stood before the wait, and lose a flush that committed meanwhile.
+They are three statements: one that waits for a row lock reads the words as they stood before the wait, so it would lose
+a flush that committed meanwhile.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,17 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.live_turns import EARLIER_IS_LIVE
-from companion.states import Reason, TurnState
-from routing.errors import FailureClass
+from companion.turn_conditions import EARLIER_IS_LIVE, is_live
+from companion.turn_end import TurnEnd
 
 Row = tuple[Any, ...]
 
-LOCK_NAMED = f"""
+LOCK_TURNS = f"""
 SELECT t.id
 FROM companion_turn t
 JOIN unnest(%(ids)s::bigint[], %(owners)s::uuid[], %(fences)s::int[], %(only_in_line)s::bool[])
      AS c(id, owner, fence, only_in_line) ON c.id = t.id
-WHERE (NOT c.only_in_line AND t.state IN ('waiting', 'speaking')
+WHERE (NOT c.only_in_line AND {is_live("t")}
        OR c.only_in_line AND t.state = 'waiting' AND clock_timestamp() >= t.wait_until + (
            SELECT coalesce(greatest(max(before.closed_at) - t.created_at, interval '0'), interval '0')
            FROM (SELECT closed_at FROM companion_turn
@@ -34,7 +33,7 @@ ORDER BY t.id
 FOR NO KEY UPDATE OF t
 """
 
-FOLD = """
+CLOSE_TURNS = """
 UPDATE companion_turn t
 SET state = c.state,
     reason = c.reason,
@@ -59,34 +58,12 @@ WHERE t.id = c.id
 RETURNING t.id, t.conversation_id, t.state, t.seq, t.line, t.owner
 """
 
-DROP_PIECES = "DELETE FROM companion_spoken WHERE turn_id = ANY(%(ids)s)"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
-    """How one turn is to end. `hold_s` keeps the question for a later turn; None lets it go."""
-
-    turn: int
-    state: TurnState
-    reason: Reason | FailureClass
-    line: str = ""
-    line_unread: str = ""
-    """Shown in its place where the turn had not been admitted: the question has not been read by anything."""
-    shortened: bool = False
-    hold_s: float | None = None
-    shown: int | None = None
-    """The last piece anyone was shown, when the owner knows that a later one may be stored; None: all of them."""
-    owner: UUID | None = None
-    """Only if this process still owns the turn; None: whoever owns it."""
-    fence: int | None = None
-    only_in_line: bool = False
-    """Only while it stands in the waiting room, and has stood there for the whole wait: not admitted meanwhile, and the
-    time behind an earlier turn of its own person, which is no crowd, does not count."""
+DELETE_CHUNKS = "DELETE FROM companion_spoken WHERE turn_id = ANY(%(ids)s)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClosedTurn:
-    """A turn that this transaction ended."""
+    """A turn that this transaction closed. `owner` is the process that ran it."""
 
     turn: int
     conversation: int
@@ -96,44 +73,44 @@ class ClosedTurn:
     owner: UUID
 
 
-async def end_turns(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[ClosedTurn]:
-    """End those of the turns that are still live and still owned as named; the others are left as they are."""
-    if not endings:
+async def close_turns(cursor: AsyncCursor[Row], ends: Sequence[TurnEnd]) -> list[ClosedTurn]:
+    """Close the turns that are still live, and whose owner and fence are those of their end. Skip the others."""
+    if not ends:
         return []
     await cursor.execute(
-        LOCK_NAMED,
+        LOCK_TURNS,
         {
-            "ids": [ending.turn for ending in endings],
-            "owners": [ending.owner for ending in endings],
-            "fences": [ending.fence for ending in endings],
-            "only_in_line": [ending.only_in_line for ending in endings],
+            "ids": [end.turn for end in ends],
+            "owners": [end.owner for end in ends],
+            "fences": [end.fence for end in ends],
+            "only_in_line": [end.only_in_line for end in ends],
         },
     )
     locked = {row[0] for row in await cursor.fetchall()}
-    return await fold(cursor, [ending for ending in endings if ending.turn in locked])
+    return await close_locked(cursor, [end for end in ends if end.turn in locked])
 
 
-async def fold(cursor: AsyncCursor[Row], endings: Sequence[Ending]) -> list[ClosedTurn]:
-    """Fold turns whose rows this transaction has locked."""
-    if not endings:
+async def close_locked(cursor: AsyncCursor[Row], ends: Sequence[TurnEnd]) -> list[ClosedTurn]:
+    """Close live turns whose rows this transaction has locked."""
+    if not ends:
         return []
-    ids = [ending.turn for ending in endings]
+    ids = [end.turn for end in ends]
     await cursor.execute(
-        FOLD,
+        CLOSE_TURNS,
         {
             "ids": ids,
-            "states": [ending.state.value for ending in endings],
-            "reasons": [ending.reason.value for ending in endings],
-            "lines": [ending.line for ending in endings],
-            "shortened": [ending.shortened for ending in endings],
-            "hold_s": [ending.hold_s for ending in endings],
-            "shown": [ending.shown for ending in endings],
-            "lines_unread": [ending.line_unread for ending in endings],
+            "states": [end.state.value for end in ends],
+            "reasons": [end.reason.value for end in ends],
+            "lines": [end.line for end in ends],
+            "shortened": [end.shortened for end in ends],
+            "hold_s": [end.hold_s for end in ends],
+            "shown": [end.shown for end in ends],
+            "lines_unread": [end.line_unread for end in ends],
         },
     )
-    ended = [
+    closed = [
         ClosedTurn(turn=turn, conversation=conversation, state=state, seq=seq, line=line, owner=owner)
         for turn, conversation, state, seq, line, owner in await cursor.fetchall()
     ]
-    await cursor.execute(DROP_PIECES, {"ids": ids})
-    return ended
+    await cursor.execute(DELETE_CHUNKS, {"ids": ids})
+    return closed

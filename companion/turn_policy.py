@@ -1,11 +1,14 @@
-"""The rules of the house: every figure and drafted line that turns are driven by, passed down from the start."""
+"""Every figure and drafted line that turns run by. Built once at start and passed down."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
+LEASE_S = 10.0
+"""A process without a heartbeat for so long counts as gone: the sweep pauses its turns, and no sum counts it."""
+
 
 class DraftedLines(Protocol):
-    """The drafted lines a turn may show. A persona's `lines` satisfy it."""
+    """The drafted lines that the companion shows. The `lines` of a persona satisfy this protocol."""
 
     @property
     def pause(self) -> str: ...
@@ -51,7 +54,7 @@ class DraftedLines(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnPolicy:
-    """Times in seconds."""
+    """The figures and lines of one process. Times in seconds."""
 
     lines: DraftedLines
     character: str
@@ -62,27 +65,28 @@ class TurnPolicy:
     wait_ceiling_s: float
     hold_s: float
     keep_s: float
-    """How long after its turn ended a question that was not answered is offered back, once its hold is over."""
+    """Time from the end of its turn during which an unanswered question is offered back, once its hold is over."""
     turn_budget_s: float
-    """Until the first word of a reply, over all attempts. What is being spoken is bounded by its lane."""
+    """Time to the first word of a reply, over all attempts. The lane bounds the time of the reply itself."""
     attempts: int
     still_here_s: float = 6.0
-    """How long an admitted turn may be without a word before a line says that he is still there."""
-    lease_s: float = 10.0
+    """Time without a word after which an admitted turn shows the *still here* line."""
+    lease_s: float = LEASE_S
+    """A process whose heartbeat is older has lost its turns."""
     beat_s: float = 1.0
     tick_s: float = 0.04
-    """The journal's tick: how long words may gather before they are stored and shown."""
+    """The tick of the journal: words wait at most this long before they are stored and shown."""
     store_within_s: float = 2.0
-    """A flush that has not committed by then shows nothing, and its turns pause."""
-    most_waiting: int = 3
-    """How many unended turns one person may have: nobody fills the room alone."""
-    most_a_minute: int = 20
-    """How many messages one person may send in a minute."""
+    """A flush that takes longer shows nothing, and its turns pause."""
+    live_turns_per_person: int = 3
+    """Live turns of one person, so that no person fills the waiting room alone."""
+    messages_per_minute: int = 20
+    """Messages of one person in a minute."""
     pages_per_person: int = 20
-    """How many sockets one person may have open on one process, over all visits."""
+    """Open sockets of one person on one process, over all visits."""
     pages_per_address: int = 1_000
-    """How many sockets may be open on one process from one address: a whole house may share one."""
+    """Open sockets from one address on one process. All people of a site may share one address."""
     away_s: float = 60.0
-    """A device that has been gone for so long gives its place in the waiting room up."""
+    """A person without an open page for so long gives up the place in the waiting room."""
     grace_s: float = 8.0
-    """How long running turns may go on after the process was told to leave."""
+    """Time that running turns have to finish after the process was told to leave."""

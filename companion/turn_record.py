@@ -1,19 +1,20 @@
-"""The whole story of a turn, stored with its end: who served it, every attempt, and which questions it answered."""
+"""The statements that store the record of turns with their ends: lane, attempts, and what became of held questions."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncCursor
 
 from companion.states import Settlement, TurnState
-from companion.turn_close import ClosedTurn, Ending, Row
+from companion.turn_close import ClosedTurn, Row
+from companion.turn_conditions import is_held, is_unanswered
+from companion.turn_end import TurnEnd
 from routing.chain import SkippedLane
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
 
-SERVED_BY = """
+STORE_LANES = """
 UPDATE companion_turn t
 SET lane = coalesce(nullif(c.lane, ''), t.lane), model = c.model, preset = c.preset, routing_version = c.version,
     routing_hash = c.hash, marked = c.marked, skipped = c.skipped::jsonb
@@ -29,28 +30,26 @@ FROM unnest(%(held)s::bigint[], %(answers)s::bigint[]) AS c(id, answer)
 WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL
 """
 
-# Asked again they would fail again, and everything the person writes meanwhile with them. Nor are they offered back.
-LET_GO = f"""
-UPDATE companion_turn
+# Asked again, such a question would fail again, and so would every message sent with it. It is not offered back.
+SETTLE_UNANSWERABLE = f"""
+UPDATE companion_turn t
 SET held_until = clock_timestamp(), settled = '{Settlement.UNANSWERABLE}', settled_at = clock_timestamp()
-WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
-  AND settled = ''
+WHERE t.id = ANY(%(held)s) AND {is_held("t")}
 """
 
-# They are asked along no more; the page offers them back.
-UNASKED = """
-UPDATE companion_turn SET held_until = clock_timestamp()
-WHERE id = ANY(%(held)s) AND state = 'paused' AND answered_by_id IS NULL AND held_until > clock_timestamp()
+# The hold ends at once, so the question is asked along no more and the page offers it back.
+END_HOLD = f"""
+UPDATE companion_turn t SET held_until = clock_timestamp() WHERE t.id = ANY(%(held)s) AND {is_held("t")}
 """
 
-TRIED_ALONG = """
+COUNT_TRIED_ALONG = f"""
 UPDATE companion_turn t SET tried_along = t.tried_along + 1, tried_along_failure = c.failure
 FROM unnest(%(held)s::bigint[], %(failures)s::text[]) AS c(id, failure)
-WHERE t.id = c.id AND t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = ''
+WHERE t.id = c.id AND {is_unanswered("t")}
 """
 
 # A turn may have been erased while its call ran.
-ATTEMPT = """
+INSERT_ATTEMPT = """
 INSERT INTO companion_attempt (turn_id, number, lane, model, failure, status, code, waited_s, started_s,
                                took_s, bytes_received, words, input_tokens, output_tokens)
 SELECT a.* FROM (
@@ -61,83 +60,69 @@ ON CONFLICT (turn_id, number) DO NOTHING
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Story:
-    """Everything a turn's task learned: how it ends, who served it, every attempt, what it answered."""
+async def record_ends(
+    cursor: AsyncCursor[Row], ends: Sequence[TurnEnd], closed: Mapping[int, ClosedTurn]
+) -> None:
+    """Store what each end says of its calls. `closed` are the turns that this transaction closed, by id.
 
-    ending: Ending
-    lane: str = ""
-    model: str = ""
-    preset: str = ""
-    routing_version: int = 0
-    routing_hash: str = ""
-    marked: bool = False
-    """The lane that answered, or the preset, says that replies are reduced."""
-    passed_over: tuple[SkippedLane, ...] = ()
-    attempts: tuple[AttemptReport, ...] = ()
-    answers: tuple[int, ...] = ()
-    """Held turns whose questions were asked along: answered if the reply is complete, let go if it was refused."""
-    tried_along: tuple[tuple[int, FailureClass], ...] = ()
-    """Held turns whose questions were asked along in a call that failed before a word, with its class."""
-    unanswerable: tuple[int, ...] = ()
-    """Held turns that are let go, because the reply came once their questions were left out."""
-    unasked: tuple[int, ...] = ()
-    """Held turns that are asked along no more, for the same reason, and offered back."""
-
-
-async def record(cursor: AsyncCursor[Row], stories: Sequence[Story], ended: Mapping[int, ClosedTurn]) -> None:
-    """Store stories. `ended` are the turns that this transaction has ended; the others had ended before."""
-    await _who_served(cursor, [story for story in stories if story.preset])
-    here = [story for story in stories if story.ending.turn in ended]
-    await _what_was_answered(cursor, [story for story in here if story.ending.state is TurnState.COMPLETE])
-    await _what_was_given_up(cursor, here)
+    What became of held questions is stored for those only: a turn that had ended before answers nothing.
+    """
+    await _store_lanes(cursor, [end for end in ends if end.preset])
+    closed_here = [end for end in ends if end.turn in closed]
+    await _store_answers(cursor, [end for end in closed_here if end.state is TurnState.COMPLETE])
+    await _settle_held(cursor, closed_here)
     attempts = [
-        _attempt_row(story.ending.turn, number, report)
-        for story in stories
-        for number, report in enumerate(story.attempts, start=1)
+        _attempt_row(end.turn, number, report)
+        for end in ends
+        for number, report in enumerate(end.attempts, start=1)
     ]
     if attempts:
-        await cursor.executemany(ATTEMPT, attempts)
+        await cursor.executemany(INSERT_ATTEMPT, attempts)
 
 
-async def _who_served(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
-    if stories:
-        facts = {
-            "ids": [story.ending.turn for story in stories],
-            "lanes": [story.lane for story in stories],
-            "models": [story.model for story in stories],
-            "presets": [story.preset for story in stories],
-            "versions": [story.routing_version for story in stories],
-            "hashes": [story.routing_hash for story in stories],
-            "marked": [story.marked for story in stories],
-            "skipped": [json.dumps([_skipped(one) for one in story.passed_over]) for story in stories],
+async def _store_lanes(cursor: AsyncCursor[Row], ends: list[TurnEnd]) -> None:
+    if ends:
+        parameters = {
+            "ids": [end.turn for end in ends],
+            "lanes": [end.lane for end in ends],
+            "models": [end.model for end in ends],
+            "presets": [end.preset for end in ends],
+            "versions": [end.routing_version for end in ends],
+            "hashes": [end.routing_hash for end in ends],
+            "marked": [end.marked for end in ends],
+            "skipped": [json.dumps([format_skipped(skipped) for skipped in end.passed_over]) for end in ends],
         }
-        await cursor.execute(SERVED_BY, facts)
+        await cursor.execute(STORE_LANES, parameters)
 
 
-async def _what_was_answered(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
-    answered = [(held, story.ending.turn) for story in stories for held in story.answers]
+async def _store_answers(cursor: AsyncCursor[Row], ends: list[TurnEnd]) -> None:
+    answered = [(held, end.turn) for end in ends for held in end.answers]
     if answered:
         held, answers = zip(*answered, strict=True)
         await cursor.execute(ANSWERED, {"held": list(held), "answers": list(answers)})
 
 
-async def _what_was_given_up(cursor: AsyncCursor[Row], stories: list[Story]) -> None:
-    tried = [one for story in stories for one in story.tried_along]
+async def _settle_held(cursor: AsyncCursor[Row], ends: list[TurnEnd]) -> None:
+    tried = [pair for end in ends for pair in end.tried_along]
     if tried:
         held, failures = zip(*tried, strict=True)
-        facts = {"held": list(held), "failures": [failure.value for failure in failures]}
-        await cursor.execute(TRIED_ALONG, facts)
-    refused = [story for story in stories if story.ending.reason is FailureClass.REFUSED]
-    let_go = [turn for story in refused for turn in story.answers]
-    if let_go := [*let_go, *(turn for story in stories for turn in story.unanswerable)]:
-        await cursor.execute(LET_GO, {"held": let_go})
-    if unasked := [turn for story in stories for turn in story.unasked]:
-        await cursor.execute(UNASKED, {"held": unasked})
+        parameters = {"held": list(held), "failures": [failure.value for failure in failures]}
+        await cursor.execute(COUNT_TRIED_ALONG, parameters)
+    refused = [turn for end in ends if end.reason is FailureClass.REFUSED for turn in end.answers]
+    if unanswerable := [*refused, *(turn for end in ends for turn in end.unanswerable)]:
+        await cursor.execute(SETTLE_UNANSWERABLE, {"held": unanswerable})
+    if unasked := [turn for end in ends for turn in end.unasked]:
+        await cursor.execute(END_HOLD, {"held": unasked})
 
 
-def _skipped(one: SkippedLane) -> dict[str, Any]:
-    return {"lane": one.lane, "why": one.why, "until": one.until.isoformat(), "tried": one.tried}
+def format_skipped(skipped: SkippedLane) -> dict[str, Any]:
+    """The shape in `Turn.skipped`: lane, why, until (ISO 8601), tried."""
+    return {
+        "lane": skipped.lane,
+        "why": skipped.why,
+        "until": skipped.until.isoformat(),
+        "tried": skipped.tried,
+    }
 
 
 def _attempt_row(turn: int, number: int, report: AttemptReport) -> Row:

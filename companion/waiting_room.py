@@ -1,4 +1,4 @@
-"""Admission: one ceiling over all processes, first come first served, slots leased by heartbeat.
+"""The gate: one ceiling over all processes, first come first served, slots leased by heartbeat.
 
 The gate is the only code that admits. It runs inside the transactions that open and end turns, when a bell
 rings, and every second.
@@ -11,9 +11,9 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.live_turns import EARLIER_IS_LIVE
 from companion.sweep import LOCK_LOST, pause_lost
 from companion.turn_close import ClosedTurn, Row
+from companion.turn_conditions import EARLIER_IS_LIVE
 from companion.turn_policy import TurnPolicy
 from routing.contracts import Lane
 
@@ -22,8 +22,8 @@ GATE_KEY = 7_205_759_403
 # The lock is a statement of its own: the deciding statement's snapshot must be younger than the lock, or two
 # gates count the same free slot.
 #
-# The live turns are a few rows among millions, and they come and go faster than statistics are gathered. So the
-# planner is not asked: for the rest of the transaction it may only follow indexes, row by row.
+# Live turns are a few rows among millions, and they change faster than the statistics. So the planner may only use
+# nested loops over indexes for the rest of the transaction.
 LOCK_GATE = f"""
 SELECT pg_advisory_xact_lock({GATE_KEY}), {
     ", ".join(
@@ -110,8 +110,8 @@ WHERE t.id = ANY (ARRAY(SELECT id FROM ready))
 RETURNING t.id, t.conversation_id, t.owner, t.fence, t.lane
 """
 
-# Before a turn moves on to a lane that is not the head of its chain. Its row is locked before the gate, as by those who
-# end turns.
+# Locks a turn that moves on to a later lane of its chain. The row is locked before the gate, in the order in which
+# closing transactions lock.
 LOCK_MOVING = "SELECT id FROM companion_turn WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
 ENTER_LANE = """
 UPDATE companion_turn t SET lane = %(lane)s
@@ -124,7 +124,7 @@ RETURNING t.id
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
-    """A turn that may speak now. Every later write of it names this fence."""
+    """Permission for a turn to speak. Every later write of the turn names this fence."""
 
     turn: int
     conversation: int
@@ -132,6 +132,12 @@ class Admission:
     fence: int
     lane: str
     """The lane on which it holds a slot: the first of its chain."""
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> "Admission":
+        """From (turn, conversation, owner, fence, lane)."""
+        turn, conversation, owner, fence, lane = row
+        return cls(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,42 +149,36 @@ class GateResult:
 
 
 async def lock_gate(cursor: AsyncCursor[Row]) -> None:
-    """Take the gate for this transaction. Rows are locked before it: whoever holds it waits for none."""
+    """Lock the gate until the transaction ends. Rows are locked before: with the gate, wait for no row."""
     await cursor.execute(LOCK_GATE)
 
 
 async def run_gate(cursor: AsyncCursor[Row], policy: TurnPolicy) -> GateResult:
-    """Admit in order of arrival, into the slots of dead processes too. The gate must be locked.
+    """Pause the turns of dead processes and admit in order of arrival. The caller has locked the gate.
 
     The ceiling is the least of the operators' (the last row, or the setting), the preset's, and what the first
     lane of the chain takes.
     """
     limits = {"lease_s": policy.lease_s, "ceiling": policy.ceiling}
-    dead = await cursor.connection.execute(LOCK_LOST, limits)
+    lost_rows = await cursor.connection.execute(LOCK_LOST, limits)
     await cursor.execute(ADMIT, limits)
     admitted = await cursor.fetchall()
-    lost = await pause_lost(cursor, policy, await dead.fetchall())
+    lost = await pause_lost(cursor, policy, await lost_rows.fetchall())
     if lost:
-        # Their slots are free now. It seldom happens, so nobody else waits for its answer before the first look.
+        # Their slots are free now. This is rare, so the usual path does not wait for this answer before it admits.
         await cursor.execute(ADMIT, limits)
         admitted += await cursor.fetchall()
     return GateResult(
-        admitted=sorted((admitted_from(row) for row in admitted), key=lambda one: one.turn), lost=lost
+        admitted=sorted((Admission.from_row(row) for row in admitted), key=lambda one: one.turn), lost=lost
     )
 
 
-def entering(admitted: Admission, lane: Lane) -> dict[str, Any]:
-    """What `ENTER_LANE` is told of a turn and the lane it goes on to."""
+def enter_lane_parameters(admission: Admission, lane: Lane) -> dict[str, Any]:
+    """The parameters of `ENTER_LANE`: the turn, and the lane it goes on to."""
     return {
-        "turn": admitted.turn,
-        "owner": admitted.owner,
-        "fence": admitted.fence,
+        "turn": admission.turn,
+        "owner": admission.owner,
+        "fence": admission.fence,
         "lane": lane.name,
         "takes": lane.max_in_flight,
     }
-
-
-def admitted_from(row: Sequence[Any]) -> Admission:
-    """An Admission from (turn, conversation, owner, fence, lane)."""
-    turn, conversation, owner, fence, lane = row
-    return Admission(turn=turn, conversation=conversation, owner=owner, fence=fence, lane=lane)

@@ -14,6 +14,7 @@ from django.utils.timezone import now
 
 from companion import drafts
 from companion.sessions import SessionStore
+from companion.turn_conditions import is_live
 from ops.alerts.kinds import Kind
 from ops.alerts.rows import close, raise_alert
 from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
@@ -36,10 +37,10 @@ DRILL_EVERY = timedelta(hours=6)
 CHECK_AT_MOST_S = 180.0
 """The worker ends a job after 200 s (`ops/schedule.py`)."""
 
-FORGET = """
+FORGET = f"""
 DELETE FROM companion_process p
 WHERE p.beat_at < clock_timestamp() - interval '10 minutes'
-  AND NOT EXISTS (SELECT 1 FROM companion_turn t WHERE t.owner = p.id AND t.state IN ('waiting', 'speaking'))
+  AND NOT EXISTS (SELECT 1 FROM companion_turn t WHERE t.owner = p.id AND {is_live("t")})
 """
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from django.db import connection
 
+from companion.turn_conditions import is_live
+
 HOUR_MIN = 60
 KEEP_H = 24
 SAMPLES = 100
@@ -46,7 +48,7 @@ turns AS MATERIALIZED (
       AND t.closed_at < (SELECT begins FROM span) + interval '{HOUR_MIN + 60} minutes'
     UNION ALL
     SELECT t.id, t.created_at, t.admitted_at, t.first_word_at, t.closed_at, t.state, t.reason, t.lane
-    FROM companion_turn t WHERE t.state IN ('waiting', 'speaking')
+    FROM companion_turn t WHERE {is_live("t")}
 ),
 ended AS MATERIALIZED (
     SELECT date_trunc('minute', closed_at) AS at, t.id, t.state, t.reason, t.lane, t.closed_at,

@@ -14,10 +14,10 @@ from psycopg_pool import AsyncConnectionPool
 from companion.ledger import Ledger
 from companion.models import Turn, Visit
 from companion.states import Reason, TurnState
-from companion.turn_close import ClosedTurn, Ending
+from companion.turn_close import ClosedTurn
+from companion.turn_end import TurnEnd
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
-from companion.turn_record import Story
 from companion.waiting_room import Admission, GateResult
 from ops.project.wiring import build_routing, build_turn_policy
 from routing.chain import build_route
@@ -36,9 +36,11 @@ class Desk:
         self.admitted: list[Admission] = []
         self.ended: list[ClosedTurn] = []
         self.route = ROUTE
-        self.ledger = Ledger(pool, policy, process=self.id, told=self._told, route=lambda: self.route)
+        self.ledger = Ledger(
+            pool, policy, process=self.id, on_change=self._on_change, route=lambda: self.route
+        )
 
-    def _told(self, result: GateResult, ended: list[ClosedTurn]) -> None:
+    def _on_change(self, result: GateResult, ended: list[ClosedTurn]) -> None:
         self.admitted += result.admitted
         self.ended += [*ended, *result.lost]
 
@@ -68,14 +70,14 @@ class Desk:
         return await asyncio.gather(*(self.ledger.open(one) for one in asked))
 
     async def end(self, admitted: Admission) -> ClosedTurn | None:
-        ending = Ending(
+        end = TurnEnd(
             turn=admitted.turn,
             state=TurnState.COMPLETE,
             reason=Reason.WHOLE,
             owner=admitted.owner,
             fence=admitted.fence,
         )
-        return await self.ledger.close(Story(ending=ending))
+        return await self.ledger.close(end)
 
 
 Desks = Callable[[int], Desk]

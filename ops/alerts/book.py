@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from ops.alerts.kinds import Kind, alerts_of, is_content_refusal
 from ops.alerts.statements import RAISE, RAISE_OF_TURN, facts, facts_of_turn
 
@@ -38,13 +38,13 @@ class AlertBook:
         self._kept[kind, about] += 1
         self._has_some.set()
 
-    def heard(self, story: Story) -> None:
+    def heard(self, end: TurnEnd) -> None:
         """A turn has ended like this."""
-        for kind, about in alerts_of(story):
+        for kind, about in alerts_of(end):
             self.tell(kind, about)
-        if is_content_refusal(story):
-            log.warning("alerts.raised kind=%s turn=%d", Kind.CONTENT_REFUSED.value, story.ending.turn)
-            self._turns.append(story.ending.turn)
+        if is_content_refusal(end):
+            log.warning("alerts.raised kind=%s turn=%d", Kind.CONTENT_REFUSED.value, end.turn)
+            self._turns.append(end.turn)
             self._has_some.set()
 
     async def run(self) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from companion.states import Reason
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from routing.errors import UNOPENED_THOUGHTS, FailureClass, unknown_finish_word
 
 
@@ -311,25 +311,25 @@ _FAILURES = {
 }
 
 
-def alerts_of(story: Story) -> Iterator[tuple[Kind, str]]:
+def alerts_of(end: TurnEnd) -> Iterator[tuple[Kind, str]]:
     """What there is to tell of a turn that has ended: kind and what about."""
-    for attempt in story.attempts:
+    for attempt in end.attempts:
         if attempt.failure in _FAILURES:
             yield _FAILURES[attempt.failure], attempt.lane
         if word := unknown_finish_word(attempt.code):
             yield Kind.UNKNOWN_FINISH, f"{attempt.lane}, {word}"
         if attempt.code == UNOPENED_THOUGHTS:
             yield Kind.THOUGHTS_SHOWN, attempt.lane
-    if story.ending.reason == FailureClass.TOO_LONG and story.attempts:
-        yield Kind.TOO_LONG, story.attempts[-1].lane
-    if any(lane.tried for lane in story.passed_over):
-        yield Kind.ALL_LANES_OPEN, story.preset
-    if story.ending.reason is Reason.REGION:
-        yield Kind.REGION, story.preset
+    if end.reason == FailureClass.TOO_LONG and end.attempts:
+        yield Kind.TOO_LONG, end.attempts[-1].lane
+    if any(lane.tried for lane in end.passed_over):
+        yield Kind.ALL_LANES_OPEN, end.preset
+    if end.reason is Reason.REGION:
+        yield Kind.REGION, end.preset
 
 
-def is_content_refusal(story: Story) -> bool:
+def is_content_refusal(end: TurnEnd) -> bool:
     """Whether a provider refused what the person wrote now, or what was asked along with it."""
-    return story.ending.reason == FailureClass.REFUSED or any(
-        attempt.failure is FailureClass.REFUSED for attempt in story.attempts
+    return end.reason == FailureClass.REFUSED or any(
+        attempt.failure is FailureClass.REFUSED for attempt in end.attempts
     )

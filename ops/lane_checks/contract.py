@@ -9,7 +9,7 @@ from statistics import median
 from typing import Literal
 
 from companion.engine import LaneCaller
-from companion.prompt import least_window
+from companion.prompt import min_context_tokens
 from ops.lane_checks.answer_lines import format_abandoned_lane, format_check_answer, format_failure
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.lane_call import AskPolicy, LaneReply, ask
@@ -182,7 +182,7 @@ def summarize_lane(
         shortened=sum(reply.truncated for reply in replies),
         declines=tuple(_name_decline(reply) for question, reply in asked if question.may_decline),
         window_tokens=lane.context_tokens,
-        least_window_tokens=least_window(system, max_tokens=lane.max_tokens),
+        least_window_tokens=min_context_tokens(system, max_tokens=lane.max_tokens),
     )
 
 

@@ -17,10 +17,10 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.page_context import PageContext
 from companion.process import WebProcess
-from companion.prompt import least_window
+from companion.prompt import min_context_tokens
 from companion.throttle import SignInThrottle
+from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
-from companion.turn_record import Story
 from ops.access import OPERATORS
 from ops.alerts.book import AlertBook
 from ops.alerts.conditions import Conditions, WatchedFile, of_persona
@@ -200,16 +200,16 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
     )
     usage = UsageBook(pool, routing)
 
-    def recorded(story: Story) -> None:
-        book.heard(story)
-        usage.heard(story)
+    def on_end(end: TurnEnd) -> None:
+        book.heard(end)
+        usage.heard(end)
 
     watch = Watch(pool, persona_version=policy.persona_version)
     conditions = Conditions(
         routing,
         list(_watched_files(policy, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
-        needs=lambda lane: least_window(policy.system_prompt, max_tokens=lane.max_tokens),
+        needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
         persona=lambda: of_persona(build_persona(), localdate()),
     )
     process = WebProcess(
@@ -221,7 +221,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         route=store.route,
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         on_selection=store.follow,
-        recorded=recorded,
+        on_end=on_end,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
         extra_loops=(store.run, book.run, usage.run, watch.run, conditions.run),

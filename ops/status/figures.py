@@ -7,19 +7,19 @@ from typing import Any
 
 from django.db import connection
 
+from companion.turn_conditions import is_held
 from ops.minutes import LastHour, last_hour
 from ops.stack.version import VERSION
 from ops.status.rules import Rule
 
-FIGURES = """
+FIGURES = f"""
 SELECT
     (SELECT count(*) FROM companion_turn WHERE state = 'speaking'),
     (SELECT count(*) FROM companion_turn WHERE state = 'waiting'),
     (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
        FROM companion_turn WHERE state = 'waiting'),
-    (SELECT count(*) FROM companion_turn
-      WHERE state = 'paused' AND answered_by_id IS NULL AND settled = '' AND held_until > statement_timestamp()
-        AND held_until < statement_timestamp() + interval '1 year'),
+    (SELECT count(*) FROM companion_turn t
+      WHERE {is_held("t")} AND t.held_until < statement_timestamp() + interval '1 year'),
     (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM ops_round WHERE job = 'send_alerts'),
     (SELECT jsonb_build_object('value', value, 'by', by, 'reason', reason, 'at', at)
        FROM companion_ceiling ORDER BY id DESC LIMIT 1),

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from companion.turn_conditions import is_held
+
 SHOWN = 10
 
 # The held turns first, by the index over their time, and only then whose they are. The range has two ends because a
 # planner without statistics takes an open one for a third of the table.
-HELD = """
+HELD = f"""
 WITH held AS MATERIALIZED (
     SELECT t.id, t.conversation_id, t.created_at, t.held_until
     FROM companion_turn t
-    WHERE t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = ''
-      AND t.held_until > statement_timestamp() AND t.held_until < statement_timestamp() + interval '1 year'
+    WHERE {is_held("t")} AND t.held_until < statement_timestamp() + interval '1 year'
 ),
 placed AS (
     SELECT h.id, s.id AS site, p.name AS person, s.name AS house, h.created_at, h.held_until,

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from companion.turn_conditions import is_unanswered
 from ops.transcripts.shapes import standing
 
 # The newest piece is the last of its turn in the index of pieces.
-MARKS = """
+MARKS = f"""
 SELECT t.id, p.site_id, t.state, t.answered_by_id,
-       coalesce(t.state = 'paused' AND t.answered_by_id IS NULL AND t.settled = ''
-                AND t.held_until <= clock_timestamp(), false),
+       coalesce({is_unanswered("t")} AND t.held_until <= clock_timestamp(), false),
        t.settled, jsonb_array_length(t.openings),
        coalesce((SELECT max(s.seq) FROM companion_spoken s WHERE s.turn_id = t.id), 0)
 FROM companion_turn t

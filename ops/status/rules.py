@@ -4,15 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 POLICY_MEANINGS: Mapping[str, str] = {
-    "most_waiting": "turns that one person may have under way",
-    "most_a_minute": "messages that one person may send in a minute",
+    "live_turns_per_person": "turns that one person may have under way",
+    "messages_per_minute": "messages that one person may send in a minute",
     "lease_s": "seconds without a heartbeat, then a process counts as gone and its turns pause",
     "away_s": "seconds without an open page, then a waiting person's place is given up",
     "grace_s": "seconds that running replies have when a process is told to leave",
 }
-
-LEASE_S = 10.0
-"""A process that has not been heard of for so long is gone. It is listed for ten minutes, and counted in no sum."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from companion.turn_policy import LEASE_S
 from ops.alerts.statements import AWAY_AFTER
 from ops.status.held import Held
-from ops.status.rules import LEASE_S
 from ops.text import format_length
 from ops.transcripts.meanings import NEEDS_A_PERSON, meaning_of
 

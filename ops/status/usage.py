@@ -14,7 +14,7 @@ from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
 from companion.states import TurnState
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from routing.contracts import Lane
 from routing.lanes import NORMAL, Routing
 from routing.retry import RULES
@@ -78,9 +78,9 @@ class UsageBook:
         self._every_s = every_s
         self._kept: dict[str, _Sum] = {}
 
-    def heard(self, story: Story) -> None:
+    def heard(self, end: TurnEnd) -> None:
         """A turn has ended like this."""
-        for attempt in story.attempts:
+        for attempt in end.attempts:
             if attempt.lane not in self._lanes:
                 continue
             if attempt.failure is not None and not RULES[attempt.failure].is_call:
@@ -95,9 +95,9 @@ class UsageBook:
                     kept.cost += prices.cost(
                         input_tokens=attempt.usage.input_tokens, output_tokens=attempt.usage.output_tokens
                     )
-            if attempt.failure is None and story.ending.state is TurnState.COMPLETE:
+            if attempt.failure is None and end.state is TurnState.COMPLETE:
                 kept.replies += 1
-                kept.replies_unmarked += not story.marked
+                kept.replies_unmarked += not end.marked
 
     async def run(self) -> None:
         """Write every few seconds, until cancelled; and then what is left."""

@@ -48,12 +48,14 @@ def stories_of(participant: int) -> list[Story]:
     return _whole(_placed().filter(conversation__participant=participant))
 
 
-_RUN_OUT = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT, held_until__lte=Now())
+# The same conditions as `companion.turn_conditions`, for the ORM.
+_UNANSWERED = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT)
+_RUN_OUT = _UNANSWERED & Q(held_until__lte=Now())
 _ON = {
     Shelf.NOW: Q(state__in=sorted(LIVE)),
     Shelf.ANSWERED: Q(state=TurnState.COMPLETE),
     Shelf.PAUSED: Q(state=TurnState.PAUSED),
-    Shelf.HELD: Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT, held_until__gt=Now()),
+    Shelf.HELD: _UNANSWERED & Q(held_until__gt=Now()),
     Shelf.EXPIRED: _RUN_OUT,
     Shelf.REFUSED: Q(state=TurnState.REFUSED),
     Shelf.STOPPED: Q(state=TurnState.STOPPED),

@@ -12,7 +12,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from companion.breakers import SharedBreakers
-from companion.lane_follower import heading
+from companion.lane_order import order_lanes
 from companion.models import Breaker as BreakerRow
 from ops.stack.postgres import EmbeddedPostgres
 from routing.breaker import Permit, Skip, Tuning
@@ -36,12 +36,12 @@ class Station:
         self.breakers = SharedBreakers(
             pool,
             process=self.id,
-            changed=self._changed,
+            on_change=self._on_change,
             monotonic=asyncio.get_running_loop().time,
             tuning=tuning,
         )
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         self.changes += 1
 
     async def fails(self, lane: str, times: int = 3, failure: CallFailed = DOWN) -> None:
@@ -255,7 +255,7 @@ async def test_every_process_gives_a_recovered_lane_a_few_turns_first_and_others
     assert other.breakers.takes(wide) <= 16
 
     route = Route(preset="normal", version=1, lanes=(wide, lane_of("second")), marking="none", ceiling=None)
-    first = heading(route, other.breakers).lanes[0]
+    first = order_lanes(route, other.breakers).lanes[0]
     assert (first.name, first.max_in_flight) == ("second", 10)
     await until(lambda: one.breakers.takes(wide) == 200, within_s=30)
-    assert [found.name for found in heading(route, one.breakers).lanes] == [name, "second"]
+    assert [found.name for found in order_lanes(route, one.breakers).lanes] == [name, "second"]

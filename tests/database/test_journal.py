@@ -41,7 +41,7 @@ class Reader:
 
     @property
     def text(self) -> str:
-        return "".join(said.text for said in self.shown)
+        return "".join(chunk.text for chunk in self.shown)
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def turn(people: People) -> Iterator[Turn]:
 
 @asynccontextmanager
 async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tuple[Journal, TurnBuffer]]:
-    """The journal of the turn's process, and the turn's line in it."""
-    journal = Journal(pool, QUICK, process=turn.owner, shown=reader.show, lost=reader.lost.append)
+    """The journal of the turn's process, and the turn's buffer."""
+    journal = Journal(pool, QUICK, process=turn.owner, on_stored=reader.show, on_lost=reader.lost.append)
     flusher = asyncio.create_task(journal.run())
     try:
         yield journal, TurnBuffer(turn=turn.pk, conversation=turn.conversation_id, fence=turn.fence)
@@ -90,14 +90,14 @@ async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tup
 async def test_at_the_moment_words_are_shown_anybody_can_read_them(
     pool: Pool, turn: Turn, reader: Reader
 ) -> None:
-    async with journal_of(turn, pool, reader) as (journal, line):
+    async with journal_of(turn, pool, reader) as (journal, buffer):
         for word in ("One ", "two ", "three."):
-            journal.say(line, word)
+            journal.append(buffer, word)
             await asyncio.sleep(QUICK.tick_s)
-        assert await journal.settle(line)
+        assert await journal.finish(buffer)
     assert reader.text == "One two three."
-    assert [said.seq for said in reader.shown] == list(range(1, len(reader.shown) + 1))
-    so_far = ["".join(said.text for said in reader.shown[:number]) for number in range(1, line.seq + 1)]
+    assert [chunk.seq for chunk in reader.shown] == list(range(1, len(reader.shown) + 1))
+    so_far = ["".join(chunk.text for chunk in reader.shown[:number]) for number in range(1, buffer.seq + 1)]
     assert reader.stored == so_far
 
 
@@ -122,13 +122,13 @@ def out_of_breath(turn: Turn) -> None:
 async def test_of_a_turn_that_is_taken_away_nothing_more_is_stored_or_shown(
     pool: Pool, turn: Turn, reader: Reader, *, taken: Callable[[Turn], None]
 ) -> None:
-    async with journal_of(turn, pool, reader) as (journal, line):
-        journal.say(line, "One ")
-        assert await journal.settle(line)
+    async with journal_of(turn, pool, reader) as (journal, buffer):
+        journal.append(buffer, "One ")
+        assert await journal.finish(buffer)
         in_database(lambda: taken(turn))
-        line.ended = False
-        journal.say(line, "two ")
-        assert not await journal.settle(line)
+        buffer.is_finished = False
+        journal.append(buffer, "two ")
+        assert not await journal.finish(buffer)
     assert reader.text == "One "
     assert reader.lost == [turn.pk]
     assert in_database(lambda: stored_words(turn)) == "One "
@@ -144,9 +144,9 @@ async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, rea
     nowhere: Pool = AsyncConnectionPool(
         "postgresql://companion@127.0.0.1:9/nothing", min_size=0, max_size=2, timeout=0.02, open=False
     )
-    async with nowhere, journal_of(turn, nowhere, reader) as (journal, line):
-        journal.say(line, "One ")
-        assert not await journal.settle(line)
+    async with nowhere, journal_of(turn, nowhere, reader) as (journal, buffer):
+        journal.append(buffer, "One ")
+        assert not await journal.finish(buffer)
     assert (reader.shown, reader.lost) == ([], [turn.pk])
 
 
@@ -173,7 +173,7 @@ async def test_words_whose_commit_was_not_heard_of_are_stored_and_shown_once(
     pool: Pool, turn: Turn, reader: Reader
 ) -> None:
     shaky = Shaky(pool)
-    async with journal_of(turn, shaky, reader) as (journal, line):
-        journal.say(line, "One ")
-        assert await journal.settle(line)
+    async with journal_of(turn, shaky, reader) as (journal, buffer):
+        journal.append(buffer, "One ")
+        assert await journal.finish(buffer)
     assert (shaky.broke, reader.text, reader.stored) == (1, "One ", ["One "])

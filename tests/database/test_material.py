@@ -10,7 +10,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.history import History
 from companion.models import Turn
 from companion.prompt import Exchange
-from companion.prompt_inputs import DIALOGUE_TURNS, LOOKS_BACK_TURNS, PromptInputs
+from companion.prompt_inputs import DIALOGUE_TURNS, MAX_TURNS_READ, PromptInputs
 from ops.project.wiring import build_turn_policy
 from tests.people import People, Person, in_database
 
@@ -36,7 +36,7 @@ def paused(person: Person, question: str, *, hold: timedelta = HELD, **facts: An
     return a_turn(person, question, "paused", reply="Half an", held_until=timezone.now() + hold, **facts)
 
 
-async def material_of(pool: AsyncConnectionPool[Any], turn: Turn) -> PromptInputs:
+async def inputs_of(pool: AsyncConnectionPool[Any], turn: Turn) -> PromptInputs:
     return await History(pool, build_turn_policy()).read_prompt_inputs(turn.pk)
 
 
@@ -50,7 +50,7 @@ async def test_answered_held_questions_stand_before_their_answer_and_no_half_ans
     declined = a_turn(rosa, "Refused?", "paused", reply="Half a", reason="refused")
     run_out = paused(rosa, "Too late?", hold=RUN_OUT)
     held = paused(rosa, "Held?")
-    found = await material_of(pool, a_turn(rosa, "Now?", "waiting"))
+    found = await inputs_of(pool, a_turn(rosa, "Now?", "waiting"))
     assert found.question == "Now?"
     assert found.dialogue == (Exchange(questions=("First?", "Second?", "Third?"), reply="All three."),)
     assert found.held == ((held.pk, "Held?"),)
@@ -65,7 +65,7 @@ async def test_a_stopped_turn_enters_with_what_was_said_and_with_the_held_questi
     back = [{"kind": "i_am_back", "line": "I am back."}]
     a_turn(rosa, "A story?", "stopped", reply="Once upon", openings=back)
     a_turn(rosa, "Another?", "stopped")
-    found = await material_of(pool, a_turn(rosa, "Go on.", "waiting"))
+    found = await inputs_of(pool, a_turn(rosa, "Go on.", "waiting"))
     assert found.dialogue == (
         Exchange(questions=("Held?", "A story?"), reply="Once upon", stopped=True),
         Exchange(questions=("Another?",), reply="", stopped=True),
@@ -80,7 +80,7 @@ async def test_turns_that_were_refused_a_place_or_have_not_ended_enter_no_prompt
     rosa = people.rosa
     a_turn(rosa, "No place?", "refused")
     a_turn(rosa, "Before?", "speaking", reply="")
-    found = await material_of(pool, a_turn(rosa, "Now?", "waiting"))
+    found = await inputs_of(pool, a_turn(rosa, "Now?", "waiting"))
     assert (found.dialogue, found.held) == ((), ())
 
 
@@ -88,14 +88,14 @@ async def test_of_a_long_story_the_latest_turns_are_read_and_a_long_row_of_failu
     pool: AsyncConnectionPool[Any], people: People
 ) -> None:
     rosa = people.rosa
-    for state, turns in (("complete", 2 * DIALOGUE_TURNS), ("paused", LOOKS_BACK_TURNS - DIALOGUE_TURNS)):
+    for state, turns in (("complete", 2 * DIALOGUE_TURNS), ("paused", MAX_TURNS_READ - DIALOGUE_TURNS)):
         await tell(pool, rosa, state, turns)
-    found = await material_of(pool, a_turn(rosa, "Now?", "waiting"))
+    found = await inputs_of(pool, a_turn(rosa, "Now?", "waiting"))
     assert [one.questions for one in found.dialogue] == [
         (f"complete {number}",) for number in range(DIALOGUE_TURNS + 1, 2 * DIALOGUE_TURNS + 1)
     ]
-    await tell(pool, rosa, "paused", LOOKS_BACK_TURNS)
-    assert (await material_of(pool, a_turn(rosa, "Now?", "waiting"))).dialogue == ()
+    await tell(pool, rosa, "paused", MAX_TURNS_READ)
+    assert (await inputs_of(pool, a_turn(rosa, "Now?", "waiting"))).dialogue == ()
 
 
 async def tell(pool: AsyncConnectionPool[Any], person: Person, state: str, turns: int) -> None:
@@ -119,6 +119,6 @@ async def test_a_turn_that_was_taken_back_before_it_was_read_is_in_no_prompt(
     rosa = people.rosa
     a_turn(rosa, "Never mind.", "stopped", admitted_at=None)
 
-    found = await material_of(pool, a_turn(rosa, "Go on.", "waiting"))
+    found = await inputs_of(pool, a_turn(rosa, "Go on.", "waiting"))
 
     assert found.dialogue == ()

@@ -11,9 +11,8 @@ from companion.access import VISIT_KEY, VisitAccess
 from companion.models import Attempt, Turn, Visit
 from companion.sessions import SessionStore
 from companion.states import Reason, TurnState
-from companion.turn_close import Ending
+from companion.turn_end import TurnEnd
 from companion.turn_open import OpenedTurn
-from companion.turn_record import Story
 from companion.waiting_room import GATE_KEY
 from ops.stack.postgres import EmbeddedPostgres
 from routing.contracts import AttemptReport, Lane
@@ -65,7 +64,7 @@ async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.beat(), elsewhere.beat())
     opened = await here.ask(people.participant("Ada"))
-    stop = Story(ending=Ending(turn=opened.turn, state=TurnState.STOPPED, reason=Reason.STOPPED))
+    stop = TurnEnd(turn=opened.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)
     async with await psycopg.AsyncConnection.connect(database.url, autocommit=True) as holder:
         await holder.execute(f"SELECT pg_advisory_lock({GATE_KEY})")
         moving = asyncio.create_task(here.ledger.enter_lane(here.admitted[0], lane("second", takes=5)))
@@ -88,7 +87,7 @@ async def test_moves_in_one_moment_take_no_more_than_the_lane_gives(desks: Desks
     assert sorted(moved) == [False, False, True, True, True, True]
 
 
-async def test_the_story_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
+async def test_the_end_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
     desks: Desks, people: People
 ) -> None:
     desk = desks(10)
@@ -107,15 +106,17 @@ async def test_the_story_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
         bytes_received=0,
         words=0,
     )
-    stories = [
-        Story(
-            ending=Ending(turn=one.turn, state=TurnState.COMPLETE, reason=Reason.WHOLE),
+    ends = [
+        TurnEnd(
+            turn=one.turn,
+            state=TurnState.COMPLETE,
+            reason=Reason.WHOLE,
             preset="normal",
             attempts=(report,),
         )
         for one in (erased, fine)
     ]
-    gone, ended = await asyncio.gather(*(desk.ledger.close(story) for story in stories))
+    gone, ended = await asyncio.gather(*(desk.ledger.close(end) for end in ends))
     assert gone is None
     assert ended is not None and ended.turn == fine.turn
     assert in_database(lambda: Attempt.objects.get(turn=fine.turn).lane) == "first"
@@ -127,14 +128,14 @@ async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
     desk = desks(10)
     await desk.beat()
     answers = await desk.ask_in_one_moment(people.participant("Ada"), times=30)
-    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.policy.most_waiting
+    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.policy.live_turns_per_person
 
 
 async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
     desks: Desks, people: People
 ) -> None:
     desk = desks(10)
-    desk.policy = replace(desk.policy, most_a_minute=2)
+    desk.policy = replace(desk.policy, messages_per_minute=2)
     desk = Desk(desk.pool, desk.policy)
     await desk.beat()
     ada = people.participant("Ada")
@@ -154,7 +155,7 @@ async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: De
     first = await desk.ask(ada)
     await desk.ask(people.participant("Wim"))
     second = await desk.ask(ada)
-    refusal = Ending(
+    refusal = TurnEnd(
         turn=second.turn,
         state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
@@ -167,9 +168,9 @@ async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: De
         lambda: Turn.objects.filter(pk=second.turn).update(created_at=asked_at, wait_until=waits_until)
     )
     await desk.end(desk.admitted[0])
-    assert await desk.ledger.close(Story(ending=refusal)) is None, "it has only begun to wait"
+    assert await desk.ledger.close(refusal) is None, "it has only begun to wait"
     in_database(lambda: Turn.objects.filter(pk=first.turn).update(closed_at=asked_at))
-    assert await desk.ledger.close(Story(ending=refusal)) is not None
+    assert await desk.ledger.close(refusal) is not None
 
 
 def session_of(person: Person) -> str:
@@ -199,14 +200,14 @@ async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(desks: Desks,
     speaks = await desk.ask(people.participant("Ada"))
     long_ago = timezone.now() - timedelta(minutes=5)
     in_database(lambda: Turn.objects.filter(pk=speaks.turn).update(created_at=long_ago, wait_until=long_ago))
-    refusal = Ending(
+    refusal = TurnEnd(
         turn=speaks.turn,
         state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
         owner=desk.id,
         only_in_line=True,
     )
-    assert await desk.ledger.close(Story(ending=refusal)) is None
+    assert await desk.ledger.close(refusal) is None
     assert in_database(lambda: Turn.objects.get(pk=speaks.turn).state) == "speaking"
 
 
@@ -214,8 +215,8 @@ async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: Desks, pe
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.beat(), elsewhere.beat())
     goes_on, ended = [await here.ask(people.participant(name)) for name in ("Ada", "Wim")]
-    stop = Story(ending=Ending(turn=ended.turn, state=TurnState.STOPPED, reason=Reason.STOPPED))
+    stop = TurnEnd(turn=ended.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)
     await elsewhere.ledger.close(stop)
-    speaking, gone = await here.ledger.standing([goes_on.turn, ended.turn])
+    speaking, gone = await here.ledger.read_live([goes_on.turn, ended.turn])
     assert [one.turn for one in speaking] == [goes_on.turn]
     assert gone == [ended.turn]

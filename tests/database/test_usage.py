@@ -11,8 +11,7 @@ import pytest_asyncio
 from psycopg_pool import AsyncConnectionPool
 
 from companion.states import Reason, TurnState
-from companion.turn_close import Ending
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from ops.alerts.kinds import Kind
 from ops.alerts.lasting import LASTING
 from ops.models import Alert, LaneDay
@@ -57,9 +56,15 @@ def attempt(lane: str, usage: Usage | None = None, failure: FailureClass | None 
     return AttemptReport(lane=lane, model="m", failure=failure, status=200, code=None, usage=usage, **facts)
 
 
-def story(*attempts: AttemptReport, marked: bool = False) -> Story:
-    ending = Ending(turn=1, state=TurnState.COMPLETE, reason=Reason.WHOLE)
-    return Story(ending=ending, preset="normal", attempts=attempts, marked=marked)
+def turn_end(*attempts: AttemptReport, marked: bool = False) -> TurnEnd:
+    return TurnEnd(
+        turn=1,
+        state=TurnState.COMPLETE,
+        reason=Reason.WHOLE,
+        preset="normal",
+        attempts=attempts,
+        marked=marked,
+    )
 
 
 def of(lane: str) -> Day:
@@ -71,10 +76,10 @@ USAGE = Usage(input_tokens=1_000, output_tokens=200)
 
 async def test_calls_of_all_processes_are_added_up_with_what_they_cost(pool: Pool, routing: Routing) -> None:
     one, another = UsageBook(pool, routing), UsageBook(pool, routing)
-    one.heard(story(attempt("head", failure=FailureClass.OVERLOADED), attempt("second", USAGE)))
+    one.heard(turn_end(attempt("head", failure=FailureClass.OVERLOADED), attempt("second", USAGE)))
     await one.write()
-    another.heard(story(attempt("second", USAGE)))
-    another.heard(story(attempt("third", USAGE)))
+    another.heard(turn_end(attempt("second", USAGE)))
+    another.heard(turn_end(attempt("third", USAGE)))
     await another.write()
     await another.write()
 
@@ -87,9 +92,9 @@ async def test_calls_of_all_processes_are_added_up_with_what_they_cost(pool: Poo
 
 async def test_what_a_provider_does_not_tell_is_not_guessed(pool: Pool, routing: Routing) -> None:
     book = UsageBook(pool, routing)
-    book.heard(story(attempt("head")))
-    book.heard(story(attempt("second", USAGE)))
-    book.heard(story(attempt("second")))
+    book.heard(turn_end(attempt("head")))
+    book.heard(turn_end(attempt("second", USAGE)))
+    book.heard(turn_end(attempt("second")))
     await book.write()
 
     assert (of("head").tokens_said, of("head").cost_said) == ("not told", "not told")
@@ -102,7 +107,7 @@ async def test_what_a_provider_does_not_tell_is_not_guessed(pool: Pool, routing:
 
 async def test_a_full_lane_was_not_called(pool: Pool, routing: Routing) -> None:
     book = UsageBook(pool, routing)
-    book.heard(story(attempt("head", failure=FailureClass.LOCAL_LIMIT), attempt("second", USAGE)))
+    book.heard(turn_end(attempt("head", failure=FailureClass.LOCAL_LIMIT), attempt("second", USAGE)))
     await book.write()
 
     assert [day.lane for day in in_database(days)] == ["second"]
@@ -116,12 +121,12 @@ async def test_nothing_is_lost_while_the_database_does_not_take_it(
         database.url, min_size=1, max_size=1, open=False, kwargs=impatient
     ) as served:
         book = UsageBook(served, routing)
-        book.heard(story(attempt("second", USAGE)))
+        book.heard(turn_end(attempt("second", USAGE)))
         async with pool.connection() as another:
             await another.execute("LOCK TABLE ops_laneday")
             with pytest.raises(psycopg.errors.LockNotAvailable):
                 await book.write()
-        book.heard(story(attempt("second", USAGE)))
+        book.heard(turn_end(attempt("second", USAGE)))
         await book.write()
 
     assert of("second").calls == 2
@@ -135,7 +140,7 @@ async def test_a_cheaper_lane_that_carries_the_day_unmarked_is_told_of(
 
     async def told(lane: str, replies: int) -> list[str]:
         for _ in range(replies):
-            book.heard(story(attempt(lane, USAGE), marked=marked))
+            book.heard(turn_end(attempt(lane, USAGE), marked=marked))
         await book.write()
         for one in LASTING:
             if one.kind is Kind.CHEAPER_LANE:

@@ -6,8 +6,7 @@ import uuid
 from companion.history import History
 from companion.models import Conversation, Process, Turn
 from companion.states import Reason, TurnState
-from companion.turn_close import Ending
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from tests.desks import Desks
 from tests.people import People, in_database
 
@@ -50,7 +49,7 @@ async def test_the_slot_of_a_dead_process_is_free_again_and_its_turn_is_paused_w
     next_one = await alive.ask(people.participant("Wim"))
     assert alive.admitted == []
     await dead.beat(age_s=60)
-    await alive.ledger.gate()
+    await alive.ledger.run_gate()
     assert [one.turn for one in alive.admitted] == [next_one.turn]
     row = in_database(lambda: Turn.objects.get(pk=lost.turn))
     assert (row.state, row.reason) == ("paused", "lost")
@@ -75,7 +74,7 @@ async def test_a_turn_waits_under_the_ceiling_it_was_opened_under_whoever_runs_t
     low, high = desks(1), desks(5)
     await asyncio.gather(low.beat(), high.beat())
     speaks, waits = [await low.ask(people.participant(name)) for name in ("Ada", "Wim")]
-    await high.ledger.gate()
+    await high.ledger.run_gate()
     assert [one.turn for one in low.admitted] == [speaks.turn]
     assert high.admitted == []
     await low.end(low.admitted[0])
@@ -87,7 +86,7 @@ async def test_a_late_ending_of_a_lost_turn_changes_nothing(desks: Desks, people
     await desk.beat()
     opened = await desk.ask(people.participant("Ada"))
     await desk.beat(age_s=60)
-    await desk.ledger.gate()
+    await desk.ledger.run_gate()
     await desk.beat()
     assert await desk.end(desk.admitted[0]) is None
     assert in_database(lambda: Turn.objects.get(pk=opened.turn)).state == "paused"
@@ -122,15 +121,15 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
     await desk.beat()
     history = History(desk.pool, desk.policy)
     await desk.ask(ada)
-    ending = Ending(
+    end = TurnEnd(
         turn=desk.admitted[0].turn, state=TurnState.PAUSED, reason=Reason.LOST, hold_s=desk.policy.hold_s
     )
-    await desk.ledger.close(Story(ending=ending))
+    await desk.ledger.close(end)
     again = await desk.ask(ada)
-    assert again.material is not None
-    assert [turn for turn, _ in again.material.held] == [desk.admitted[0].turn]
-    assert again.material == await history.read_prompt_inputs(again.turn)
-    assert (await desk.ask(people.participant("Wim"))).material is None, "whoever waits reads it when let in"
+    assert again.inputs is not None
+    assert [turn for turn, _ in again.inputs.held] == [desk.admitted[0].turn]
+    assert again.inputs == await history.read_prompt_inputs(again.turn)
+    assert (await desk.ask(people.participant("Wim"))).inputs is None, "whoever waits reads it when let in"
 
 
 async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, people: People) -> None:
@@ -148,8 +147,8 @@ async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> Non
     for state in (TurnState.COMPLETE, TurnState.PAUSED, TurnState.STOPPED, TurnState.HANDED_OVER) * 3:
         await desk.ask(people.participant("Ada"))
         admitted = desk.admitted[-1]
-        ending = Ending(turn=admitted.turn, state=state, reason=Reason.WHOLE)
-        assert await desk.ledger.close(Story(ending=ending)) is not None
+        end = TurnEnd(turn=admitted.turn, state=state, reason=Reason.WHOLE)
+        assert await desk.ledger.close(end) is not None
     assert speaking() == 0
 
 
@@ -164,7 +163,7 @@ async def test_a_person_who_left_gives_the_place_up_and_the_question_is_held(
     long_ago = "2020-01-01T00:00Z"
     in_database(lambda: Turn.objects.filter(state="waiting").update(created_at=long_ago))
     in_database(lambda: Conversation.objects.all().update(watched_at=long_ago))
-    await desk.ledger.sweep(driven=[stays.turn, leaves.turn], watched=[here.conversation.pk])
+    await desk.ledger.sweep(running=[stays.turn, leaves.turn], watched=[here.conversation.pk])
     rows = in_database(lambda: Turn.objects.in_bulk([stays.turn, leaves.turn]))
     assert rows[stays.turn].state == "waiting"
     assert (rows[leaves.turn].state, rows[leaves.turn].reason) == ("paused", "away")

@@ -113,7 +113,7 @@ async def test_without_scripts_the_page_says_everything_and_how_to_have_it_newer
         await expect(page.get_by_role("link", name=f"Turn {turn.pk}: Rosa")).to_be_visible()
         await expect(page.locator("tbody[data-minutes] tr")).to_have_count(60)
         await expect(page.locator(".legend")).to_be_hidden()
-        for name in ("COMPANION_CEILING", "COMPANION_WAIT_CEILING_S", "most_a_minute", "lease_s"):
+        for name in ("COMPANION_CEILING", "COMPANION_WAIT_CEILING_S", "messages_per_minute", "lease_s"):
             await expect(page.get_by_text(name, exact=True)).to_be_visible()
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from companion.states import Reason, TurnState
-from companion.turn_close import Ending
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from ops.alerts.kinds import MEANINGS, Kind, alerts_of, is_content_refusal
 from ops.alerts.rows import told
 from ops.models import Alert
@@ -35,13 +34,19 @@ def attempt(failure: FailureClass | None, lane: str = "primary") -> AttemptRepor
     )
 
 
-def story(
+def turn_end(
     *attempts: AttemptReport,
     reason: Reason | FailureClass = Reason.WHOLE,
     passed_over: tuple[SkippedLane, ...] = (),
-) -> Story:
-    ending = Ending(turn=1, state=TurnState.PAUSED, reason=reason)
-    return Story(ending=ending, preset="normal", attempts=attempts, passed_over=passed_over)
+) -> TurnEnd:
+    return TurnEnd(
+        turn=1,
+        state=TurnState.PAUSED,
+        reason=reason,
+        preset="normal",
+        attempts=attempts,
+        passed_over=passed_over,
+    )
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -63,7 +68,7 @@ def test_every_kind_has_a_sentence_a_thing_to_do_and_a_runbook(kind: Kind) -> No
     ],
 )
 def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(failure: FailureClass, kind: Kind) -> None:
-    assert list(alerts_of(story(attempt(None), attempt(failure, "second")))) == [(kind, "second")]
+    assert list(alerts_of(turn_end(attempt(None), attempt(failure, "second")))) == [(kind, "second")]
 
 
 @pytest.mark.parametrize(
@@ -74,36 +79,36 @@ def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(failure: Failure
     ),
 )
 def test_a_failure_that_mends_itself_wakes_nobody(failure: FailureClass) -> None:
-    assert list(alerts_of(story(attempt(failure), attempt(None)))) == []
+    assert list(alerts_of(turn_end(attempt(failure), attempt(None)))) == []
 
 
 def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset() -> None:
     barred = SkippedLane(lane="primary", why="open", until=NOON, tried=False)
     tried = SkippedLane(lane="second", why="open", until=NOON, tried=True)
-    assert list(alerts_of(story(passed_over=(barred,)))) == []
-    assert list(alerts_of(story(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
+    assert list(alerts_of(turn_end(passed_over=(barred,)))) == []
+    assert list(alerts_of(turn_end(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
 
 
 def test_what_would_pause_every_turn_of_a_lane_unheard_is_told_of() -> None:
     ended = replace(attempt(FailureClass.INCOMPLETE, "second"), code="finish.eos_x")
-    assert list(alerts_of(story(ended))) == [(Kind.UNKNOWN_FINISH, "second, eos_x")]
+    assert list(alerts_of(turn_end(ended))) == [(Kind.UNKNOWN_FINISH, "second, eos_x")]
     thinks = replace(attempt(FailureClass.INCOMPLETE, "second"), code="unopened_thoughts")
-    assert list(alerts_of(story(thinks))) == [(Kind.THOUGHTS_SHOWN, "second")]
+    assert list(alerts_of(turn_end(thinks))) == [(Kind.THOUGHTS_SHOWN, "second")]
     known = replace(attempt(FailureClass.INCOMPLETE, "second"), code="tool_calls")
-    assert list(alerts_of(story(known))) == []
+    assert list(alerts_of(turn_end(known))) == []
     too_long = attempt(FailureClass.TOO_LONG, "second")
-    assert list(alerts_of(story(too_long, attempt(None)))) == []
-    assert list(alerts_of(story(too_long, reason=FailureClass.TOO_LONG))) == [(Kind.TOO_LONG, "second")]
+    assert list(alerts_of(turn_end(too_long, attempt(None)))) == []
+    assert list(alerts_of(turn_end(too_long, reason=FailureClass.TOO_LONG))) == [(Kind.TOO_LONG, "second")]
 
 
 def test_a_refusal_of_the_question_or_of_one_asked_along_is_a_content_refusal() -> None:
-    assert is_content_refusal(story(reason=FailureClass.REFUSED))
-    assert is_content_refusal(story(attempt(FailureClass.REFUSED), attempt(None)))
-    assert not is_content_refusal(story(attempt(FailureClass.QUOTA), reason=FailureClass.QUOTA))
+    assert is_content_refusal(turn_end(reason=FailureClass.REFUSED))
+    assert is_content_refusal(turn_end(attempt(FailureClass.REFUSED), attempt(None)))
+    assert not is_content_refusal(turn_end(attempt(FailureClass.QUOTA), reason=FailureClass.QUOTA))
 
 
 def test_a_site_that_no_lane_may_serve_is_told_of() -> None:
-    assert list(alerts_of(story(reason=Reason.REGION))) == [(Kind.REGION, "normal")]
+    assert list(alerts_of(turn_end(reason=Reason.REGION))) == [(Kind.REGION, "normal")]
 
 
 def test_an_alert_of_another_release_is_shown_as_it_is() -> None:

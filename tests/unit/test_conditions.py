@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.prompt import least_window
+from companion.prompt import min_context_tokens
 from ops.alerts.conditions import Conditions, WatchedFile, of_persona, of_routing
 from personas.load import DEFAULT, load
 from routing import lanes
@@ -115,7 +115,7 @@ def test_a_lane_whose_window_the_character_fills_is_named_from_the_start() -> No
     system = "You are Robin. " * 400
     known = routing(SOUND)
     small = replace(known.lanes["two"], context_tokens=3_000)
-    needed = least_window(system, max_tokens=small.max_tokens)
+    needed = min_context_tokens(system, max_tokens=small.max_tokens)
     assert 3_000 < needed < 32_000
     narrow = replace(known, lanes={**known.lanes, "two": small})
     conditions = Conditions(narrow, [], is_rehearsed=True, needs=lambda lane: needed)

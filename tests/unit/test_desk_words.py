@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from companion.states import Reason, TurnState
-from companion.turn_record import _skipped
+from companion.turn_record import format_skipped
 from ops.text import escape_controls, format_length
 from ops.transcripts.formatting import barred, next_step, steps
 from ops.transcripts.meanings import ENDINGS, FAILURES, meaning_of
@@ -135,7 +135,7 @@ def test_a_length_of_time_has_no_part_that_is_nought(length_s: int, named: str) 
 def test_a_barred_lane_as_it_is_stored_is_told_with_its_reason_and_until_when(
     why: Literal["open", "half_open"], tried: bool, says: str
 ) -> None:
-    stored = json.dumps(_skipped(SkippedLane(lane="primary", why=why, until=NOON, tried=tried)))
+    stored = json.dumps(format_skipped(SkippedLane(lane="primary", why=why, until=NOON, tried=tried)))
     assert barred(json.loads(stored)) == says
 
 

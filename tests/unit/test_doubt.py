@@ -2,7 +2,7 @@
 
 import pytest
 
-from companion.doubt import GivenUp, class_along, give_up, is_doubted
+from companion.doubt import GivenUp, classify_held_failure, give_up, is_doubted
 from companion.engine import Answered, Broken
 from companion.prompt import PromptDraft
 from routing.adapters.scripted import finished
@@ -56,7 +56,7 @@ def test_a_question_is_doubted_at_once_where_the_class_speaks_of_it_and_else_the
 def test_an_error_in_the_stream_and_a_403_may_be_a_refusal_in_unlisted_words(
     failure: FailureClass, status: int | None, counts_as: FailureClass
 ) -> None:
-    assert class_along(failure, status) is counts_as
+    assert classify_held_failure(failure, status) is counts_as
 
 
 def test_only_a_doubted_question_that_failed_and_was_left_out_is_given_up() -> None:

@@ -42,7 +42,7 @@ class Stage:
 
     adapter: ScriptedAdapter
     clock: Clock
-    course: TurnProgress
+    progress: TurnProgress
     events: list[ReplyText | Answered | Broken]
 
     @property
@@ -66,14 +66,14 @@ async def play(
     adapter, clock = ScriptedAdapter(*scripts), Clock()
     chain = tuple(lanes or [lane("one"), lane("two")])
     facts: dict[str, Any] = {"seconds": 60.0, "attempts": 4, "random": lambda: 1.0} | limits
-    course = TurnProgress(LaneCursor(chain, Unguarded()), Limits(now=clock.now, sleep=clock.sleep, **facts))
+    progress = TurnProgress(LaneCursor(chain, Unguarded()), Limits(now=clock.now, sleep=clock.sleep, **facts))
     events: AsyncIterator[ReplyText | Answered | Broken] = run_turn(
         draft,
-        course,
+        progress,
         Caller({"openai": adapter}),
         reference="turn-1",
     )
-    return Stage(adapter, clock, course, [event async for event in events])
+    return Stage(adapter, clock, progress, [event async for event in events])
 
 
 async def test_a_reply_is_answered_by_the_first_lane_and_nothing_else_is_asked() -> None:
@@ -269,21 +269,21 @@ async def test_each_lane_gets_a_prompt_that_fits_its_own_window() -> None:
 
 async def test_leaving_in_the_middle_closes_the_call_and_keeps_it_on_record() -> None:
     adapter, clock = ScriptedAdapter(["One ", "two ", "three", finished()]), Clock()
-    way = LaneCursor((lane("one"),), Unguarded())
+    cursor = LaneCursor((lane("one"),), Unguarded())
     limits = Limits(seconds=60, attempts=4, now=clock.now, sleep=clock.sleep, random=lambda: 1.0)
-    course = TurnProgress(way, limits)
-    events = run_turn(DRAFT, course, Caller({"openai": adapter}), reference="turn-1")
+    progress = TurnProgress(cursor, limits)
+    events = run_turn(DRAFT, progress, Caller({"openai": adapter}), reference="turn-1")
     async for _ in events:
         break
     assert adapter.open == 1
     await events.aclose()  # type: ignore[attr-defined]
     assert adapter.open == 0
-    assert [(report.failure, report.words) for report in course.reports] == [(F.CANCELLED, 1)]
+    assert [(report.failure, report.words) for report in progress.reports] == [(F.CANCELLED, 1)]
 
 
 async def test_leaving_after_the_end_adds_nothing_to_the_record() -> None:
     stage = await play([F.NETWORK], ["Here.", finished()])
-    assert [report.failure for report in stage.course.reports] == [F.NETWORK, None]
+    assert [report.failure for report in stage.progress.reports] == [F.NETWORK, None]
 
 
 async def test_a_long_wait_is_left_for_a_lane_that_is_free_and_kept_where_there_is_none() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.prompt import BROKEN_OFF, Exchange, PromptDraft, held_that_fit, tokens, write_prompt
+from companion.prompt import BROKEN_OFF, Exchange, PromptDraft, choose_held, estimate_tokens, write_prompt
 
 EXCHANGES = st.lists(
     st.builds(
@@ -76,18 +76,18 @@ def test_held_questions_are_asked_in_order_and_before_the_new_one() -> None:
 
 def test_of_held_questions_too_many_for_the_window_the_oldest_are_asked_and_the_rest_stay_held() -> None:
     many = draft(held=[f"{number}: " + "word " * 800 for number in range(8)])
-    fitting = held_that_fit(many, window_tokens=8_000)
+    fitting = choose_held(many, window_tokens=8_000)
     messages = write_prompt(many, window_tokens=8_000)
     assert 0 < len(fitting) < 8
     assert fitting == tuple(range(len(fitting)))
     assert [number for number in range(8) if f"{number}: " in messages[-1].text] == list(fitting)
-    assert sum(tokens(message.text) for message in messages) < 8_000
-    assert held_that_fit(many, window_tokens=64_000) == tuple(range(8))
+    assert sum(estimate_tokens(message.text) for message in messages) < 8_000
+    assert choose_held(many, window_tokens=64_000) == tuple(range(8))
 
 
 def test_a_held_question_too_large_for_the_window_by_itself_keeps_no_other_from_being_asked() -> None:
     asked = draft(held=["First?", "word " * 4_000, "Third?"])
-    assert held_that_fit(asked, window_tokens=4_000) == (0, 2)
+    assert choose_held(asked, window_tokens=4_000) == (0, 2)
     text = write_prompt(asked, window_tokens=4_000)[-1].text
     assert text.index("First?") < text.index("Third?") < text.index("How are you?")
 
@@ -103,7 +103,7 @@ def test_a_small_window_keeps_the_latest_exchanges_and_always_the_question() -> 
     assert kept[-1] == "How are you?"
     assert kept[-2] == "question 19"
     assert "question 0" not in kept
-    assert sum(tokens(message.text) for message in messages) < 3_000
+    assert sum(estimate_tokens(message.text) for message in messages) < 3_000
 
 
 def test_a_window_too_small_for_anything_still_asks_the_question() -> None:

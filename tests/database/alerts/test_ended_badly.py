@@ -14,8 +14,7 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.states import Reason, TurnState
-from companion.turn_close import Ending
-from companion.turn_record import Story
+from companion.turn_end import TurnEnd
 from ops.alerts.book import AlertBook
 from ops.alerts.ended import ENDED_BADLY, TELL
 from ops.alerts.kinds import EVERYBODY, Kind
@@ -128,8 +127,8 @@ async def test_a_web_process_tells_of_a_turn_that_was_lost_without_any_worker(
 # What a provider refuses to answer.
 
 
-def refused(turn: int) -> Story:
-    return Story(ending=Ending(turn=turn, state=TurnState.PAUSED, reason=FailureClass.REFUSED))
+def refused(turn: int) -> TurnEnd:
+    return TurnEnd(turn=turn, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
 
 
 async def test_a_content_refusal_is_one_alert_for_each_site_that_names_the_last_turn_and_no_word(

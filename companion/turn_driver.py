@@ -1,0 +1,219 @@
+"""Drives one turn from its admission to its end: wait for a slot, step the engine, fill the journal, close the row.
+
+The task of a turn always closes it in the ledger, after an error too. If it cannot, because the database is away or the
+process dies, the sweep closes the turn.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from contextlib import aclosing
+from uuid import UUID
+
+import psycopg
+
+from companion.engine import LaneCaller, Limits, ReplyText, TurnProgress, run_turn
+from companion.history import History
+from companion.journal import Journal, TurnBuffer
+from companion.ledger import Ledger
+from companion.prompt import PromptDraft
+from companion.prompt_inputs import PromptInputs
+from companion.running_turn import RunningTurn, log_end
+from companion.slots import SlottedCaller
+from companion.states import Reason, TurnState
+from companion.turn_close import ClosedTurn
+from companion.turn_end import TurnEnd
+from companion.turn_policy import TurnPolicy
+from companion.watchers import Watchers
+from routing.chain import Breakers, LaneCursor, Route
+
+log = logging.getLogger(__name__)
+
+REFUSAL_RETRY_S = 1.0
+"""Time between two tries to refuse a turn whose wait is over here, and not yet in the database."""
+
+CLOCK_SKEW_S = 0.05
+"""Added to a timer of this process whose moment the database's clock decides."""
+
+CLOSE_TIMEOUT_S = 60.0
+"""Time for which a task tries to close its turn while the database is away. After it the sweep closes the turn."""
+
+
+class TurnDriver:
+    """Drives turns, each in its own task. `route` names the chain of a turn that starts now; it keeps it to its end.
+
+    `on_end` is given the end of each turn once it is stored.
+    """
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        journal: Journal,
+        history: History,
+        watchers: Watchers,
+        caller: LaneCaller,
+        breakers: Breakers,
+        policy: TurnPolicy,
+        process: UUID,
+        route: Callable[[], Route],
+        on_end: Callable[[TurnEnd], None],
+    ) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self._history = history
+        self._watchers = watchers
+        self._caller = caller
+        self._breakers = breakers
+        self._policy = policy
+        self._process = process
+        self._route = route
+        self._on_end = on_end
+
+    async def drive(self, turn: RunningTurn) -> None:
+        """Run the turn and close it. Raises CancelledError if the task was cancelled without an interrupt."""
+        try:
+            if not await self._wait_for_admission(turn):
+                return
+            self._start_still_here_timer(turn)
+            await self._speak(turn)
+        except asyncio.CancelledError:
+            if not turn.interrupt_reason:
+                raise
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+        except Exception as failure:
+            # Log the class only: the text of an exception may quote a participant.
+            log.error("runner.turn_broke turn=%d cause=%s", turn.turn, type(failure).__name__)
+        finally:
+            turn.cancel_still_here()
+        # The last words are stored before the row is closed.
+        is_stored = turn.buffer is None or await self._journal.finish(turn.buffer)
+        end = turn.to_end(self._policy, owner=self._process, is_stored=is_stored)
+        turn.is_closing = True
+        log_end(end, ended_here=await self.close(end) is not None)
+
+    async def close(self, end: TurnEnd) -> ClosedTurn | None:
+        """Close a turn in the ledger, and retry while the database is away: only its own task knows its last words.
+
+        None: it had been closed before, and only its record was added; or it is left to the sweep.
+        """
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + CLOSE_TIMEOUT_S
+        while True:
+            try:
+                closed = await self._ledger.close(end)
+                if closed is not None or end.attempts:
+                    self._on_end(end)
+                return closed
+            except psycopg.Error as failure:
+                log.warning("runner.cannot_close turn=%d cause=%s", end.turn, type(failure).__name__)
+                if loop.time() > give_up_at:
+                    return None
+                await asyncio.sleep(0.2 + 0.3 * random.random())
+
+    async def _wait_for_admission(self, turn: RunningTurn) -> bool:
+        """Wait for a slot. False: the wait ceiling was reached, and the turn is refused."""
+        timeout_s = self._policy.wait_ceiling_s
+        while True:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await asyncio.shield(turn.admission)
+                return True
+            except TimeoutError:
+                if await self._refuse(turn):
+                    return False
+                timeout_s = REFUSAL_RETRY_S
+
+    async def _refuse(self, turn: RunningTurn) -> bool:
+        """Close a turn whose wait is over. False: it still waits, or the notice of its admission is on its way.
+
+        It still waits while the time behind an earlier turn of the same person, which does not count, is not over.
+        """
+        end = TurnEnd(
+            turn=turn.turn,
+            state=TurnState.REFUSED,
+            reason=Reason.WAIT_CEILING,
+            line=self._policy.lines.try_again,
+            owner=self._process,
+            only_in_line=True,
+        )
+        turn.is_closing = True
+        if await self.close(end):
+            log_end(end, ended_here=True)
+            return True
+        turn.is_closing = False
+        return False
+
+    def _start_still_here_timer(self, turn: RunningTurn) -> None:
+        changed = [(turn.turn, turn.conversation)]
+        delay_s = self._policy.still_here_s + CLOCK_SKEW_S
+        turn.still_here_timer = asyncio.get_running_loop().call_later(
+            delay_s, self._watchers.mark_changed, changed
+        )
+
+    async def _speak(self, turn: RunningTurn) -> None:
+        """Step the engine: words go to the journal, the result stays on the turn."""
+        admission = turn.admission.result()
+        route = self._route()
+        inputs = turn.inputs = turn.inputs or await self._history.read_prompt_inputs(turn.turn)
+        route = turn.route = route.within(inputs.regions)
+        if not route.lanes:
+            # A site's questions never leave its regions, whichever preset is selected.
+            turn.interrupt_reason = Reason.REGION
+            log.error("runner.no_lane_in_region turn=%d preset=%s", turn.turn, route.preset)
+            return
+        buffer = turn.buffer = TurnBuffer(
+            turn=turn.turn, conversation=turn.conversation, fence=admission.fence
+        )
+        caller = SlottedCaller(self._caller, self._ledger, admission, takes=self._breakers.takes)
+        is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
+        progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())
+        events = run_turn(self._draft(inputs), progress, caller, reference=f"turn-{turn.turn}")
+        async with aclosing(events):  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, ReplyText):
+                    if event.opens:
+                        turn.cancel_still_here()
+                        is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)
+                        buffer.openings = self._openings(progress, is_reduced=is_reduced)
+                    self._journal.append(buffer, event.text)
+                else:
+                    turn.result = event
+
+    def _draft(self, inputs: PromptInputs) -> PromptDraft:
+        return PromptDraft(
+            system=self._policy.system_prompt,
+            instruction_held=self._policy.lines.instruction_held,
+            dialogue=inputs.dialogue,
+            held=[question for _, question in inputs.held],
+            question=inputs.question,
+            doubted=frozenset(place for place, (turn, _) in enumerate(inputs.held) if turn in inputs.doubted),
+        )
+
+    def _limits(self) -> Limits:
+        return Limits(
+            seconds=self._policy.turn_budget_s,
+            attempts=self._policy.attempts,
+            now=asyncio.get_running_loop().time,
+            sleep=asyncio.sleep,
+            random=random.random,
+        )
+
+    async def _is_reduced_line_due(self, turn: int, route: Route) -> bool:
+        """Whether the first words open with the *reduced* line, if a marked lane says them."""
+        if not any(route.marks(lane) for lane in route.lanes):
+            return False
+        return not await self._history.has_said_reduced(turn, route.version)
+
+    def _openings(self, progress: TurnProgress, *, is_reduced: bool) -> list[dict[str, str]]:
+        """The drafted lines before the first word: the reply is reduced, questions were given up, questions return."""
+        lines = self._policy.lines
+        openings = [
+            ("reduced", lines.reduced, is_reduced),
+            ("unanswerable", lines.unanswerable, progress.given_up.unanswerable),
+            ("i_am_back", lines.i_am_back, progress.held),
+        ]
+        return [{"kind": kind, "line": line} for kind, line, is_due in openings if is_due]
