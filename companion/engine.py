@@ -254,14 +254,14 @@ async def run_turn(
             ask = Ask(reference=reference, messages=messages, max_tokens=lane.max_tokens)
             call = progress.start_call()
             try:
-                async with aclosing(caller.call(lane, ask, progress.clocks())) as pieces:  # type: ignore[type-var]
-                    async for piece in pieces:
-                        if isinstance(piece, Finished):
-                            progress.end_call(piece)
-                            yield progress.to_answered(piece)
+                async with aclosing(caller.call(lane, ask, progress.clocks())) as events:  # type: ignore[type-var]
+                    async for event in events:
+                        if isinstance(event, Finished):
+                            progress.end_call(event)
+                            yield progress.to_answered(event)
                             return
-                        call.bytes_received = piece.bytes_received
-                        text = piece.text if call.words else piece.text.lstrip()
+                        call.bytes_received = event.bytes_received
+                        text = event.text if call.words else event.text.lstrip()
                         if text:
                             opens = not call.words
                             call.words += len(text.split())

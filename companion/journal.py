@@ -23,27 +23,27 @@ log = logging.getLogger(__name__)
 # them. A turn that is missing from the result does not belong to this process any more. Openings are stored with the
 # first chunk of a turn.
 STORE = """
-WITH piece AS (
+WITH chunk AS (
     SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[],
                          %(openings)s::text[])
-                  AS p(id, fence, seq, text, openings)
+                  AS c(id, fence, seq, text, openings)
 ),
 live AS (
-    SELECT t.id FROM companion_turn t JOIN piece ON piece.id = t.id AND piece.fence = t.fence
+    SELECT t.id FROM companion_turn t JOIN chunk ON chunk.id = t.id AND chunk.fence = t.fence
     WHERE t.owner = %(owner)s AND t.state = 'speaking'
     ORDER BY t.id FOR SHARE OF t
 ),
-breathing AS (
+owner_alive AS (
     SELECT 1 FROM companion_process
     WHERE id = %(owner)s AND beat_at >= clock_timestamp() - make_interval(secs => %(lease_s)s)
 ),
-begun AS (
-    UPDATE companion_turn t SET openings = piece.openings::jsonb, first_word_at = clock_timestamp()
-    FROM piece JOIN live ON live.id = piece.id CROSS JOIN breathing
-    WHERE t.id = piece.id AND piece.openings IS NOT NULL
+first_chunk AS (
+    UPDATE companion_turn t SET openings = chunk.openings::jsonb, first_word_at = clock_timestamp()
+    FROM chunk JOIN live ON live.id = chunk.id CROSS JOIN owner_alive
+    WHERE t.id = chunk.id AND chunk.openings IS NOT NULL
 )
 INSERT INTO companion_spoken (turn_id, seq, text)
-SELECT piece.id, piece.seq, piece.text FROM piece JOIN live ON live.id = piece.id CROSS JOIN breathing
+SELECT chunk.id, chunk.seq, chunk.text FROM chunk JOIN live ON live.id = chunk.id CROSS JOIN owner_alive
 ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_spoken.text
 RETURNING turn_id
 """

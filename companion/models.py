@@ -244,7 +244,7 @@ class Turn(models.Model):
             models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
             # Few of millions of turns are live, and each of these indexes contains live turns only.
             models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
-            # `live_turns` explains the expressions.
+            # `turn_conditions` says why the columns are expressions.
             models.Index(
                 F("conversation") + 0, F("id") + 0, condition=Q(state__in=sorted(LIVE)), name="turn_beside"
             ),

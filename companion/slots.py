@@ -32,9 +32,9 @@ class SlottedCaller:
             if not await self._enter(lane):
                 raise CallFailed(FailureClass.LOCAL_LIMIT)
             self._holds = lane.name
-        async with aclosing(self._inner.call(lane, ask, clocks)) as pieces:  # type: ignore[type-var]
-            async for piece in pieces:
-                yield piece
+        async with aclosing(self._inner.call(lane, ask, clocks)) as events:  # type: ignore[type-var]
+            async for event in events:
+                yield event
 
     async def _enter(self, lane: Lane) -> bool:
         return await self._ledger.enter_lane(self._admission, replace(lane, max_in_flight=self._takes(lane)))
