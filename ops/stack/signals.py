@@ -53,7 +53,7 @@ def defer_signals() -> Iterator[None]:
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # An ignored signal stays ignored, also in programs that are started here.
-            if callable(earlier := signal.getsignal(number)):
+            if (earlier := signal.getsignal(number)) not in (signal.SIG_IGN, None):
                 before[number] = earlier
                 signal.signal(number, lambda number, frame: pending.append(number))
         yield

@@ -5,10 +5,11 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ops.backups.run.monitor import StopSignal, defer_signals
+from ops.backups.run.monitor import StopSignal
 from ops.backups.run.run_folder import RunFolder
 from ops.stack.account import Account
 from ops.stack.process import Running, family, kill
+from ops.stack.signals import defer_signals
 
 TICK_S = 0.2
 

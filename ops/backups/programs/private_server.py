@@ -3,12 +3,9 @@
 A restore into it uses neither the disk nor the WAL nor the rights of the live server.
 """
 
-import hashlib
-import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,15 +16,15 @@ from ops.backups.connecting.address import Address
 from ops.backups.programs.child import ChildProgram
 from ops.backups.programs.tools import Tools
 from ops.backups.run.errors import CouldNotRun
-from ops.backups.run.monitor import defer_signals
 from ops.backups.run.run_folder import RunFolder
 from ops.stack.account import Account, choose_account
 from ops.stack.errors import NO_SPACE, CannotStart
+from ops.stack.postgres import launch_server, socket_folder
 from ops.stack.process import Running, end
+from ops.stack.signals import defer_signals
 
 SUPERUSER = "restore_drill"
 PORT = "5432"
-MAX_SOCKET_PATH_BYTES = 107
 FIRST_MAJOR_WITH_CHECKSUMS = 18
 """First major version whose initdb turns data checksums on by default."""
 START_TIMEOUT_S = 60.0
@@ -124,15 +121,10 @@ class PrivateServer:
 
     def _launch(self, account: Account) -> None:
         settings = {**SETTINGS, "unix_socket_directories": str(self._sockets)}
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        program = self._tools["postgres"]
         with open(self._run.path / "server.log", "wb") as log, defer_signals():
-            self._child = subprocess.Popen(
-                account.command([self._tools["postgres"], "-D", self._data, "-p", PORT, *options]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=0,
-                **account.popen_arguments(),
+            self._child = launch_server(
+                program, self._data, account=account, port=int(PORT), settings=settings, log=log
             )
             self._run.record_child(self._child.pid)
 
@@ -160,7 +152,4 @@ class PrivateServer:
 def locate_sockets(run: Path) -> Path:
     """Return the folder of a run's socket: in the server's folder, or a temporary one if that path is too long."""
     folder = run / "server" / "socket"
-    if len(os.fsencode(folder / f".s.PGSQL.{PORT}.lock")) <= MAX_SOCKET_PATH_BYTES:
-        return folder
-    digest = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"{run.name[:14]}{digest}"
+    return socket_folder(folder, port=int(PORT), named_after=run, prefix=run.name[:14])

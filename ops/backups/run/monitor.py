@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -14,23 +13,6 @@ PAGE_BYTES = 8192
 
 class StopSignal(KeyboardInterrupt):
     """A signal arrived. Derived from KeyboardInterrupt, for which psycopg cancels the statement it waits for."""
-
-
-@contextlib.contextmanager
-def defer_signals() -> Iterator[None]:
-    """Deliver signals after a short block, such as one that starts a program and records its pid."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = {each: signal.signal(each, lambda it, _frame: came.append(it)) for each in SIGNALS}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    for number in came[:1]:
-        signal.raise_signal(number)
 
 
 class ProgressDisplay(Protocol):

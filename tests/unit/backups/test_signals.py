@@ -11,8 +11,9 @@ import pytest
 from ops.backups.commands.error_exit import exit_on_error
 from ops.backups.restoring.leftovers import clean_folders
 from ops.backups.run.errors import ArchiveDamaged, SourceChanged
-from ops.backups.run.monitor import SIGNALS, RunMonitor, StopSignal, defer_signals
+from ops.backups.run.monitor import SIGNALS, RunMonitor, StopSignal
 from ops.backups.run.run_folder import Marker, RunFolder
+from ops.stack.signals import defer_signals
 from tests.database.backups.drill_server import allow_traversal
 
 
