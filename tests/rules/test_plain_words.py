@@ -10,14 +10,6 @@ VAGUE = re.compile(r"(?<!')\b(?:whoever|nobody|somebody|anybody)\b(?![\"`])", re
 """The account `nobody` is written in quotes."""
 
 STILL_VAGUE: dict[str, int] = {
-    "companion/engine.py": 1,
-    "companion/ledger.py": 3,
-    "companion/runner.py": 7,
-    "companion/states.py": 1,
-    "companion/sweep.py": 1,
-    "companion/turn_close.py": 1,
-    "companion/turn_policy.py": 1,
-    "companion/waiting_room.py": 2,
     "ops/access.py": 1,
     "ops/alerts/README.md": 3,
     "ops/alerts/kinds.py": 3,
