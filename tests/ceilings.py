@@ -1,4 +1,4 @@
-"""The operators' ceiling in tests: set it, and leave no trace of it."""
+"""The operators' ceiling in tests: set it, and delete its row afterwards, which the product cannot do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,22 +10,22 @@ from tests.people import in_database
 
 
 @contextmanager
-def ceiling_of(value: int) -> Iterator[None]:
-    """So many may speak at once, in every process, while this lasts."""
+def set_ceiling(value: int) -> Iterator[None]:
+    """Set the ceiling of every process to `value` inside the block."""
     in_database(lambda: Ceiling.objects.create(value=value, by="Ines", reason="a test"))
     try:
         yield
     finally:
-        forget_ceilings()
+        delete_ceilings()
 
 
-def forget_ceilings() -> None:
-    """As if no operator had ever set one: without the triggers, which would refuse it."""
-    in_database(_forget)
+def delete_ceilings() -> None:
+    """Delete all ceilings with the triggers off: they refuse every DELETE."""
+    in_database(_delete_ceilings)
 
 
 @transaction.atomic
-def _forget() -> None:
+def _delete_ceilings() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("DELETE FROM companion_ceiling")

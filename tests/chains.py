@@ -1,4 +1,4 @@
-"""Lanes for tests: as objects, and as a routing file says them."""
+"""Lanes for tests: as objects, and as tables of a routing file."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,12 +36,12 @@ _IN_THE_FILE = (
 
 
 def lane(name: str, **changes: Any) -> Lane:
-    """A lane that fails by itself, without a key, where no server listens."""
+    """A lane with a failure domain of its own and no key, at an address without a listener."""
     return replace(_LANE, name=name, **{"failure_domain": name, **changes})
 
 
 def lane_text(name: str, **changes: Any) -> str:
-    """The same as a table of a routing file."""
+    """The same lane as a table of a routing file."""
     made = lane(name, **changes)
     values = {key: getattr(made, key) for key in _IN_THE_FILE}
     written = [

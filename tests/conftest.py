@@ -1,4 +1,4 @@
-"""What every kind of test stands on: a real PostgreSQL, a real rehearsal provider, real web processes."""
+"""Shared fixtures: a real PostgreSQL, a real rehearsal provider, real web processes."""
 
 import atexit
 import os
@@ -12,7 +12,7 @@ import pytest
 
 pytest_plugins = ["tests.loopback_only"]
 
-# What an example does counts, not how long it takes on a machine that has other work.
+# No deadline for an example: its duration depends on the load of the machine.
 hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -43,14 +43,14 @@ import django  # noqa: E402
 
 django.setup()
 
-from tests.lanes import Lanes, two_lanes  # noqa: E402
+from tests.lanes import Lanes, build_lanes  # noqa: E402
 from tests.people import People, in_database  # noqa: E402
 from tests.processes import Rehearsal, Web, start_rehearsal, start_web  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def database() -> Iterator[EmbeddedPostgres]:
-    """A PostgreSQL of our own with every table in place."""
+    """A private PostgreSQL with all migrations applied."""
     from django.core.management import call_command
     from django.db import connections
 
@@ -71,7 +71,7 @@ def _rehearsal() -> Iterator[Rehearsal]:
 
 @pytest.fixture
 def rehearsal(_rehearsal: Rehearsal) -> Rehearsal:
-    """The rehearsal provider, in a process of its own that many tests share; no other test's faults are left in it."""
+    """The shared rehearsal provider process, cleared of other tests' faults."""
     _rehearsal.clear()
     return _rehearsal
 
@@ -84,7 +84,7 @@ def _service(database: EmbeddedPostgres, _rehearsal: Rehearsal) -> Iterator[Web]
 
 @pytest.fixture
 def service(_service: Web, rehearsal: Rehearsal) -> Iterator[Web]:
-    """A web process that many tests share, with a provider that has no faults left over."""
+    """The shared web process, with a provider cleared of faults."""
     yield _service
     rehearsal.clear()
 
@@ -103,7 +103,7 @@ def neighbour(service: Web, _neighbour: Web) -> Web:
 
 @pytest.fixture
 def another_web(database: EmbeddedPostgres, rehearsal: Rehearsal) -> Iterator[Callable[..., Web]]:
-    """Start web processes with settings of their own; they end with the test."""
+    """Start web processes with the given settings; they end with the test."""
     from contextlib import ExitStack
 
     with ExitStack() as stack:
@@ -127,6 +127,6 @@ def _backup() -> Iterator[Rehearsal]:
 def lanes(
     tmp_path: Path, database: EmbeddedPostgres, rehearsal: Rehearsal, _backup: Rehearsal
 ) -> Iterator[Lanes]:
-    """Two lanes of this test alone, each led to a provider of its own."""
-    with two_lanes(tmp_path, rehearsal, _backup) as made:
+    """Two lanes that belong to this test, each with its own provider."""
+    with build_lanes(tmp_path, rehearsal, _backup) as made:
         yield made

@@ -1,4 +1,4 @@
-"""Two lanes of a test alone, each led to a rehearsal provider of its own: what one test opens bars no other."""
+"""Two lanes that belong to one test, each with its rehearsal provider: breakers opened here affect no other test."""
 
 import uuid
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Lanes:
         """The preset whose only lane is the backup, marked as reduced."""
         return f"reduced_{self.word}"
 
-    def settings(
+    def write_settings(
         self,
         *,
         head_takes: int = 200,
@@ -55,8 +55,8 @@ class Lanes:
         first_word_ms: int = 3_000,
         **both: Any,
     ) -> dict[str, str]:
-        """What a web process is started with to serve these lanes. `both` are further keys of each of them."""
-        path = self._written(head_takes, second_takes, adapter, first_word_ms, **both)
+        """Write a routing file; returns a web process's settings to serve it. `both`: further keys of both lanes."""
+        path = self._write_routing(head_takes, second_takes, adapter, first_word_ms, **both)
         state = self.folder / f"state-{uuid.uuid4().hex[:6]}"
         return {
             "COMPANION_ROUTING": str(path),
@@ -65,7 +65,7 @@ class Lanes:
             "COMPANION_BREAKER_COOLDOWN_S": "2",
         }
 
-    def _written(
+    def _write_routing(
         self, head_takes: int, second_takes: int, adapter: str, first_word_ms: int, **both: Any
     ) -> Path:
         head = lane_text(
@@ -94,38 +94,38 @@ class Lanes:
         return path
 
     def select(self, preset: str) -> Selection:
-        """Select as an operator does."""
-        routing = lanes.load(self._written(1, 1, "openai", 3_000))
+        """Select a preset as an operator does."""
+        routing = lanes.load(self._write_routing(1, 1, "openai", 3_000))
         selector = Selector(routing, concerns_about=lambda _: (), copy_version=lambda: 0)
         return in_database(
             lambda: selector.select(SelectionRequest(preset=preset, by="Ines", reason="a test"))
         )
 
     def breaker(self) -> Breaker | None:
-        """The head's row, if it has one."""
+        """The breaker row of the head lane, if there is one."""
         return in_database(lambda: Breaker.objects.filter(lane=self.head).first())
 
-    async def until_recovered(self) -> None:
-        """Until the time of the head's open breaker is up, by the database's clock."""
-        await until(lambda: in_database(self._is_over), within_s=30)
+    async def wait_until_cooled_down(self) -> None:
+        """Wait until the cooldown of the head's open breaker is over, by the database's clock."""
+        await until(lambda: in_database(self._is_cooled_down), within_s=30)
 
-    def _is_over(self) -> bool:
+    def _is_cooled_down(self) -> bool:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT opened_until <= clock_timestamp() FROM companion_breaker WHERE lane = %s", [self.head]
             )
-            found = cursor.fetchone()
-        return found is not None and bool(found[0])
+            row = cursor.fetchone()
+        return row is not None and bool(row[0])
 
     def clear(self) -> None:
-        """No faults, nothing asked."""
+        """Remove the faults and the recorded requests of both providers."""
         self.primary.clear()
         self.backup.clear()
 
 
 @contextmanager
-def two_lanes(folder: Path, primary: Rehearsal, backup: Rehearsal) -> Iterator[Lanes]:
-    """Lanes for one test. Afterwards `normal` is selected and no fault is left over."""
+def build_lanes(folder: Path, primary: Rehearsal, backup: Rehearsal) -> Iterator[Lanes]:
+    """Build the lanes of one test. On exit, clear the faults and select `normal`."""
     made = Lanes(folder=folder, word=uuid.uuid4().hex[:8], primary=primary, backup=backup)
     made.clear()
     try:

@@ -1,8 +1,8 @@
-"""A pytest plugin: a test that connects beyond this machine fails, whatever library it does it with.
+"""A pytest plugin: a test fails if any library it uses connects beyond this machine.
 
-The guard stands at Python's own door to the system, the audit event of every `connect` and of every name that
-is looked up. A refused address raises at once, so nothing leaves; and it is remembered, so a test also fails
-when other code swallowed the exception.
+The guard is an audit hook for every `connect` and every name lookup of the interpreter. A refused address raises
+at once, so nothing leaves the machine. It is also recorded, so the test fails even if other code swallows the
+exception.
 """
 
 import ipaddress
@@ -21,23 +21,23 @@ class ConnectedBeyondLoopback(OSError):
 
 
 class Guard:
-    """What the audit hook, which can never be taken out again, reports to."""
+    """The state of the audit hook. Python cannot remove a hook, so `watching` switches it."""
 
     def __init__(self) -> None:
         self.watching = False
         self.refused: list[str] = []
 
-    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        """The audit hook itself: called for every event of the interpreter, so it decides quickly."""
+    def audit(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Refuse addresses of other machines. Runs for every event of the interpreter, so it returns early."""
         if not self.watching or event not in CONNECTS | LOOK_UPS:
             return
-        host = _peer(arguments[1]) if event in CONNECTS else _text(arguments[0])
-        if not stays_here(host):
+        host = _peer_host(arguments[1]) if event in CONNECTS else _decode_host(arguments[0])
+        if not is_this_machine(host):
             self.refused.append(host)
             raise ConnectedBeyondLoopback(f"a test tried to reach {host}; tests talk to this machine alone")
 
 
-def stays_here(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
     """Whether a host, as a name or an address, is this machine."""
     if host.lower().rstrip(".") in HERE:
         return True
@@ -48,22 +48,22 @@ def stays_here(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _peer(address: object) -> str:
-    # A tuple is (host, port, …) of an internet socket; text or bytes are the path of a local one.
-    return _text(address[0]) if isinstance(address, tuple) else ""
+def _peer_host(address: object) -> str:
+    # An internet socket gives a tuple (host, port, …); a local socket gives its path as text or bytes.
+    return _decode_host(address[0]) if isinstance(address, tuple) else ""
 
 
-def _text(host: object) -> str:
+def _decode_host(host: object) -> str:
     return host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
 
 
 guard = Guard()
-sys.addaudithook(guard.hear)
+sys.addaudithook(guard.audit)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Watch set-up, test and tear-down alike."""
+    """Watch set-up, test and tear-down."""
     guard.watching = True
     try:
         return (yield)
@@ -73,7 +73,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test whose attempt was swallowed somewhere."""
+    """Fail a test whose refused connection was swallowed."""
     guard.refused.clear()
     outcome = yield
     refused, guard.refused = guard.refused, []

@@ -1,4 +1,4 @@
-"""A page's side of the socket, version 1, for tests: sends frames, keeps what comes, acknowledges."""
+"""A page's side of the socket, version 1, for tests: sends frames, keeps received frames, acknowledges words."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ class Page:
         return self._connection
 
     async def send(self, frame: Frame | str | bytes) -> None:
-        """Send a frame, or whatever else."""
+        """Send a frame as JSON, or text or bytes unchanged."""
         await self.connection.send(json.dumps(frame) if isinstance(frame, dict) else frame)
 
     async def say(self, text: str, key: str | None = None) -> str:
@@ -48,7 +48,7 @@ class Page:
         return key
 
     async def next(self, within_s: float = 20) -> Frame:
-        """The next frame."""
+        """Receive, keep and acknowledge the next frame."""
         async with asyncio.timeout(within_s):
             frame: Frame = json.loads(await self.connection.recv())
         self.frames.append(frame)
@@ -69,7 +69,7 @@ class Page:
         return await self.until(*ENDINGS, turn=turn, within_s=within_s)
 
     async def close_code(self, within_s: float = 20) -> int:
-        """Read on until the other side closes; returns the code."""
+        """Read on until the server closes; returns the code."""
         try:
             while True:
                 await self.next(within_s)
@@ -77,7 +77,7 @@ class Page:
             return closed.rcvd.code if closed.rcvd else 1006
 
     def words(self, turn: int) -> str:
-        """Every word of a turn that came over this socket, checked for order."""
+        """The words of a turn received over this socket; asserts that none is missing."""
         pieces = [frame for frame in self.frames if frame["type"] == "words" and frame["turn"] == turn]
         if pieces:
             first = pieces[0]["seq"]
@@ -85,7 +85,7 @@ class Page:
         return "".join(piece["text"] for piece in pieces)
 
     def kinds(self, turn: int | None = None) -> list[str]:
-        """The kinds of frames that came, runs of words as one."""
+        """The types of the received frames; consecutive `words` frames count as one."""
         listed: list[str] = []
         for frame in self.frames:
             if turn not in (None, frame.get("turn")):

@@ -1,4 +1,4 @@
-"""Waiting for something in another process, where no event can be awaited: asked often, and never for ever."""
+"""Polling, with a timeout, for a state of another process that gives no event to await."""
 
 import asyncio
 import time
@@ -6,22 +6,22 @@ from collections.abc import Callable
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
-OFTEN_S = 0.01
+POLL_S = 0.01
 
 
 async def until(ask: Callable[[], Answer], *, within_s: float = 10) -> Answer:
-    """The first answer of `ask()` that is true. Raises TimeoutError."""
+    """Poll `ask()` and return its first true answer. Raises TimeoutError."""
     async with asyncio.timeout(within_s):
-        while not (answer := ask()):  # noqa: ASYNC110  (another process cannot set an event of ours)
-            await asyncio.sleep(OFTEN_S)
+        while not (answer := ask()):  # noqa: ASYNC110  (another process cannot set an event here)
+            await asyncio.sleep(POLL_S)
         return answer
 
 
 def wait_until(ask: Callable[[], Answer], *, within_s: float = 10) -> Answer:
-    """The same for tests that are no coroutines."""
+    """The same for synchronous tests."""
     deadline = time.monotonic() + within_s
     while not (answer := ask()):
         if time.monotonic() > deadline:
             raise TimeoutError
-        time.sleep(OFTEN_S)
+        time.sleep(POLL_S)
     return answer

@@ -20,23 +20,23 @@ from ops.models import Supervision
 Result = TypeVar("Result")
 
 _numbers = itertools.count(1)
-# One thread has Django's one connection, because a test that is a coroutine may not use it itself.
+# One thread owns Django's connection: Django refuses to use it from a running event loop.
 THREAD = "database"
 _database = ThreadPoolExecutor(1, thread_name_prefix=THREAD)
 
 
 def in_database(call: Callable[[], Result]) -> Result:
-    """Call something that uses Django's connection, from anywhere; from within such a call too."""
+    """Run a call that uses Django's connection, from any thread or event loop. Calls may nest."""
     if threading.current_thread().name.startswith(THREAD):
         return call()
-    return _database.submit(_called, call).result()
+    return _database.submit(_call_and_release, call).result()
 
 
-def _called(call: Callable[[], Result]) -> Result:
+def _call_and_release(call: Callable[[], Result]) -> Result:
     try:
         return call()
     finally:
-        # Back to the pool, which looks at a connection before it gives it out again: tests restart the database.
+        # The pool checks a connection before it hands it out: tests restart the database.
         connection.close()
 
 
@@ -50,7 +50,7 @@ class Person:
 
     def sign_in(self, base_url: str) -> str:
         """Type the card's code as a browser does; returns the session cookie's value."""
-        # No certificates are loaded for a plain address of this machine: that takes longer than the request.
+        # Skip loading certificates for plain HTTP: it takes longer than the request.
         with httpx.Client(base_url=base_url, trust_env=False, verify=False) as browser:
             answer = browser.post("/card/", data={"code": self.card.code}, headers={"Origin": base_url})
             assert answer.status_code == 302, answer.status_code
@@ -61,7 +61,7 @@ class Person:
         return in_database(lambda: list(Turn.objects.filter(conversation=self.conversation).order_by("id")))
 
 
-def attempts_of(turn: int) -> list[Attempt]:
+def get_attempts(turn: int) -> list[Attempt]:
     """The calls made for a turn, as stored, in order."""
     return in_database(lambda: list(Attempt.objects.filter(turn_id=turn).order_by("number")))
 
@@ -78,7 +78,7 @@ def finish_visit(base_url: str, cookie: str) -> None:
 
 
 class People:
-    """A site of its own for each test, so that tests never see each other's people."""
+    """Two sites that belong to one test, so that tests never see each other's people."""
 
     def __init__(self) -> None:
         number = next(_numbers)
@@ -90,40 +90,40 @@ class People:
             lambda: Site.objects.create(slug=f"other-{self._word}", name=f"Other house {number}")
         )
 
-    def participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:
-        """Someone of this site, or of another."""
+    def add_participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:
+        """Add a participant to this test's site, or to the given one."""
         row = in_database(lambda: access.add_participant(name, site=site or self.site))
         conversation = in_database(lambda: Conversation.objects.get(participant=row))
         return Person(row=row, conversation=conversation, card=access.get_card(row))
 
     @property
     def rosa(self) -> Person:
-        """A participant, new at each call."""
-        return self.participant("Rosa")
+        """A new participant at each access."""
+        return self.add_participant("Rosa")
 
     @property
     def otto(self) -> Person:
         """A stranger: a participant of another site."""
-        return self.participant("Otto", site=self.elsewhere)
+        return self.add_participant("Otto", site=self.elsewhere)
 
     @property
     def password(self) -> str:
-        """What every member of staff signs in with."""
+        """The password of every member of staff."""
         return self._word
 
-    def sam(self) -> User:
-        """Rosa's supervisor: of her site, and of no other."""
-        sam = self._staff("sam")
+    def add_sam(self) -> User:
+        """Add Rosa's supervisor, who supervises her site only."""
+        sam = self._add_staff("sam")
         in_database(lambda: Supervision.objects.create(user=sam, site=self.site))
         return sam
 
-    def ines(self) -> User:
-        """An operator: of all sites."""
-        ines = self._staff("ines")
+    def add_ines(self) -> User:
+        """Add an operator, who sees all sites."""
+        ines = self._add_staff("ines")
         in_database(lambda: ines.groups.add(Group.objects.get_or_create(name="operators")[0]))
         return ines
 
-    def _staff(self, name: str) -> User:
+    def _add_staff(self, name: str) -> User:
         return in_database(
             lambda: User.objects.create_user(f"{name}-{self._word}", password=self._word, is_staff=True)
         )

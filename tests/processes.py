@@ -1,4 +1,4 @@
-"""Real processes for tests: web and rehearsal, started as an operator starts them and really stopped."""
+"""Real processes for tests: web and rehearsal, started by the commands an operator uses, and stopped by signals."""
 
 import os
 import signal
@@ -15,12 +15,11 @@ import httpx
 from routing.rehearsal.doors import operator_headers
 
 ROOT = Path(__file__).resolve().parent.parent
-START_WITHIN_S = 30
 
 
 @dataclass(kw_only=True, eq=False)
 class Child:
-    """A process and where it serves."""
+    """A started process, the URL it serves and its log file."""
 
     process: subprocess.Popen[str]
     url: str
@@ -31,12 +30,12 @@ class Child:
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """Send SIGKILL and wait until it is gone."""
         self.process.kill()
         self.process.wait(10)
 
     def end(self, within_s: float = 30) -> int:
-        """SIGTERM, and the exit code."""
+        """Send SIGTERM; return the exit code. Kill it and raise TimeoutExpired if it does not end."""
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -46,8 +45,8 @@ class Child:
             raise
 
     @property
-    def said(self) -> str:
-        """Everything it has written so far."""
+    def log_text(self) -> str:
+        """Its log so far."""
         return self.log.read_text(errors="replace")
 
 
@@ -56,69 +55,69 @@ class Web(Child):
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         return int(self.url.rsplit(":", 1)[1])
 
     @property
     def socket_url(self) -> str:
-        """Where its chat socket is."""
+        """The URL of its chat socket."""
         return self.url.replace("http", "ws", 1) + "/ws/chat/"
 
 
 @dataclass(kw_only=True, eq=False)
 class Rehearsal(Child):
-    """The rehearsal provider, and what can be asked of it beside questions."""
+    """The rehearsal provider with its operator endpoints."""
 
-    desk: httpx.Client
-    """Where orders are given and records read: one connection for all of them."""
+    operator: httpx.Client
+    """One connection to the operator endpoints: `/control`, `/asked`, `/gauge`."""
 
     def will(self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None) -> None:
-        """From now on requests meet this fault: `times` of them, or all until `clear`."""
-        asked = {"next": times, "fault": fault, "match": match}
-        self.desk.post("/control", json=asked).raise_for_status()
+        """Inject a fault into the next `times` requests, or into all until `clear`."""
+        order = {"next": times, "fault": fault, "match": match}
+        self.operator.post("/control", json=order).raise_for_status()
 
     def clear(self) -> None:
-        """No faults, and nothing asked."""
+        """Remove the faults and the recorded requests."""
         for path in ("control", "asked", "gauge"):
-            self.desk.delete(f"/{path}").raise_for_status()
+            self.operator.delete(f"/{path}").raise_for_status()
 
     def asked(self) -> list[dict[str, Any]]:
-        """What it was asked, oldest first."""
-        listed: list[dict[str, Any]] = self.desk.get("/asked").json()
+        """The recorded requests, oldest first."""
+        listed: list[dict[str, Any]] = self.operator.get("/asked").json()
         return listed
 
     def gauge(self) -> dict[str, int]:
-        """in_flight, max_in_flight, total."""
-        gauge: dict[str, int] = self.desk.get("/gauge").json()
+        """The counters in_flight, max_in_flight and total."""
+        gauge: dict[str, int] = self.operator.get("/gauge").json()
         return gauge
 
 
 @contextmanager
 def start_rehearsal(*arguments: str) -> Iterator[Rehearsal]:
-    """A rehearsal provider that speaks quickly, so that tests do."""
+    """Start a rehearsal provider with a quick pace."""
     quick = ["--pace-ms", "5", "--first-word-ms", "20"]
     tokens = Path(os.environ["COMPANION_STATE_DIR"]) / "run"
-    open_doors = ["--token-dir", str(tokens), "--keep-texts"]
-    command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *open_doors, *arguments]
+    endpoints = ["--token-dir", str(tokens), "--keep-texts"]
+    command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *endpoints, *arguments]
     with (
-        _started(command, "rehearsal: ", {}) as (process, url, log),
-        # No proxy, and no time spent on loading certificates for a plain address of this machine.
+        _start(command, "rehearsal: ", {}) as (process, url, log),
+        # No proxy; skip loading certificates for plain HTTP.
         httpx.Client(
             base_url=url.removesuffix("/v1"),
             headers=operator_headers(tokens, url),
             trust_env=False,
             verify=False,
-        ) as desk,
+        ) as operator,
     ):
-        yield Rehearsal(process=process, url=url, log=log, desk=desk)
+        yield Rehearsal(process=process, url=url, log=log, operator=operator)
 
 
 @contextmanager
 def start_web(rehearsal: Rehearsal, **settings: str) -> Iterator[Web]:
-    """A web process; `settings` are environment variables."""
+    """Start a web process; `settings` are environment variables."""
     command = [sys.executable, "manage.py", "serve", "--port", "0"]
     environment = {"REHEARSAL_URL": rehearsal.url, **settings}
-    with _started(command, "serving: ", environment) as (process, url, log):
+    with _start(command, "serving: ", environment) as (process, url, log):
         yield Web(process=process, url=url, log=log)
 
 
@@ -126,44 +125,44 @@ _running: set[subprocess.Popen[str]] = set()
 
 
 @contextmanager
-def everybody_holds_still(is_between: Callable[[], bool]) -> Iterator[None]:
-    """No process of other tests runs meanwhile: each would run the gate too, and let a turn in before the test looks.
+def pause_processes(is_idle: Callable[[], bool]) -> Iterator[None]:
+    """Suspend all started processes inside the block: each would run the gate and admit a turn before the test looks.
 
-    `is_between` says whether none of them was stopped in the midst of a transaction, with locks in its hands.
+    Retries until `is_idle` is true: all were suspended outside a transaction, so none holds a lock.
     """
-    still = [process for process in _running if process.poll() is None]
+    paused = [process for process in _running if process.poll() is None]
     try:
         while True:
-            for process in still:
+            for process in paused:
                 process.send_signal(signal.SIGSTOP)
-            if is_between():
+            if is_idle():
                 break
-            for process in still:
+            for process in paused:
                 process.send_signal(signal.SIGCONT)
         yield
     finally:
-        for process in still:
+        for process in paused:
             process.send_signal(signal.SIGCONT)
 
 
 @contextmanager
-def _started(
-    command: list[str], says: str, environment: dict[str, str]
+def _start(
+    command: list[str], prefix: str, environment: dict[str, str]
 ) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
-    log = Path(os.environ["COMPANION_STATE_DIR"]) / f"{says.split(':')[0]}-{os.urandom(4).hex()}.log"
-    with log.open("w") as written:
+    log = Path(os.environ["COMPANION_STATE_DIR"]) / f"{prefix.split(':')[0]}-{os.urandom(4).hex()}.log"
+    with log.open("w") as log_file:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
-            stderr=written,
+            stderr=log_file,
             text=True,
         )
     _running.add(process)
     try:
         assert process.stdout is not None
-        yield process, _said(process.stdout, says, log), log
+        yield process, _read_address(process.stdout, prefix, log), log
     finally:
         _running.discard(process)
         if process.poll() is None:
@@ -178,8 +177,8 @@ def _started(
             process.stdout.close()
 
 
-def _said(output: IO[str], says: str, log: Path) -> str:
+def _read_address(output: IO[str], prefix: str, log: Path) -> str:
     for line in output:
-        if line.startswith(says):
-            return line.removeprefix(says).strip()
-    raise AssertionError(f"it never said {says!r}; its log: {log.read_text()[-3000:]}")
+        if line.startswith(prefix):
+            return line.removeprefix(prefix).strip()
+    raise AssertionError(f"no line begins with {prefix!r}; log: {log.read_text()[-3000:]}")

@@ -1,4 +1,4 @@
-"""A WebSocket without a library, for clients that behave as no library lets them: floods, and reading nothing."""
+"""A WebSocket without a library, for misbehaving clients: floods, and clients that never read."""
 
 import base64
 import os
@@ -13,7 +13,7 @@ MASK = b"\0\0\0\0"
 
 
 def frame(payload: bytes, kind: int = TEXT) -> bytes:
-    """A whole masked frame."""
+    """Encode a final, masked frame."""
     length = len(payload)
     if length < 126:
         head = struct.pack("!BB", 0x80 | kind, 0x80 | length)
@@ -25,7 +25,7 @@ def frame(payload: bytes, kind: int = TEXT) -> bytes:
 
 
 class RawSocket:
-    """One upgraded connection of this cookie. Use as a context manager; everything blocks, for at most `limit_s`."""
+    """One upgraded connection with this cookie. A context manager; each call blocks for at most `limit_s` seconds."""
 
     def __init__(self, socket_url: str, cookie: str, *, limit_s: float = 30, receive_buffer: int = 0) -> None:
         parts = urlsplit(socket_url)
@@ -61,21 +61,21 @@ class RawSocket:
         self.connection.close()
 
     def next(self) -> tuple[int, bytes]:
-        """The next frame: its kind and its payload."""
-        length = self._take(2)[1]
+        """Read the next frame; returns its opcode and payload."""
+        length = self._receive(2)[1]
         head = self._received[:2]
         if length == 126:
-            (length,) = struct.unpack("!H", self._take(4)[2:])
+            (length,) = struct.unpack("!H", self._receive(4)[2:])
             head = self._received[:4]
         elif length == 127:
-            (length,) = struct.unpack("!Q", self._take(10)[2:])
+            (length,) = struct.unpack("!Q", self._receive(10)[2:])
             head = self._received[:10]
-        whole = self._take(len(head) + length)
+        whole = self._receive(len(head) + length)
         self._received = self._received[len(whole) :]
         return whole[0] & 15, whole[len(head) :]
 
     def close_code(self) -> int:
-        """Read on until the other side closes; returns the code, or 1006 where it closed without one."""
+        """Read on until the server closes; returns the code, or 1006 without a close frame."""
         try:
             while True:
                 kind, payload = self.next()
@@ -85,7 +85,7 @@ class RawSocket:
         except OSError:
             return 1006
 
-    def _take(self, length: int) -> bytes:
+    def _receive(self, length: int) -> bytes:
         while len(self._received) < length:
             more = self.connection.recv(65_536)
             if not more:
@@ -95,7 +95,7 @@ class RawSocket:
 
 
 class Flood:
-    """Sends the same bytes over a socket as quickly as they are taken, in a thread of its own, until it is closed."""
+    """Sends the same bytes over a socket as fast as possible in a thread, until the socket is closed."""
 
     def __init__(self, raw: RawSocket, content: bytes) -> None:
         self._raw = raw
@@ -111,9 +111,9 @@ class Flood:
         return self
 
     def join(self, limit_s: float) -> None:
-        """Wait until the other side has closed; `code` is then how."""
+        """Wait until the server has closed; `code` then holds the close code."""
         self._reader.join(limit_s)
-        assert not self._reader.is_alive(), "the other side never closed"
+        assert not self._reader.is_alive(), "the server never closed"
         self._raw.connection.close()
         self._sender.join(limit_s)
 

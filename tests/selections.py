@@ -1,4 +1,4 @@
-"""Selecting presets in tests, over the rehearsal provider's lanes; and normal again afterwards."""
+"""Select presets in tests, over the rehearsal provider's lanes, and `normal` afterwards."""
 
 import io
 from datetime import datetime, timedelta
@@ -21,18 +21,18 @@ ROUTING = rehearsal_routing("http://127.0.0.1:1/v1")
 
 
 def selector(*concerns: Concern, copy_version: int = 0) -> Selector:
-    """One to which nothing speaks against any preset, unless it is said here."""
+    """A selector that finds the given concerns, none by default, against every preset."""
     return Selector(ROUTING, concerns_about=lambda preset: concerns, copy_version=lambda: copy_version)
 
 
 def select(preset: str = "local_only", **choice: Any) -> Selection:
-    """Ines selects a preset."""
-    made = SelectionRequest(preset=preset, by="Ines", reason="A test", **choice)
-    return in_database(lambda: selector().select(made))
+    """Select a preset as the operator Ines."""
+    request = SelectionRequest(preset=preset, by="Ines", reason="A test", **choice)
+    return in_database(lambda: selector().select(request))
 
 
 def newest() -> Selection:
-    """The last row."""
+    """The newest selection."""
     return in_database(rows.read_newest)
 
 
@@ -51,7 +51,7 @@ def insert(
     by: str = "Ines",
     reason: str = "A test",
 ) -> int:
-    """A row that was not checked, without a ring of the bell; returns its version."""
+    """Insert a selection without checks or a doorbell; returns its version."""
     at = at or timezone.now()
     version = newest().version + 1
     facts = {"version": version, "preset": preset, "by": by, "reason": reason, "at": at}
@@ -60,31 +60,31 @@ def insert(
     return version
 
 
-def as_if_no_lane_had_ever_answered() -> None:
-    """Whatever other tests have had them answer."""
+def forget_lane_answers() -> None:
+    """Delete the lanes' answered probes and detach the turns of other tests from them."""
     in_database(lambda: LaneProbe.objects.all().delete())
     in_database(lambda: Turn.objects.filter(lane__in=ROUTING.lanes).update(lane="of another test"))
 
 
-def back_to_normal() -> None:
-    """So that the next test begins as the release comes."""
+def select_normal() -> None:
+    """Revert to `normal`, the selection every test begins with."""
     in_database(lambda: selector().revert(by="Ines", reason="The test is over"))
 
 
-def all_serve(version: int) -> bool:
-    """Whether every live web process has said that it serves this version."""
-    lately = timezone.now() - timedelta(seconds=5)
-    live = Process.objects.filter(beat_at__gt=lately).exclude(routing_version=version)
-    return not in_database(live.exists)
+def is_served_by_all(version: int) -> bool:
+    """Whether every live web process reports that it serves this version."""
+    live_since = timezone.now() - timedelta(seconds=5)
+    lagging = Process.objects.filter(beat_at__gt=live_since).exclude(routing_version=version)
+    return not in_database(lagging.exists)
 
 
-def everybody_follows() -> None:
-    """Wait until every live process serves what was selected last: other tests share some of them."""
-    wait_until(lambda: all_serve(newest().version), within_s=20)
+def wait_until_selection_is_served() -> None:
+    """Wait until every live web process, shared ones included, serves the newest selection."""
+    wait_until(lambda: is_served_by_all(newest().version), within_s=20)
 
 
 def route(*arguments: str) -> str:
-    """`manage.py route`, and what it wrote."""
-    written = io.StringIO()
-    in_database(lambda: call_command("route", *arguments, stdout=written))
-    return written.getvalue()
+    """Run `manage.py route`; returns its output."""
+    output = io.StringIO()
+    in_database(lambda: call_command("route", *arguments, stdout=output))
+    return output.getvalue()

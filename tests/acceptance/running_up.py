@@ -58,7 +58,7 @@ class Up:
         self.until("ready: ")
         return self
 
-    def to_the_end(self) -> int:
+    def wait_for_exit(self) -> int:
         """Wait until it ends and return its exit code."""
         code = self.popen.wait(timeout=LIMIT_S)
         while (line := self._lines.get(timeout=LIMIT_S)) is not None:
@@ -67,7 +67,7 @@ class Up:
 
     def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
         self.popen.send_signal(with_signal)
-        return self.to_the_end()
+        return self.wait_for_exit()
 
     @property
     def text(self) -> str:
@@ -138,7 +138,7 @@ def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def signals_heard() -> Iterator[None]:
+def restore_signals() -> Iterator[None]:
     """What is started meanwhile hears Ctrl-C and a closed terminal, even where these tests were started deaf to them.
 
     A shell makes what it starts in the background deaf to the one, and nohup to the other.
@@ -165,7 +165,7 @@ def up(
     """Start `scripts/up`; whatever the test does, nothing of it is left afterwards."""
     port = free_ports() if port is None else port
     before = {process.pid for process in psutil.process_iter() if belongs_to(process, state)}
-    with signals_heard():
+    with restore_signals():
         started = subprocess.Popen(
             [*command, "--state", str(state), "--port", str(port), *arguments],
             stdin=subprocess.DEVNULL,

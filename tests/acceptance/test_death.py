@@ -14,7 +14,7 @@ from companion.models import Process, Turn
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, Person, attempts_of, in_database
+from tests.people import People, Person, get_attempts, in_database
 from tests.processes import Rehearsal, Web
 
 SLOW = {"pace_ms": 25, "words": 400}
@@ -86,7 +86,7 @@ async def test_all_processes_killed_and_one_started_leaves_no_turn_stuck(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     webs = [another_web(), another_web()]
-    cast = [people.participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
+    cast = [people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
     cookies = [person.sign_in(webs[0].url) for person in cast]
     rehearsal.will(SLOW)
     async with contextlib.AsyncExitStack() as stack:
@@ -108,7 +108,7 @@ async def test_a_person_who_writes_to_a_process_that_leaves_is_sent_to_one_that_
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     leaving = another_web()
-    rosa, ada = people.rosa, people.participant("Ada")
+    rosa, ada = people.rosa, people.add_participant("Ada")
     rehearsal.will(SLOW, times=1)
     async with (
         Page(leaving.socket_url, ada.sign_in(leaving.url)) as speaks,
@@ -128,7 +128,7 @@ async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     leaving, left = another_web(), another_web()
-    rosa, ada = people.rosa, people.participant("Ada")
+    rosa, ada = people.rosa, people.add_participant("Ada")
     hers, adas = rosa.sign_in(left.url), ada.sign_in(left.url)
     rehearsal.will({"pace_ms": 25, "words": 60}, times=1, match="short")
     rehearsal.will({"pace_ms": 50, "words": 1_000}, times=1, match="long")
@@ -148,7 +148,7 @@ async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long
     assert await asyncio.to_thread(leaving.end, 20) == 0
     row = stored(ada, long_turn)
     assert (row.state, row.reason) == ("paused", "drained")
-    assert [attempt.failure for attempt in attempts_of(long_turn)] == ["cancelled"]
+    assert [attempt.failure for attempt in get_attempts(long_turn)] == ["cancelled"]
     assert row.reply == long.words(long_turn)
     await comes_back(left, ada, adas, long_turn, long.words(long_turn))
 

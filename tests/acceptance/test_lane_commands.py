@@ -20,7 +20,7 @@ from tests.processes import ROOT, Rehearsal, Web
 @pytest.fixture
 def manage(lanes: Lanes) -> Any:
     """Run a command of manage.py against the lanes of this test."""
-    environment = {**os.environ, **lanes.settings()}
+    environment = {**os.environ, **lanes.write_settings()}
 
     def run(*arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
@@ -86,7 +86,7 @@ def test_a_check_prints_the_lanes_side_by_side_and_ends_with_one_on_a_difference
 
 
 def test_a_key_that_is_not_set_in_this_shell_says_nothing_about_the_lane(lanes: Lanes, manage: Any) -> None:
-    routing = Path(lanes.settings()["COMPANION_ROUTING"])
+    routing = Path(lanes.write_settings()["COMPANION_ROUTING"])
     lane = f"[lanes.{lanes.second}]\n"
     assert lane in routing.read_text()
     routing.write_text(routing.read_text().replace(lane, f'{lane}api_key_env = "KEY_OF_NO_SHELL"\n'))

@@ -55,7 +55,7 @@ def test_a_running_service_is_put_under_load_and_nothing_is_left_behind(
     rosa = people.rosa
     before = in_database(lambda: (Site.objects.count(), Participant.objects.count()))
     killed = in_database(lambda: Site.objects.create(slug="load-test-killed", name="Load test"))
-    people.participant("Left over", site=killed)
+    people.add_participant("Left over", site=killed)
 
     done = load_test("--sessions", "6", "--turns", "2", "--pace", "5", "--words", "12", settings=running)
 

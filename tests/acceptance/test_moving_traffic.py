@@ -25,13 +25,13 @@ from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
 from tests.selections import (
     ROUTING,
-    all_serve,
-    back_to_normal,
-    everybody_follows,
     insert,
+    is_served_by_all,
     newest,
     route,
     select,
+    select_normal,
+    wait_until_selection_is_served,
 )
 
 POLLED_WITHIN_S = 10
@@ -40,9 +40,9 @@ FOUND_WITHIN_S = 20
 
 
 @pytest.fixture(autouse=True)
-def _normal_again(database: object) -> Iterator[None]:
+def _normal_afterwards(database: object) -> Iterator[None]:
     yield
-    back_to_normal()
+    select_normal()
     in_database(lambda: Alert.objects.all().delete())
 
 
@@ -80,7 +80,7 @@ def _three(
     with ExitStack() as stack:
         disks = [str(tmp_path_factory.mktemp("disk")) for _ in range(3)]
         yield [stack.enter_context(start_web(_rehearsal, COMPANION_STATE_DIR=disk)) for disk in disks]
-    everybody_follows()
+    wait_until_selection_is_served()
 
 
 @pytest.fixture
@@ -93,25 +93,25 @@ async def test_every_process_serves_the_new_head_and_then_the_old_one_again(
     three: list[Web], people: People, rehearsal: Rehearsal
 ) -> None:
     chosen = select("pin_second")
-    await until(lambda: all_serve(chosen.version), within_s=FOUND_WITHIN_S)
+    await until(lambda: is_served_by_all(chosen.version), within_s=FOUND_WITHIN_S)
     assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-2"] * 3
-    back_to_normal()
-    await until(lambda: all_serve(newest().version), within_s=FOUND_WITHIN_S)
+    select_normal()
+    await until(lambda: is_served_by_all(newest().version), within_s=FOUND_WITHIN_S)
     assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-1"] * 3
 
 
 async def test_where_nobody_rings_the_poll_moves_every_process(three: list[Web]) -> None:
     version = insert("local_only")
-    await until(lambda: all_serve(version), within_s=FOUND_WITHIN_S)
+    await until(lambda: is_served_by_all(version), within_s=FOUND_WITHIN_S)
     for web in three:
-        assert f"routing_store.selected version={version} preset=local_only" in web.said
+        assert f"routing_store.selected version={version} preset=local_only" in web.log_text
 
 
 async def test_a_turn_keeps_its_preset_and_version_on_record(
     three: list[Web], people: People, rehearsal: Rehearsal
 ) -> None:
     chosen = select("local_only")
-    await until(lambda: all_serve(chosen.version), within_s=FOUND_WITHIN_S)
+    await until(lambda: is_served_by_all(chosen.version), within_s=FOUND_WITHIN_S)
     person = people.rosa
     async with Page(three[0].socket_url, person.sign_in(three[0].url)) as page:
         await page.say("Hello")
@@ -130,7 +130,7 @@ async def test_a_pin_that_ends_is_reverted_by_web_processes_alone(
 ) -> None:
     version = insert("pin_second", lasts=timedelta(seconds=8))
     await until(lambda: newest().version == version + 1, within_s=FOUND_WITHIN_S)
-    await until(lambda: all_serve(version + 1), within_s=FOUND_WITHIN_S)
+    await until(lambda: is_served_by_all(version + 1), within_s=FOUND_WITHIN_S)
 
     assert (newest().preset, newest().by) == (NORMAL, "the service")
     assert await head_asked(three[2], people, rehearsal) == "rehearsal-1"
@@ -140,7 +140,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
     rehearsal: Rehearsal, people: People, tmp_path: Path
 ) -> None:
     """The table says normal, an older version; the process serves a pin that no row knows."""
-    back_to_normal()
+    select_normal()
     forgotten = replace(
         newest(),
         version=newest().version + 50,
@@ -160,7 +160,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
         said = route("revert", "--by", "Ines")
 
         assert "Nothing was changed" not in said and newest().version == forgotten.version + 1
-        await until(lambda: all_serve(newest().version), within_s=FOUND_WITHIN_S)
+        await until(lambda: is_served_by_all(newest().version), within_s=FOUND_WITHIN_S)
         assert await head_asked(web, people, rehearsal) == "rehearsal-1"
         assert "NOT ON RECORD" not in route("show")
         assert "Nothing was changed." in route("revert", "--by", "Ines")

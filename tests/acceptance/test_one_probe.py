@@ -16,9 +16,9 @@ PROCESSES, PEOPLE = 4, 25
 async def test_of_a_hundred_people_one_is_the_probe_and_the_others_are_served_elsewhere(
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
-    settings = {**lanes.settings(first_word_ms=60_000), "COMPANION_BREAKER_COOLDOWN_S": "10"}
+    settings = {**lanes.write_settings(first_word_ms=60_000), "COMPANION_BREAKER_COOLDOWN_S": "10"}
     webs = [another_web(**settings) for _ in range(PROCESSES)]
-    cast = [people.participant(f"P{number}") for number in range(PROCESSES * PEOPLE)]
+    cast = [people.add_participant(f"P{number}") for number in range(PROCESSES * PEOPLE)]
     cookies = [person.sign_in(webs[0].url) for person in cast]
     lanes.clear()
     async with AsyncExitStack() as stack:
@@ -30,11 +30,11 @@ async def test_of_a_hundred_people_one_is_the_probe_and_the_others_are_served_el
         for page in pages[:2]:
             await page.say("Good day.")
             await page.ending()
-        await until(lambda: all("to=open" in web.said for web in webs))
+        await until(lambda: all("to=open" in web.log_text for web in webs))
         # A probe that takes as long as all the others together: whoever else were let through would be seen.
         lanes.primary.will({"hang": "before_word", "pings_ms": 100})
         lanes.backup.will({"words": 5, "pace_ms": 0, "first_word_s": 0})
-        await lanes.until_recovered()
+        await lanes.wait_until_cooled_down()
         await asyncio.gather(*(page.say("Good day.") for page in pages))
         await until(lambda: len(lanes.backup.asked()) == 2 + len(pages) - 1, within_s=30)
         assert len(lanes.primary.asked()) == 3 + 1

@@ -12,7 +12,7 @@ from companion.models import Visit
 from tests.acceptance.running_up import ROOT, surroundings, up
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn
+from tests.staff import play_broken_turn
 
 BACK = "I am back. First, what you asked me before."
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
@@ -90,8 +90,8 @@ def test_whoever_was_signed_in_for_it_is_signed_out_again(
 async def test_a_question_that_a_broken_off_rehearsal_left_is_answered_before_the_story_begins(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    nora = people.participant(NORA)
-    left = await broken_turn(service, nora, rehearsal)
+    nora = people.add_participant(NORA)
+    left = await play_broken_turn(service, nora, rehearsal)
     played = before(service.url, people, rehearsal)
     assert played.returncode == 0, played.stdout + played.stderr
     assert "A question was still held from an earlier rehearsal." in played.stdout

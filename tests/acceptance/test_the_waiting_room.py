@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from companion.models import Attempt, Ceiling, Spoken, Turn
-from tests.ceilings import forget_ceilings
+from tests.ceilings import delete_ceilings
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, Person, finish_visit, in_database
@@ -26,14 +26,14 @@ def ceiling(database: object) -> Iterator[Callable[[int], None]]:
         in_database(lambda: Ceiling.objects.create(value=value, by="Ines", reason="a test"))
 
     yield set_it
-    forget_ceilings()
+    delete_ceilings()
 
 
 @asynccontextmanager
 async def somebody_speaks(service: Web, people: People, rehearsal: Rehearsal) -> AsyncIterator[Page]:
     """The one place is taken by a reply that does not end by itself."""
     rehearsal.will(SLOW, times=1, match="Take the place.")
-    async with Page(service.socket_url, people.participant("Holder").sign_in(service.url)) as page:
+    async with Page(service.socket_url, people.add_participant("Holder").sign_in(service.url)) as page:
         await page.say("Take the place.")
         await page.until("words")
         yield page
@@ -80,7 +80,7 @@ async def test_whoever_came_first_is_first_over_two_processes(
     service: Web, neighbour: Web, people: People, rehearsal: Rehearsal, ceiling: Callable[[int], None]
 ) -> None:
     ceiling(1)
-    cast = [people.participant(f"P{number}") for number in range(6)]
+    cast = [people.add_participant(f"P{number}") for number in range(6)]
     async with somebody_speaks(service, people, rehearsal) as holder:
         pages = [
             Page((service, neighbour)[number % 2].socket_url, person.sign_in(service.url))
@@ -122,7 +122,7 @@ async def test_at_the_wait_ceiling_a_person_is_told_to_try_again_and_no_provider
     assert (row.admitted_at, row.held_until) == (None, None)
     assert not was_asked(rehearsal, "What about me?")
     assert in_database(lambda: Attempt.objects.filter(turn=row).count()) == 0
-    told = [line for line in hurried.said.splitlines() if f"turn.ended turn={turn} " in line]
+    told = [line for line in hurried.log_text.splitlines() if f"turn.ended turn={turn} " in line]
     assert ["state=refused reason=wait_ceiling" in line for line in told] == [True]
 
 
@@ -198,7 +198,7 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
     webs = (service, neighbour)
 
     async def one(number: int) -> None:
-        person = people.participant(f"P{number}")
+        person = people.add_participant(f"P{number}")
         cookie = person.sign_in(service.url)
         way = WAYS[number % len(WAYS)]
         async with asyncio.timeout(60):

@@ -112,7 +112,7 @@ def test_a_first_start_killed_while_the_database_is_made_is_mended_by_the_next(t
     with up(tmp_path) as run:
         wait_until((tmp_path / "postgres" / "data.partial").exists, within_s=LIMIT_S)
         run.each(lambda process: process.kill())
-        run.to_the_end()
+        run.wait_for_exit()
 
     with up(tmp_path) as run:
         run.ready()
@@ -124,7 +124,7 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
         other_program.listen()
         taken = other_program.getsockname()[1]
         with up(tmp_path, port=taken) as run:
-            assert run.to_the_end() == 1
+            assert run.wait_for_exit() == 1
 
     assert f"Port {taken} is in use" in run.text
     assert "--port" in run.text
@@ -133,7 +133,7 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
 
 def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(serving: Up) -> None:
     with up(serving.state) as second:
-        assert second.to_the_end() == 1
+        assert second.wait_for_exit() == 1
 
     assert "Another scripts/up" in second.text
     assert status(serving, "/healthz")[0] == 200
@@ -145,7 +145,7 @@ def test_a_folder_of_another_account_is_refused_by_name(serving: Up) -> None:
     account = Account(uid=65534, gid=65534, prefix=passing_prefix(pwd.getpwnam("nobody")))
 
     with up(serving.state, command=account.command([ROOT / "scripts" / "up"])) as other:
-        assert other.to_the_end() == 1
+        assert other.wait_for_exit() == 1
 
     assert "another account" in other.text
     assert "Traceback" not in other.text
@@ -171,7 +171,7 @@ def test_when_up_is_killed_everything_it_started_ends_and_the_next_start_is_clea
     with up(used_before) as run:
         run.ready()
         run.running("ops.stack.up").kill()
-        run.to_the_end()
+        run.wait_for_exit()
 
         with up(used_before, port=run.port) as following:
             following.ready()
@@ -184,7 +184,7 @@ def test_when_up_and_its_guard_are_killed_the_next_start_ends_what_is_left(used_
         web = run.running("manage.py serve")
         for one in [run.running("ops.stack.guard"), run.running("ops.stack.up")]:
             one.kill()
-        run.to_the_end()
+        run.wait_for_exit()
         assert web.is_running()
         # The web process still has the port; another is asked for so that this alone is tested.
         with up(used_before) as following:
@@ -237,7 +237,7 @@ def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(
 
 def test_a_setting_that_makes_no_sense_is_said_and_ends_it(used_before: Path) -> None:
     with up(used_before, environment={"COMPANION_CEILING": "many"}) as run:
-        assert run.to_the_end() == 78
+        assert run.wait_for_exit() == 78
 
     assert "COMPANION_CEILING" in run.text
     assert "Traceback" not in run.text

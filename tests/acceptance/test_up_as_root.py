@@ -160,7 +160,7 @@ def test_a_folder_of_root_that_holds_something_else_is_not_given_away(tmp_path: 
     (tmp_path / "accounts").write_text("mine")
 
     with up(tmp_path) as run:
-        assert run.to_the_end() == 1
+        assert run.wait_for_exit() == 1
 
     assert "holds accounts" in run.text and "Traceback" not in run.text
     assert owners(tmp_path) == {0}
@@ -177,7 +177,7 @@ def test_a_lock_that_is_a_planted_link_is_refused_and_its_target_unchanged(
     (state / "run" / "lock").symlink_to(secret)
 
     with up(state) as run:
-        assert run.to_the_end() == 1
+        assert run.wait_for_exit() == 1
 
     assert "Traceback" not in run.text
     assert secret.read_text() == "of root alone"

@@ -75,7 +75,7 @@ def test_an_order_may_be_for_one_reference_or_one_word(provider: Rehearsal) -> N
 def test_an_order_that_makes_no_sense_is_refused_and_changes_nothing(
     provider: Rehearsal, *, order: Any
 ) -> None:
-    answer = provider.desk.post("/control", json=order)
+    answer = provider.operator.post("/control", json=order)
     assert answer.status_code == 400
     assert answer.json()["error"]
     assert plainly(provider).status_code == 200
@@ -156,7 +156,7 @@ async def test_it_ends_cleanly_and_at_once_though_a_stream_is_open(number: signa
             heard = await asyncio.wait_for(task, 5)
         assert heard.failed is not None
         # No word of anybody is in what it wrote.
-        assert provider.said == ""
+        assert provider.log_text == ""
 
 
 def test_a_request_it_cannot_read_gets_an_answer(provider: Rehearsal) -> None:
@@ -188,7 +188,7 @@ DOORS = [(method, path) for path in ("/control", "/asked", "/gauge") for method 
 def test_its_doors_are_open_to_its_token_alone_and_to_no_page(
     provider: Rehearsal, *, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
-    answer = provider.desk.request(method, path, headers=headers, json={"fault": {"status": 500}})
+    answer = provider.operator.request(method, path, headers=headers, json={"fault": {"status": 500}})
     assert answer.status_code == status
     assert "asked" not in answer.text and "in_flight" not in answer.text
     assert plainly(provider).status_code == 200
@@ -208,7 +208,7 @@ def test_its_token_is_new_at_every_start_and_for_its_own_account_alone(tmp_path:
             tokens.append(file.read_text())
             command = Path(f"/proc/{started.process.pid}/cmdline").read_text()
             environment = Path(f"/proc/{started.process.pid}/environ").read_text()
-            assert tokens[-1] not in command + environment + started.said
+            assert tokens[-1] not in command + environment + started.log_text
             started.end()
         assert list(tmp_path.iterdir()) == []
     assert len(set(tokens)) == 2 and all(len(token) >= 32 for token in tokens)
@@ -230,7 +230,9 @@ def test_without_a_folder_for_its_token_its_doors_are_shut(tmp_path: Path) -> No
     blocked = tmp_path / "file"
     blocked.write_text("")
     with start_rehearsal("--token-dir", str(blocked)) as shut:
-        assert [shut.desk.request(method, path).status_code for method, path in DOORS] == [404] * len(DOORS)
+        assert [shut.operator.request(method, path).status_code for method, path in DOORS] == [404] * len(
+            DOORS
+        )
         assert plainly(shut).status_code == 200
 
 

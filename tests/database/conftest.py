@@ -8,9 +8,16 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.models import Process
 from ops.stack.postgres import EmbeddedPostgres
-from tests.desks import Desk, Desks, end_all_turns, nobody_is_in_a_transaction, pool_of, with_ceiling
+from tests.ledgers import (
+    LedgerProcess,
+    StartLedger,
+    are_sessions_idle,
+    build_policy,
+    end_all_turns,
+    open_pool,
+)
 from tests.people import in_database
-from tests.processes import everybody_holds_still
+from tests.processes import pause_processes
 
 
 @pytest_asyncio.fixture
@@ -23,12 +30,12 @@ async def pool(database: EmbeddedPostgres) -> AsyncIterator[AsyncConnectionPool[
 
 
 @pytest_asyncio.fixture
-async def desks(database: EmbeddedPostgres) -> AsyncIterator[Desks]:
+async def desks(database: EmbeddedPostgres) -> AsyncIterator[StartLedger]:
     """Ledgers of several processes over one database, under the ceiling each test names."""
-    with everybody_holds_still(nobody_is_in_a_transaction):
+    with pause_processes(are_sessions_idle):
         # Turns of other tests would count against the ceiling, and these are not left to another's sweep.
         in_database(end_all_turns)
-        async with pool_of(database.url) as pool:
-            yield lambda ceiling: Desk(pool, with_ceiling(ceiling))
+        async with open_pool(database.url) as pool:
+            yield lambda ceiling: LedgerProcess(pool, build_policy(ceiling))
         in_database(end_all_turns)
         in_database(lambda: Process.objects.filter(host="test").delete())

@@ -15,17 +15,17 @@ from django.core.management import CommandError, call_command
 from companion.models import Ceiling
 from ops.models import AuditEntry
 from ops.status.figures import ceiling_in_force
-from tests.ceilings import forget_ceilings
+from tests.ceilings import delete_ceilings
 from tests.people import in_database
 from tests.processes import Web
-from tests.staff import BEARER, figures
+from tests.staff import BEARER, fetch_figures
 
 
 @pytest.fixture(autouse=True)
 def _nobody_else_is_held_to_it(database: object) -> Iterator[None]:
-    forget_ceilings()
+    delete_ceilings()
     yield
-    forget_ceilings()
+    delete_ceilings()
 
 
 def ceiling(*arguments: str) -> str:
@@ -82,8 +82,8 @@ def test_operators_go_back_to_the_setting_and_that_is_on_record_too(service: Web
     assert "back to the setting, by Ines: It is over" in said
     assert "Turns in flight at once: 32 (the setting COMPANION_CEILING)" in said
     assert json.loads(ceiling("--json"))["ceiling"] == 32
-    assert figures(service)["ceiling"] == 32
-    assert figures(service)["ceiling_from"]["operators"] is None
+    assert fetch_figures(service)["ceiling"] == 32
+    assert fetch_figures(service)["ceiling_from"]["operators"] is None
     assert [row.value for row in in_database(lambda: list(Ceiling.objects.order_by("id")))] == [12, None]
 
 
@@ -119,7 +119,7 @@ def test_nonsense_or_nobody_is_refused_with_a_sentence_and_changes_nothing(argum
 
 def test_the_figures_name_the_ceiling_in_force_and_where_it_comes_from(service: Web) -> None:
     ceiling("7", "--by", "Ines", "--reason", "A test")
-    told = figures(service)
+    told = fetch_figures(service)
 
     assert told["ceiling"] == 7
     assert told["ceiling_from"]["setting"] == 32

@@ -126,7 +126,7 @@ def test_what_programs_read_is_one_object_on_the_last_line() -> None:
 
 
 def test_the_card_on_the_last_lines_opens_the_chat(service: Web, people: People) -> None:
-    person = people.participant("Nina")
+    person = people.add_participant("Nina")
 
     pictures, code, link = run("card", "Nina", "--site", people.site.slug).splitlines()
 
@@ -153,8 +153,8 @@ def test_a_name_that_nobody_has_is_said_with_the_way_to_add_them(people: People)
 
 def test_a_name_that_several_have_is_not_guessed(people: People) -> None:
     name = f"Rosa {people.site.slug}"
-    people.participant(name)
-    people.participant(name, site=people.elsewhere)
+    people.add_participant(name)
+    people.add_participant(name, site=people.elsewhere)
 
     with pytest.raises(CommandError, match="--site"):
         run("card", name)

@@ -22,7 +22,7 @@ from ops.models import AuditEntry
 from tests.patience import wait_until
 from tests.people import People, Person, in_database
 from tests.processes import ROOT, Web
-from tests.staff import at_the_desk, on_record
+from tests.staff import get_audit_entries, open_staff_client
 
 BY = ("--by", "Ines")
 
@@ -79,16 +79,16 @@ def card(person: Person, *arguments: str) -> list[str]:
 def test_printing_a_card_is_on_record(people: People) -> None:
     rosa = people.rosa
     card(rosa)
-    [entry] = on_record(rosa)
+    [entry] = get_audit_entries(rosa)
     assert entry.what == "printed_card" and entry.note.startswith("issue 1, command, account ")
     card(rosa, *BY)
-    assert on_record(rosa)[-1].who == "Ines"
+    assert get_audit_entries(rosa)[-1].who == "Ines"
 
 
 def test_a_renewed_card_makes_the_old_one_useless_and_ends_the_visits_it_opened(
     service: Web, people: People
 ) -> None:
-    rosa, other = people.rosa, people.participant("Tomas")
+    rosa, other = people.rosa, people.add_participant("Tomas")
     cookie, others = rosa.sign_in(service.url), other.sign_in(service.url)
 
     said, *new = card(rosa, "--renew", *BY)
@@ -116,7 +116,7 @@ def test_a_withdrawn_card_opens_nothing_and_a_restored_person_has_a_new_one_and_
     new = card(rosa, "--restore", *BY)
     assert opens(service, new) and not opens(service, on_paper_of(rosa)) and chat(service, cookie) == 302
     assert "is not withdrawn" in card(rosa, "--restore", *BY)[0]
-    assert [entry.what for entry in on_record(rosa)] == ["withdrew_card", "restored_card"]
+    assert [entry.what for entry in get_audit_entries(rosa)] == ["withdrew_card", "restored_card"]
 
 
 def test_a_card_that_is_renewed_at_the_moment_it_is_opened_does_not_open(
@@ -151,7 +151,7 @@ def test_adding_somebody_is_on_record_once(people: People) -> None:
 
 def test_a_name_at_two_sites_is_told_apart_by_site_and_then_by_number(service: Web, people: People) -> None:
     name = f"Twin {people.password}"
-    here, there = people.participant(name), people.participant(name, site=people.elsewhere)
+    here, there = people.add_participant(name), people.add_participant(name, site=people.elsewhere)
     told = refused("card", name, "--renew", *BY)
     for twin in (here, there):
         assert f"number {twin.row.pk} at {twin.row.site.slug}" in told
@@ -167,7 +167,7 @@ def test_a_change_of_a_card_needs_somebody_who_decides_it(people: People, change
     assert "--by" in refused("card", "Rosa", *at)
     assert "empty" in refused("card", "Rosa", *at, "--by", " ")
     assert "no participant named Nobody" in refused("card", "Nobody", *at, *BY)
-    assert on_record(rosa) == []
+    assert get_audit_entries(rosa) == []
 
 
 def test_a_name_that_is_not_utf_8_is_a_sentence_and_exit_code_1(people: People) -> None:
@@ -253,7 +253,7 @@ def test_a_new_colleague_signs_in_with_the_password_of_the_last_line_and_sees_he
     service: Web, people: People
 ) -> None:
     username, password = colleague(people)
-    with at_the_desk(service, user(username), password) as desk:
+    with open_staff_client(service, user(username), password) as desk:
         assert desk.get("/ops/turns/").status_code == 200
     assert sees(username) == [people.site.pk]
     again = run("staff", "add", username, "--name", "Kim", "--supervises", people.site.slug, *BY)
@@ -297,7 +297,7 @@ def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password
     service: Web, people: People
 ) -> None:
     username, password = colleague(people)
-    with at_the_desk(service, user(username), password) as desk:
+    with open_staff_client(service, user(username), password) as desk:
         run("staff", "withdraw", username, *BY)
         assert desk.get("/ops/turns/").status_code == 302
         assert "before" in run("staff", "withdraw", username, *BY)[0]
@@ -312,10 +312,10 @@ def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password
 
 def test_a_new_password_ends_the_sessions_of_the_old_one(service: Web, people: People) -> None:
     username, password = colleague(people, "--operator")
-    with at_the_desk(service, user(username), password) as desk:
+    with open_staff_client(service, user(username), password) as desk:
         new = run("staff", "password", username, *BY)[-1]
         assert desk.get("/ops/turns/").status_code == 302
-    with at_the_desk(service, user(username), new) as desk:
+    with open_staff_client(service, user(username), new) as desk:
         assert desk.get("/ops/turns/").status_code == 200
     assert last_entry()[1] == "signed_in"
 

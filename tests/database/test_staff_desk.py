@@ -16,7 +16,14 @@ from ops.models import AuditEntry, Supervision
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import at_the_desk, broken_turn, on_record, played_turn, run_out, sign_in
+from tests.staff import (
+    expire_hold,
+    get_audit_entries,
+    open_staff_client,
+    play_broken_turn,
+    play_turn,
+    sign_in,
+)
 
 MARKUP = "<script>alert(1)</script> **bold** &amp; <img src=x onerror=alert(2)>"
 
@@ -44,7 +51,7 @@ def test_somebody_with_a_password_who_is_not_staff_is_refused_like_a_wrong_passw
     with httpx.Client(base_url=service.url, trust_env=False) as desk:
         desk.get("/staff/sign-in/")
         not_staff = sign_in(desk, name, people.password)
-        wrong = sign_in(desk, people.sam().get_username(), "wrong")
+        wrong = sign_in(desk, people.add_sam().get_username(), "wrong")
     for answer in (not_staff, wrong):
         assert answer.status_code == 200
         assert "The name or the password is not right." in answer.text
@@ -52,7 +59,7 @@ def test_somebody_with_a_password_who_is_not_staff_is_refused_like_a_wrong_passw
 
 
 def test_staff_who_sign_in_where_a_participant_was_end_that_visit(service: Web, people: People) -> None:
-    sam = people.sam()
+    sam = people.add_sam()
     cookie = people.rosa.sign_in(service.url)
     with httpx.Client(base_url=service.url, trust_env=False, cookies={"companion": cookie}) as desk:
         desk.get("/staff/sign-in/")
@@ -68,9 +75,9 @@ def test_staff_who_sign_in_where_a_participant_was_end_that_visit(service: Web, 
 async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    rosa, sam = people.rosa, people.sam()
-    turn = await broken_turn(service, rosa, rehearsal)
-    with at_the_desk(service, sam, people.password) as desk:
+    rosa, sam = people.rosa, people.add_sam()
+    turn = await play_broken_turn(service, rosa, rehearsal)
+    with open_staff_client(service, sam, people.password) as desk:
         page = desk.get(f"/ops/turns/{turn.pk}/")
     assert page.status_code == 200
     assert "no-store" in page.headers["cache-control"]
@@ -78,16 +85,16 @@ async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record
         assert told in page.text
     for told in ("network", "rehearsal-1", "The connection to the provider was refused, or broke off."):
         assert told in page.text
-    [entry] = on_record(rosa)
+    [entry] = get_audit_entries(rosa)
     assert (entry.who, entry.what, entry.note) == (sam.get_username(), "read_story", f"turn {turn.pk}")
 
 
 async def test_a_stranger_at_another_site_is_nowhere_and_the_refused_reading_is_on_record(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    otto, sam = people.otto, people.sam()
-    turn = await broken_turn(service, otto, rehearsal)
-    with at_the_desk(service, sam, people.password) as desk:
+    otto, sam = people.otto, people.add_sam()
+    turn = await play_broken_turn(service, otto, rehearsal)
+    with open_staff_client(service, sam, people.password) as desk:
         page = desk.get(f"/ops/turns/{turn.pk}/")
         nowhere = desk.get(f"/ops/turns/{2**62}/")
         lists = [desk.get(f"/ops/turns/?show={shelf}").text for shelf in ("paused", "held", "expired")]
@@ -95,16 +102,16 @@ async def test_a_stranger_at_another_site_is_nowhere_and_the_refused_reading_is_
     # Each page carries a token of its own for the form that signs out.
     assert TOKEN.sub("", page.text) == TOKEN.sub("", nowhere.text)
     assert not any("Otto" in text or f"/ops/turns/{turn.pk}/" in text for text in lists)
-    [entry] = on_record(otto)
+    [entry] = get_audit_entries(otto)
     assert (entry.who, entry.what, entry.note) == (sam.get_username(), "was_refused", f"turn {turn.pk}")
 
 
 async def test_access_that_is_withdrawn_ends_with_the_next_request(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    sam = people.sam()
-    turn = await broken_turn(service, people.rosa, rehearsal)
-    with at_the_desk(service, sam, people.password) as desk:
+    sam = people.add_sam()
+    turn = await play_broken_turn(service, people.rosa, rehearsal)
+    with open_staff_client(service, sam, people.password) as desk:
         assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 200
         in_database(lambda: Supervision.objects.filter(user=sam).delete())
         assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 404
@@ -113,7 +120,7 @@ async def test_access_that_is_withdrawn_ends_with_the_next_request(
 
 
 def test_signing_in_is_on_record_and_a_wrong_password_is_not(service: Web, people: People) -> None:
-    sam = people.sam()
+    sam = people.add_sam()
     with httpx.Client(base_url=service.url, trust_env=False) as desk:
         desk.get("/staff/sign-in/")
         sign_in(desk, sam.get_username(), "wrong")
@@ -125,25 +132,25 @@ def test_signing_in_is_on_record_and_a_wrong_password_is_not(service: Web, peopl
 async def test_an_operator_sees_the_people_of_every_site(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turns = [await broken_turn(service, person, rehearsal) for person in (people.rosa, people.otto)]
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    turns = [await play_broken_turn(service, person, rehearsal) for person in (people.rosa, people.otto)]
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         assert [desk.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
 
 
 async def test_a_list_holds_no_word_that_anybody_wrote(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal)
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    turn = await play_broken_turn(service, people.rosa, rehearsal)
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         text = desk.get("/ops/turns/").text
     assert f"/ops/turns/{turn.pk}/" in text
     assert turn.question not in text and turn.reply not in text
 
 
 async def test_markup_is_shown_as_text(service: Web, people: People, rehearsal: Rehearsal) -> None:
-    rosa = people.participant("<b>Rosa</b>")
-    turn = await played_turn(service, rosa, rehearsal, question=MARKUP, fault={"say": MARKUP + "\n# Heading"})
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    rosa = people.add_participant("<b>Rosa</b>")
+    turn = await play_turn(service, rosa, rehearsal, question=MARKUP, fault={"say": MARKUP + "\n# Heading"})
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         text = desk.get(f"/ops/turns/{turn.pk}/").text
     assert turn.reply == MARKUP + "\n# Heading"
     assert "&lt;b&gt;Rosa&lt;/b&gt;" in text
@@ -155,12 +162,12 @@ async def test_markup_is_shown_as_text(service: Web, people: People, rehearsal: 
 async def test_every_list_holds_what_its_name_says_in_its_own_order(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    first, second, third = (people.participant(name) for name in ("Ada", "Bea", "Cleo"))
-    held = await broken_turn(service, first, rehearsal)
-    later = await broken_turn(service, second, rehearsal)
-    expired = await broken_turn(service, third, rehearsal)
-    run_out(expired)
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    first, second, third = (people.add_participant(name) for name in ("Ada", "Bea", "Cleo"))
+    held = await play_broken_turn(service, first, rehearsal)
+    later = await play_broken_turn(service, second, rehearsal)
+    expired = await play_broken_turn(service, third, rehearsal)
+    expire_hold(expired)
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         listed = {
             shelf: [
                 int(turn)
@@ -184,9 +191,9 @@ async def test_every_list_holds_what_its_name_says_in_its_own_order(
 async def test_an_answered_turn_is_among_the_answered_ones_and_its_page_leads_back_there(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await played_turn(service, people.rosa, rehearsal, question="How are you?")
-    theirs = await played_turn(service, people.otto, rehearsal, question="How are you?")
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    turn = await play_turn(service, people.rosa, rehearsal, question="How are you?")
+    theirs = await play_turn(service, people.otto, rehearsal, question="How are you?")
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         text = desk.get("/ops/turns/?show=answered").text
         page = desk.get(f"/ops/turns/{turn.pk}/").text
     assert f'href="/ops/turns/{turn.pk}/"' in text
@@ -200,7 +207,7 @@ async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_recor
 ) -> None:
     rosa = people.rosa
     rehearsal.will({"hang": "after_words", "after": 3}, times=1)
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
             await page.say("How are you?")
             number = (await page.until("accepted"))["turn"]
@@ -213,7 +220,9 @@ async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_recor
         later = desk.get("/ops/turns/?show=now").text
     assert f'href="/ops/turns/{number}/"' in now and "speaking" in now
     assert page.words(number) in told and "?show=now" in told
-    assert [entry.note for entry in on_record(rosa) if entry.what == "read_story"] == [f"turn {number}"]
+    assert [entry.note for entry in get_audit_entries(rosa) if entry.what == "read_story"] == [
+        f"turn {number}"
+    ]
     assert f'href="/ops/turns/{number}/"' not in later
 
 
@@ -221,9 +230,9 @@ async def test_the_answer_and_the_question_it_answered_point_at_each_other(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    broken = await broken_turn(service, rosa, rehearsal)
-    answer = await played_turn(service, rosa, rehearsal, question="Hello?")
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    broken = await play_broken_turn(service, rosa, rehearsal)
+    answer = await play_turn(service, rosa, rehearsal, question="Hello?")
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         assert f'href="/ops/turns/{answer.pk}/"' in desk.get(f"/ops/turns/{broken.pk}/").text
         text = desk.get(f"/ops/turns/{answer.pk}/").text
     assert f'href="/ops/turns/{broken.pk}/"' in text
@@ -239,7 +248,7 @@ async def test_the_answer_and_the_question_it_answered_point_at_each_other(
     ],
 )
 def test_nonsense_in_an_address_is_not_found(service: Web, people: People, path: str) -> None:
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         assert desk.get(path).status_code == 404
 
 
@@ -254,14 +263,14 @@ async def test_the_database_refuses_to_change_the_audit_record(
         pytest.raises(psycopg.Error, match="append-only"),
     ):
         connection.execute(change)
-    assert len(on_record(rosa)) == 1
+    assert len(get_audit_entries(rosa)) == 1
 
 
 async def test_the_first_page_says_which_lane_needs_a_person(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    await broken_turn(service, people.rosa, rehearsal, fault={"status": 401, "error": "invalid_key"})
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    await play_broken_turn(service, people.rosa, rehearsal, fault={"status": 401, "error": "invalid_key"})
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         text = desk.get("/ops/").text
     assert "Needs a person." in text
     assert "<code>misconfigured</code>" in text
@@ -287,7 +296,7 @@ def test_a_long_list_goes_on_page_by_page_and_loses_none(service: Web, people: P
     ]
     stored = [turn.pk for turn in in_database(lambda: Turn.objects.bulk_create(rows))]
     address, found, pages = "?show=refused", list[int](), 0
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         while address:
             text = desk.get(f"/ops/turns/{address}").text
             found += [int(turn) for turn in re.findall(r'href="/ops/turns/(\d+)/"', text)]

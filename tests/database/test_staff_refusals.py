@@ -14,7 +14,7 @@ from ops.staff import error_pages
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import newest
-from tests.staff import at_the_desk
+from tests.staff import open_staff_client
 
 FOR_PARTICIPANTS = ("Go to the chat", "You can talk to the staff here", "You did nothing wrong")
 
@@ -28,8 +28,8 @@ def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_tha
     service: Web, people: People
 ) -> None:
     before = newest().version
-    ines = people.ines()
-    with at_the_desk(service, ines, people.password) as desk:
+    ines = people.add_ines()
+    with open_staff_client(service, ines, people.password) as desk:
         desk.cookies.delete("companion")
         sent = choose(desk, service, Referer=f"{service.url}/ops/routing/")
 
@@ -65,8 +65,8 @@ def refusals_of(who: str) -> list[str]:
 def test_what_staff_are_refused_is_on_record_and_one_person_cannot_flood_it(
     service: Web, people: People
 ) -> None:
-    sam = people.sam()
-    with at_the_desk(service, sam, people.password) as desk:
+    sam = people.add_sam()
+    with open_staff_client(service, sam, people.password) as desk:
         assert choose(desk, service).status_code == 403
         assert refusals_of(sam.get_username()) == ["page staff_routing_select"]
 
@@ -83,7 +83,7 @@ def test_what_staff_are_refused_is_on_record_and_one_person_cannot_flood_it(
 def test_an_address_that_forms_are_sent_to_leads_to_its_page(
     service: Web, people: People, referer: str
 ) -> None:
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         for path, page in (
             ("/ops/routing/select/", "/ops/routing/"),
             ("/ops/routing/revert/", "/ops/routing/"),
@@ -98,7 +98,7 @@ def test_an_address_that_forms_are_sent_to_leads_to_its_page(
 def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_not_do(
     service: Web, people: People
 ) -> None:
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         nowhere = desk.get("/ops/turns/999999999/")
         not_hers = choose(desk, service)
         desk.cookies.delete("csrftoken")
@@ -117,8 +117,8 @@ def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_n
 def test_refusals_are_answered_and_on_record_after_the_database_dropped_its_connections(
     another_web: Callable[..., Web], people: People
 ) -> None:
-    service, sam = another_web(), people.sam()
-    with at_the_desk(service, sam, people.password) as desk:
+    service, sam = another_web(), people.add_sam()
+    with open_staff_client(service, sam, people.password) as desk:
 
         def refused(_: int) -> tuple[int, int]:
             return desk.get("/ops/turns/999999999/").status_code, choose(desk, service).status_code

@@ -17,7 +17,7 @@ from companion.waiting_room import GATE_KEY
 from ops.stack.postgres import EmbeddedPostgres
 from routing.contracts import AttemptReport, Lane
 from routing.errors import FailureClass
-from tests.desks import ROUTE, Desk, Desks
+from tests.ledgers import ROUTE, LedgerProcess, StartLedger
 from tests.people import People, Person, in_database
 
 WAITS_FOR_A_LOCK = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
@@ -28,27 +28,27 @@ def lane(name: str, *, takes: int) -> Lane:
 
 
 async def test_whoever_waits_for_a_full_lane_stands_in_nobodys_way_who_waits_for_another(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(10)
-    await desk.beat()
+    await desk.write_heartbeat()
     desk.route = replace(ROUTE, lanes=(lane("small", takes=1),))
     for number in range(12):
-        await desk.ask(people.participant(f"P{number}"))
+        await desk.ask(people.add_participant(f"P{number}"))
     desk.route = replace(ROUTE, lanes=(lane("roomy", takes=100),))
-    wim = await desk.ask(people.participant("Wim"))
+    wim = await desk.ask(people.add_participant("Wim"))
     assert [one.lane for one in desk.admitted] == ["small", "roomy"]
     assert desk.admitted[-1].turn == wim.turn
 
 
-async def test_a_preset_that_is_full_stands_in_nobodys_way_either(desks: Desks, people: People) -> None:
+async def test_a_preset_that_is_full_stands_in_nobodys_way_either(desks: StartLedger, people: People) -> None:
     desk = desks(10)
-    await desk.beat()
+    await desk.write_heartbeat()
     desk.route = replace(ROUTE, ceiling=1)
     for number in range(12):
-        await desk.ask(people.participant(f"P{number}"))
+        await desk.ask(people.add_participant(f"P{number}"))
     desk.route = ROUTE
-    wim = await desk.ask(people.participant("Wim"))
+    wim = await desk.ask(people.add_participant("Wim"))
     assert [one.turn for one in desk.admitted[1:]] == [wim.turn]
 
 
@@ -59,11 +59,11 @@ async def waiting_for_locks(watcher: psycopg.AsyncConnection[tuple[int]], many: 
 
 
 async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
-    desks: Desks, people: People, database: EmbeddedPostgres
+    desks: StartLedger, people: People, database: EmbeddedPostgres
 ) -> None:
     here, elsewhere = desks(10), desks(10)
-    await asyncio.gather(here.beat(), elsewhere.beat())
-    opened = await here.ask(people.participant("Ada"))
+    await asyncio.gather(here.write_heartbeat(), elsewhere.write_heartbeat())
+    opened = await here.ask(people.add_participant("Ada"))
     stop = TurnEnd(turn=opened.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)
     async with await psycopg.AsyncConnection.connect(database.url, autocommit=True) as holder:
         await holder.execute(f"SELECT pg_advisory_lock({GATE_KEY})")
@@ -77,22 +77,24 @@ async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
     assert ended is not None and ended.state == "stopped"
 
 
-async def test_moves_in_one_moment_take_no_more_than_the_lane_gives(desks: Desks, people: People) -> None:
+async def test_moves_in_one_moment_take_no_more_than_the_lane_gives(
+    desks: StartLedger, people: People
+) -> None:
     desk = desks(10)
-    await desk.beat()
+    await desk.write_heartbeat()
     for number in range(6):
-        await desk.ask(people.participant(f"P{number}"))
+        await desk.ask(people.add_participant(f"P{number}"))
     second = lane("second", takes=4)
     moved = await asyncio.gather(*(desk.ledger.enter_lane(one, second) for one in desk.admitted))
     assert sorted(moved) == [False, False, True, True, True, True]
 
 
 async def test_the_end_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(10)
-    await desk.beat()
-    erased, fine = [await desk.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    await desk.write_heartbeat()
+    erased, fine = [await desk.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
     in_database(lambda: Turn.objects.filter(pk=erased.turn).delete())
     report = AttemptReport(
         lane="first",
@@ -123,22 +125,22 @@ async def test_the_end_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
 
 
 async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(10)
-    await desk.beat()
-    answers = await desk.ask_in_one_moment(people.participant("Ada"), times=30)
+    await desk.write_heartbeat()
+    answers = await desk.ask_in_one_moment(people.add_participant("Ada"), times=30)
     assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.policy.live_turns_per_person
 
 
 async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(10)
     desk.policy = replace(desk.policy, messages_per_minute=2)
-    desk = Desk(desk.pool, desk.policy)
-    await desk.beat()
-    ada = people.participant("Ada")
+    desk = LedgerProcess(desk.pool, desk.policy)
+    await desk.write_heartbeat()
+    ada = people.add_participant("Ada")
     for _ in range(2):
         await desk.ask(ada)
         await desk.end(desk.admitted[-1])
@@ -149,11 +151,13 @@ async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
     assert sum(isinstance(one, OpenedTurn) for one in await desk.ask_in_one_moment(ada, times=3)) == 2
 
 
-async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(desks: Desks, people: People) -> None:
-    desk, ada = desks(1), people.participant("Ada")
-    await desk.beat()
+async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(
+    desks: StartLedger, people: People
+) -> None:
+    desk, ada = desks(1), people.add_participant("Ada")
+    await desk.write_heartbeat()
     first = await desk.ask(ada)
-    await desk.ask(people.participant("Wim"))
+    await desk.ask(people.add_participant("Wim"))
     second = await desk.ask(ada)
     refusal = TurnEnd(
         turn=second.turn,
@@ -183,7 +187,7 @@ def session_of(person: Person) -> str:
 
 
 async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the_same_moment(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     visit_access = VisitAccess(desks(1).pool)
     rosa = people.rosa
@@ -194,10 +198,12 @@ async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the
     assert [visit is not None for visit in found] == [False, False, True, False]
 
 
-async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(desks: Desks, people: People) -> None:
+async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(
+    desks: StartLedger, people: People
+) -> None:
     desk = desks(1)
-    await desk.beat()
-    speaks = await desk.ask(people.participant("Ada"))
+    await desk.write_heartbeat()
+    speaks = await desk.ask(people.add_participant("Ada"))
     long_ago = timezone.now() - timedelta(minutes=5)
     in_database(lambda: Turn.objects.filter(pk=speaks.turn).update(created_at=long_ago, wait_until=long_ago))
     refusal = TurnEnd(
@@ -211,10 +217,10 @@ async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(desks: Desks,
     assert in_database(lambda: Turn.objects.get(pk=speaks.turn).state) == "speaking"
 
 
-async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: Desks, people: People) -> None:
+async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: StartLedger, people: People) -> None:
     here, elsewhere = desks(10), desks(10)
-    await asyncio.gather(here.beat(), elsewhere.beat())
-    goes_on, ended = [await here.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    await asyncio.gather(here.write_heartbeat(), elsewhere.write_heartbeat())
+    goes_on, ended = [await here.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
     stop = TurnEnd(turn=ended.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)
     await elsewhere.ledger.close(stop)
     speaking, gone = await here.ledger.read_live([goes_on.turn, ended.turn])

@@ -16,7 +16,7 @@ from ops.project import wiring
 from ops.stack.valkey import EmbeddedValkey
 from tests.people import People
 from tests.processes import Web
-from tests.staff import at_the_desk, sign_in
+from tests.staff import open_staff_client, sign_in
 
 HERE, ELSEWHERE = "192.0.2.7", "192.0.2.8"
 WRONG = "aaaaaa-bbbbbb-cccccc"
@@ -222,7 +222,7 @@ def test_right_cards_are_never_counted_however_many_come_from_one_house(guarded:
 def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in(
     guarded: Web, people: People
 ) -> None:
-    sam, ines = people.sam(), people.ines()
+    sam, ines = people.add_sam(), people.add_ines()
     with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
         desk.get("/staff/sign-in/")
         for _ in range(3):
@@ -234,7 +234,7 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
 
 
 def test_wrong_codes_of_participants_do_not_keep_staff_out(guarded: Web, people: People) -> None:
-    sam = people.sam()
+    sam = people.add_sam()
     with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
         for _ in range(9):
             type_code(desk, WRONG)
@@ -242,9 +242,9 @@ def test_wrong_codes_of_participants_do_not_keep_staff_out(guarded: Web, people:
 
 
 def test_staff_who_sign_in_again_and_again_are_not_counted(guarded: Web, people: People) -> None:
-    sam = people.sam()
+    sam = people.add_sam()
     for _ in range(5):
-        with at_the_desk(guarded, sam, people.password):
+        with open_staff_client(guarded, sam, people.password):
             pass
 
 
@@ -252,7 +252,7 @@ async def test_many_passwords_at_once_starve_no_page_and_none_is_answered_500(
     another_web: Callable[..., Web], valkey: str, client: "redis.Redis", people: People
 ) -> None:
     web = another_web(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES="1000")
-    name = people.sam().get_username()
+    name = people.add_sam().get_username()
     cookie = people.rosa.sign_in(web.url)
     limits = httpx.Limits(max_connections=200)
     async with (

@@ -18,7 +18,7 @@ from companion.models import Process, Spoken, Turn
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import ROOT, Rehearsal, Web
-from tests.staff import broken_turn, on_record, played_turn, run_out
+from tests.staff import expire_hold, get_audit_entries, play_broken_turn, play_turn
 
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 BACK = "I am back. First, what you asked me before."
@@ -46,7 +46,7 @@ async def test_a_half_answer_stands_whole_with_every_field_of_its_turn(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    stored = await broken_turn(service, rosa, rehearsal)
+    stored = await play_broken_turn(service, rosa, rehearsal)
     [turn] = turns_of(rosa)
     [attempt] = turn.pop("attempts")
     words = len(stored.reply.split())
@@ -95,7 +95,7 @@ async def test_every_attempt_is_there_with_its_waits(
 ) -> None:
     rosa = people.rosa
     rehearsal.will({"status": 503}, times=2)
-    await played_turn(service, rosa, rehearsal, question="Are you there?")
+    await play_turn(service, rosa, rehearsal, question="Are you there?")
     [turn] = turns_of(rosa)
     told = [(one["number"], one["failure"], one["status"]) for one in turn["attempts"]]
     assert told == [(1, "server_error", 503), (2, "server_error", 503), (3, "", 200)]
@@ -107,8 +107,8 @@ async def test_a_question_and_the_turn_that_answered_it_name_each_other(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    await broken_turn(service, rosa, rehearsal)
-    await played_turn(service, rosa, rehearsal, question="Hello?")
+    await play_broken_turn(service, rosa, rehearsal)
+    await play_turn(service, rosa, rehearsal, question="Hello?")
     broken, answer = turns_of(rosa)
     assert broken["answered_by"] == answer["id"] and not broken["is_held"]
     assert answer["answers"] == [broken["id"]]
@@ -120,7 +120,7 @@ async def test_a_question_whose_hold_has_run_out_is_expired(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    run_out(await broken_turn(service, rosa, rehearsal))
+    expire_hold(await play_broken_turn(service, rosa, rehearsal))
     [turn] = turns_of(rosa)
     assert turn["is_expired"] and not turn["is_held"]
 
@@ -146,11 +146,11 @@ async def test_reading_is_on_record_with_who_read_it_and_the_account_it_was_type
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    await broken_turn(service, rosa, rehearsal)
+    await play_broken_turn(service, rosa, rehearsal)
     turns_of(rosa)
     turns_of(rosa, "--by", "Ines")
     account = pwd.getpwuid(os.getuid()).pw_name
-    assert [(entry.who, entry.what, entry.note) for entry in on_record(rosa)] == [
+    assert [(entry.who, entry.what, entry.note) for entry in get_audit_entries(rosa)] == [
         (account, "read_transcript", f"1 turns, command, account {account}"),
         ("Ines", "read_transcript", f"1 turns, command, account {account}"),
     ]
@@ -167,26 +167,26 @@ def test_an_unknown_name_is_a_sentence_and_exit_code_1(service: Web) -> None:
 
 def test_a_name_that_several_have_is_told_apart_by_site_and_then_by_number(people: People) -> None:
     name = f"Twin {people.password}"
-    here, there = people.participant(name), people.participant(name, site=people.elsewhere)
-    again = people.participant(name)
+    here, there = people.add_participant(name), people.add_participant(name, site=people.elsewhere)
+    again = people.add_participant(name)
     with pytest.raises(CommandError) as refusal:
         transcript(name)
     for twin in (here, there, again):
         assert f"number {twin.row.pk} at {twin.row.site.slug}" in str(refusal.value)
-    assert on_record(here) == []
+    assert get_audit_entries(here) == []
 
     assert "0 turns" in transcript(name.upper(), "--site", people.elsewhere.slug)
     with pytest.raises(CommandError, match="There are 2 participants"):
         transcript(name, "--site", people.site.slug)
     assert "0 turns" in transcript(name, "--number", str(again.row.pk))
-    assert [len(on_record(twin)) for twin in (here, there, again)] == [0, 1, 1]
+    assert [len(get_audit_entries(twin)) for twin in (here, there, again)] == [0, 1, 1]
 
 
 async def test_the_text_for_people_tells_the_same_story_in_words(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    stored = await broken_turn(service, rosa, rehearsal)
+    stored = await play_broken_turn(service, rosa, rehearsal)
     text = transcript("Rosa", "--site", people.site.slug)
     for told in (
         f"Turn {stored.pk}: paused",
@@ -206,7 +206,7 @@ async def test_what_somebody_wrote_cannot_steer_a_terminal(
 ) -> None:
     rosa = people.rosa
     nasty = "one\x1b[2Jtwo\u202ethree\rfour\u2028five 👩\u200d👧 \x9b6n"
-    await played_turn(service, rosa, rehearsal, question=nasty, fault={"say": nasty})
+    await play_turn(service, rosa, rehearsal, question=nasty, fault={"say": nasty})
     text = transcript("Rosa", "--site", people.site.slug)
     assert "one\\u001b[2Jtwo\\u202ethree\\u000dfour\\u2028five 👩\u200d👧 \\u009b6n" in text
     assert not {"\x1b", "\u202e", "\r", "\u2028", "\x9b"} & set(text)

@@ -7,7 +7,7 @@ from companion.history import History
 from companion.models import Conversation, Process, Turn
 from companion.states import Reason, TurnState
 from companion.turn_end import TurnEnd
-from tests.desks import Desks
+from tests.ledgers import StartLedger
 from tests.people import People, in_database
 
 
@@ -16,11 +16,11 @@ def speaking() -> int:
 
 
 async def test_no_more_turns_speak_than_the_ceiling_and_the_rest_wait_in_order(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(3)
-    await desk.beat()
-    cast = [people.participant(f"P{number}") for number in range(8)]
+    await desk.write_heartbeat()
+    cast = [people.add_participant(f"P{number}") for number in range(8)]
     opened = [await desk.ask(person) for person in cast]
     assert [one.turn for one in desk.admitted] == [one.turn for one in opened[:3]]
     for place in range(3, 8):
@@ -30,25 +30,25 @@ async def test_no_more_turns_speak_than_the_ceiling_and_the_rest_wait_in_order(
 
 
 async def test_two_processes_that_open_at_once_never_pass_the_ceiling_together(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     one, two = desks(5), desks(5)
-    await asyncio.gather(one.beat(), two.beat())
-    cast = [people.participant(f"P{number}") for number in range(24)]
+    await asyncio.gather(one.write_heartbeat(), two.write_heartbeat())
+    cast = [people.add_participant(f"P{number}") for number in range(24)]
     await asyncio.gather(*(desk.ask(person) for desk, person in zip([one, two] * 12, cast, strict=True)))
     assert speaking() == 5
     assert len(one.admitted) + len(two.admitted) >= 5
 
 
 async def test_the_slot_of_a_dead_process_is_free_again_and_its_turn_is_paused_with_its_question_held(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     dead, alive = desks(1), desks(1)
-    await asyncio.gather(dead.beat(), alive.beat())
-    lost = await dead.ask(people.participant("Ada"))
-    next_one = await alive.ask(people.participant("Wim"))
+    await asyncio.gather(dead.write_heartbeat(), alive.write_heartbeat())
+    lost = await dead.ask(people.add_participant("Ada"))
+    next_one = await alive.ask(people.add_participant("Wim"))
     assert alive.admitted == []
-    await dead.beat(age_s=60)
+    await dead.write_heartbeat(age_s=60)
     await alive.ledger.run_gate()
     assert [one.turn for one in alive.admitted] == [next_one.turn]
     row = in_database(lambda: Turn.objects.get(pk=lost.turn))
@@ -57,23 +57,23 @@ async def test_the_slot_of_a_dead_process_is_free_again_and_its_turn_is_paused_w
 
 
 async def test_whoever_asks_is_let_in_at_once_where_a_dead_process_held_the_slot(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     dead, alive = desks(1), desks(1)
-    await asyncio.gather(dead.beat(), alive.beat())
-    lost = await dead.ask(people.participant("Ada"))
-    await dead.beat(age_s=60)
-    asked = await alive.ask(people.participant("Wim"))
+    await asyncio.gather(dead.write_heartbeat(), alive.write_heartbeat())
+    lost = await dead.ask(people.add_participant("Ada"))
+    await dead.write_heartbeat(age_s=60)
+    asked = await alive.ask(people.add_participant("Wim"))
     assert [one.turn for one in alive.admitted] == [asked.turn]
     assert [one.turn for one in alive.ended] == [lost.turn]
 
 
 async def test_a_turn_waits_under_the_ceiling_it_was_opened_under_whoever_runs_the_gate(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     low, high = desks(1), desks(5)
-    await asyncio.gather(low.beat(), high.beat())
-    speaks, waits = [await low.ask(people.participant(name)) for name in ("Ada", "Wim")]
+    await asyncio.gather(low.write_heartbeat(), high.write_heartbeat())
+    speaks, waits = [await low.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
     await high.ledger.run_gate()
     assert [one.turn for one in low.admitted] == [speaks.turn]
     assert high.admitted == []
@@ -81,31 +81,31 @@ async def test_a_turn_waits_under_the_ceiling_it_was_opened_under_whoever_runs_t
     assert low.admitted[-1].turn == waits.turn
 
 
-async def test_a_late_ending_of_a_lost_turn_changes_nothing(desks: Desks, people: People) -> None:
+async def test_a_late_ending_of_a_lost_turn_changes_nothing(desks: StartLedger, people: People) -> None:
     desk = desks(1)
-    await desk.beat()
-    opened = await desk.ask(people.participant("Ada"))
-    await desk.beat(age_s=60)
+    await desk.write_heartbeat()
+    opened = await desk.ask(people.add_participant("Ada"))
+    await desk.write_heartbeat(age_s=60)
     await desk.ledger.run_gate()
-    await desk.beat()
+    await desk.write_heartbeat()
     assert await desk.end(desk.admitted[0]) is None
     assert in_database(lambda: Turn.objects.get(pk=opened.turn)).state == "paused"
 
 
-async def test_a_draining_process_is_admitted_nothing_more(desks: Desks, people: People) -> None:
+async def test_a_draining_process_is_admitted_nothing_more(desks: StartLedger, people: People) -> None:
     desk = desks(4)
-    await desk.beat()
+    await desk.write_heartbeat()
     in_database(lambda: Process.objects.filter(pk=desk.id).update(draining=True))
-    await desk.ask(people.participant("Ada"))
+    await desk.ask(people.add_participant("Ada"))
     assert desk.admitted == []
 
 
 async def test_one_person_speaks_once_at_a_time_and_keeps_nobody_else_waiting(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(4)
-    await desk.beat()
-    ada, wim = people.participant("Ada"), people.participant("Wim")
+    await desk.write_heartbeat()
+    ada, wim = people.add_participant("Ada"), people.add_participant("Wim")
     first = await desk.ask(ada)
     second = await desk.ask(ada)
     third = await desk.ask(wim)
@@ -115,10 +115,10 @@ async def test_one_person_speaks_once_at_a_time_and_keeps_nobody_else_waiting(
 
 
 async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
-    desk, ada = desks(1), people.participant("Ada")
-    await desk.beat()
+    desk, ada = desks(1), people.add_participant("Ada")
+    await desk.write_heartbeat()
     history = History(desk.pool, desk.policy)
     await desk.ask(ada)
     end = TurnEnd(
@@ -129,23 +129,25 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
     assert again.inputs is not None
     assert [turn for turn, _ in again.inputs.held] == [desk.admitted[0].turn]
     assert again.inputs == await history.read_prompt_inputs(again.turn)
-    assert (await desk.ask(people.participant("Wim"))).inputs is None, "whoever waits reads it when let in"
+    assert (await desk.ask(people.add_participant("Wim"))).inputs is None, (
+        "whoever waits reads it when let in"
+    )
 
 
-async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: Desks, people: People) -> None:
+async def test_the_same_key_twice_in_one_moment_is_one_new_turn(desks: StartLedger, people: People) -> None:
     desk = desks(4)
-    await desk.beat()
-    ada, key = people.participant("Ada"), uuid.uuid4()
+    await desk.write_heartbeat()
+    ada, key = people.add_participant("Ada"), uuid.uuid4()
     opened = await asyncio.gather(*(desk.ask(ada, key) for _ in range(5)))
     assert len({one.turn for one in opened}) == 1
     assert [one.is_new for one in opened].count(True) == 1
 
 
-async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> None:
+async def test_every_way_out_frees_the_slot(desks: StartLedger, people: People) -> None:
     desk = desks(2)
-    await desk.beat()
+    await desk.write_heartbeat()
     for state in (TurnState.COMPLETE, TurnState.PAUSED, TurnState.STOPPED, TurnState.HANDED_OVER) * 3:
-        await desk.ask(people.participant("Ada"))
+        await desk.ask(people.add_participant("Ada"))
         admitted = desk.admitted[-1]
         end = TurnEnd(turn=admitted.turn, state=state, reason=Reason.WHOLE)
         assert await desk.ledger.close(end) is not None
@@ -153,12 +155,12 @@ async def test_every_way_out_frees_the_slot(desks: Desks, people: People) -> Non
 
 
 async def test_a_person_who_left_gives_the_place_up_and_the_question_is_held(
-    desks: Desks, people: People
+    desks: StartLedger, people: People
 ) -> None:
     desk = desks(1)
-    await desk.beat()
-    await desk.ask(people.participant("Ada"))
-    here, gone = people.participant("Wim"), people.participant("Rosa")
+    await desk.write_heartbeat()
+    await desk.ask(people.add_participant("Ada"))
+    here, gone = people.add_participant("Wim"), people.add_participant("Rosa")
     stays, leaves = await desk.ask(here), await desk.ask(gone)
     long_ago = "2020-01-01T00:00Z"
     in_database(lambda: Turn.objects.filter(state="waiting").update(created_at=long_ago))

@@ -8,7 +8,7 @@ from tests.pages.room import Room
 from tests.pages.script import Script, snapshot
 from tests.people import People
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn, run_out
+from tests.staff import expire_hold, play_broken_turn
 
 QUESTION = "What helps against fear?"
 LONG_QUESTION = "What can I do when the nights are long, and I think of home until it is light outside?"
@@ -33,7 +33,7 @@ async def test_it_is_asked_again_with_one_press_and_goes_from_every_tab(
     open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    run_out(await broken_turn(service, rosa, rehearsal, question=QUESTION))
+    expire_hold(await play_broken_turn(service, rosa, rehearsal, question=QUESTION))
     room = await (await open_room()).enter(rosa)
     other = await room.another_tab()
     await expect(offer(room)).to_contain_text(QUESTION)
@@ -58,7 +58,7 @@ async def test_it_is_let_go_by_keyboard_and_the_next_one_is_offered(
 ) -> None:
     rosa = people.rosa
     for question in ("First question?", "Second question?"):
-        run_out(await broken_turn(service, rosa, rehearsal, question=question))
+        expire_hold(await play_broken_turn(service, rosa, rehearsal, question=question))
     room = await (await open_room()).enter(rosa)
     await expect(offer(room)).to_contain_text("First question?")
 
@@ -142,7 +142,7 @@ async def test_nothing_of_it_stays_once_the_person_has_finished(
     open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    run_out(await broken_turn(service, rosa, rehearsal, question=QUESTION))
+    expire_hold(await play_broken_turn(service, rosa, rehearsal, question=QUESTION))
     room = await (await open_room()).enter(rosa)
     await expect(offer(room)).to_contain_text(QUESTION)
 

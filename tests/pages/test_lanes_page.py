@@ -16,12 +16,12 @@ from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import (
-    as_if_no_lane_had_ever_answered,
-    back_to_normal,
-    everybody_follows,
+    forget_lane_answers,
     insert,
     newest,
     select,
+    select_normal,
+    wait_until_selection_is_served,
 )
 
 TOOK = {
@@ -42,18 +42,18 @@ FOUND = [
 
 
 @pytest.fixture(autouse=True)
-def _normal_again(database: object) -> Iterator[None]:
-    as_if_no_lane_had_ever_answered()
+def _normal_afterwards(database: object) -> Iterator[None]:
+    forget_lane_answers()
     in_database(lambda: Alert.objects.all().delete())
     yield
-    back_to_normal()
+    select_normal()
     in_database(lambda: Alert.objects.all().delete())
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _everybody_follows(database: object) -> Iterator[None]:
+def _selection_is_served(database: object) -> Iterator[None]:
     yield
-    everybody_follows()
+    wait_until_selection_is_served()
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -63,7 +63,7 @@ async def test_the_page_is_sound_in_every_look_and_state(
     in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
     in_database(lambda: raise_alert(Kind.PIN_REVERTED, "version 3 (local_only)"))
     async with desk(browser, service, **look) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         await is_sound(page)
         await page.goto("/ops/routing/")
         await is_sound(page)
@@ -80,7 +80,7 @@ async def test_the_page_is_sound_in_every_look_and_state(
         await expect(page.get_by_text("Not in force:")).to_be_visible()
         await is_sound(page)
         await page.get_by_role("button", name="Sign out").click()
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.goto("/ops/routing/")
         # The third is the row that this release cannot use; the processes come across it within ten seconds.
         told = page.get_by_text(re.compile(r"There are \d+ open problems for operators\."))
@@ -97,7 +97,7 @@ async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_lo
     in_database(lambda: ContractCheck.objects.create(preset=NORMAL, ok=False, document={"findings": FOUND}))
     try:
         async with desk(browser, service, **look) as page:
-            await sign_in(page, people.ines(), people.password)
+            await sign_in(page, people.add_ines(), people.password)
             await page.goto("/ops/routing/")
             await is_sound(page)
             await expect(page.get_by_role("region", name="Contract check")).to_contain_text(
@@ -118,7 +118,7 @@ async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_wit
     browser: Browser, service: Web, people: People
 ) -> None:
     async with desk(browser, service, java_script_enabled=False) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         await page.get_by_role("radio", name="pin_second").focus()
         await page.keyboard.press("Space")
@@ -143,7 +143,7 @@ async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_wit
 async def test_no_leads_back_and_changes_nothing(browser: Browser, service: Web, people: People) -> None:
     before = newest()
     async with desk(browser, service) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         await page.get_by_role("radio", name="pin_second").check()
         await page.get_by_label("Why").fill("A test")
@@ -157,7 +157,7 @@ async def test_what_was_entered_is_still_there_when_somebody_else_was_quicker(
     browser: Browser, service: Web, people: People
 ) -> None:
     async with desk(browser, service) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         select("drop_first")
         await page.get_by_role("radio", name="pin_second").check()
@@ -177,7 +177,7 @@ async def test_an_alert_goes_once_an_operator_has_seen_it(
 ) -> None:
     in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
     async with desk(browser, service) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         alerts = page.get_by_role("region", name=re.compile("things? needs? a person"))
         alert = alerts.get_by_role("listitem").filter(has_text="Lane rehearsal_second")
         await expect(alert).to_contain_text("Lane rehearsal_second does not accept our key")

@@ -15,15 +15,15 @@ from tests.pages.leaving import closed
 from tests.pages.test_staff_desk import desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.selections import back_to_normal, everybody_follows, select
-from tests.staff import broken_turn
+from tests.selections import select, select_normal, wait_until_selection_is_served
+from tests.staff import play_broken_turn
 
 LIVE = re.compile(r"They change by themselves\.")
 
 
 async def look(page: Page, people: People) -> None:
     """Sam signs in and opens the page; its script has taken over."""
-    await sign_in(page, people.sam(), people.password)
+    await sign_in(page, people.add_sam(), people.password)
     await page.goto("/ops/")
     await expect(page.locator("[data-how]")).to_have_text(LIVE)
 
@@ -36,7 +36,7 @@ async def test_who_speaks_and_what_is_held_come_and_go_without_a_reload(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa, otto = people.rosa, people.otto
-    await broken_turn(service, otto, rehearsal)
+    await play_broken_turn(service, otto, rehearsal)
     async with desk(browser, service) as page:
         await look(page, people)
         held = page.locator('[data-list="held"] a')
@@ -86,7 +86,7 @@ async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_
 async def test_the_last_hour_is_drawn_and_said_by_a_table(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    await broken_turn(service, people.rosa, rehearsal)
+    await play_broken_turn(service, people.rosa, rehearsal)
     async with desk(browser, service) as page:
         await look(page, people)
         drawing = page.locator("svg[data-hour]")
@@ -105,9 +105,9 @@ async def test_the_last_hour_is_drawn_and_said_by_a_table(
 async def test_without_scripts_the_page_says_everything_and_how_to_have_it_newer(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal)
+    turn = await play_broken_turn(service, people.rosa, rehearsal)
     async with desk(browser, service, java_script_enabled=False) as page:
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text("Reload the page for newer ones.")
         await expect(page.get_by_role("link", name=f"Turn {turn.pk}: Rosa")).to_be_visible()
@@ -120,12 +120,12 @@ async def test_without_scripts_the_page_says_everything_and_how_to_have_it_newer
 async def test_a_link_that_has_the_focus_keeps_it_when_the_list_changes(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    first = await broken_turn(service, people.rosa, rehearsal)
+    first = await play_broken_turn(service, people.rosa, rehearsal)
     async with desk(browser, service) as page:
         await look(page, people)
         link = page.get_by_role("link", name=f"Turn {first.pk}: Rosa")
         await link.focus()
-        second = await broken_turn(service, people.participant("Ada"), rehearsal)
+        second = await play_broken_turn(service, people.add_participant("Ada"), rehearsal)
         await expect(page.get_by_role("link", name=f"Turn {second.pk}: Ada")).to_be_visible()
         await expect(link).to_be_focused()
 
@@ -159,7 +159,7 @@ async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
 ) -> None:
     in_database(lambda: Alert.objects.all().delete())
     async with desk(browser, service) as page:
-        await sign_in(page, people.ines(), people.password)
+        await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text(LIVE)
         credit = page.get_by_role("listitem").filter(has_text="Our account for lane primary has no credit")
@@ -178,10 +178,10 @@ async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
             await expect(credit).to_have_count(0)
             assert in_database(lambda: Alert.objects.get(about="primary")).acknowledged_at is not None
         finally:
-            back_to_normal()
+            select_normal()
         await expect(figure(page, "preset")).to_have_text("normal", timeout=15_000)
         await page.goto("/ops/turns/")
-    everybody_follows()
+    wait_until_selection_is_served()
 
 
 async def test_a_supervisor_is_shown_how_many_problems_are_open_without_a_reload(

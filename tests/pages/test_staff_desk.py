@@ -14,7 +14,7 @@ from ops.transcripts.shapes import Shelf
 from tests.pages.leaving import LEFT_EARLY, closed
 from tests.people import People
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn, played_turn, run_out
+from tests.staff import expire_hold, play_broken_turn, play_turn
 
 MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
 LOOKS: list[dict[str, Any]] = [
@@ -65,15 +65,15 @@ async def is_sound(page: Page) -> None:
 
 
 async def story_of_every_kind(service: Web, people: People, rehearsal: Rehearsal) -> list[Turn]:
-    ada, bea = people.participant("Ada"), people.participant("Bea")
+    ada, bea = people.add_participant("Ada"), people.add_participant("Bea")
     rehearsal.will({"status": 429, "error": "rate_limit"}, times=4)
     turns = [
-        await broken_turn(service, ada, rehearsal),
-        await played_turn(service, ada, rehearsal, question=MARKUP),
-        await broken_turn(service, bea, rehearsal, question="x" * 400),
-        await broken_turn(service, bea, rehearsal, fault={"refusal": True}),
+        await play_broken_turn(service, ada, rehearsal),
+        await play_turn(service, ada, rehearsal, question=MARKUP),
+        await play_broken_turn(service, bea, rehearsal, question="x" * 400),
+        await play_broken_turn(service, bea, rehearsal, fault={"refusal": True}),
     ]
-    run_out(turns[2])
+    expire_hold(turns[2])
     return turns
 
 
@@ -90,7 +90,7 @@ async def test_every_page_for_staff_is_sound_in_every_look(
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_contain_text("Not signed in.")
         await is_sound(page)
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         for path in (
             "/ops/",
             *(
@@ -108,9 +108,9 @@ async def test_every_page_for_staff_is_sound_in_every_look(
 async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal)
+    turn = await play_broken_turn(service, people.rosa, rehearsal)
     async with desk(browser, service, java_script_enabled=False) as page:
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.keyboard.press("Tab")
         await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
         await page.keyboard.press("Enter")
@@ -131,9 +131,9 @@ async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
 async def test_markup_somebody_wrote_is_letters_on_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await played_turn(service, people.rosa, rehearsal, question=MARKUP, fault={"say": MARKUP})
+    turn = await play_turn(service, people.rosa, rehearsal, question=MARKUP, fault={"say": MARKUP})
     async with desk(browser, service) as page:
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.goto(f"/ops/turns/{turn.pk}/")
         await expect(page.get_by_text(MARKUP, exact=True)).to_have_count(2)
         await expect(page).to_have_title(f"Turn {turn.pk} – Staff desk")
@@ -142,9 +142,9 @@ async def test_markup_somebody_wrote_is_letters_on_the_page(
 async def test_after_signing_out_back_shows_nothing_of_a_story(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal)
+    turn = await play_broken_turn(service, people.rosa, rehearsal)
     async with desk(browser, service) as page:
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.goto(f"/ops/turns/{turn.pk}/")
         await page.get_by_role("button", name="Sign out").click()
         await page.wait_for_url("**/staff/sign-in/")

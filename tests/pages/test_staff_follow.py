@@ -19,7 +19,7 @@ from tests.pages.room import Room
 from tests.pages.test_staff_desk import desk, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn
+from tests.staff import play_broken_turn
 
 SECRET = "My secret is a blue door."
 WITHIN_MS = 2_000
@@ -33,7 +33,7 @@ async def is_empty(page: Page) -> None:
 
 async def opened(page: Page, people: People, turn: Turn, path: str) -> User:
     """Sam has signed in and looks at a page about Rosa."""
-    sam = people.sam()
+    sam = people.add_sam()
     await sign_in(page, sam, people.password)
     await page.goto(path.format(turn=turn.pk))
     await expect(page.get_by_text("Rosa").first).to_be_visible()
@@ -47,7 +47,7 @@ PATHS = ["/ops/turns/{turn}/", "/ops/turns/?show=held", "/ops/"]
 async def test_signing_out_in_another_tab_empties_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     async with desk(browser, service) as page:
         await opened(page, people, turn, path)
         elsewhere = await page.context.new_page()
@@ -61,7 +61,7 @@ async def test_signing_out_in_another_tab_empties_the_page(
 async def test_a_participants_card_opened_in_the_same_browser_empties_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     async with desk(browser, service) as page:
         await opened(page, people, turn, path)
         await Room(await page.context.new_page(), service.url).enter(people.otto)
@@ -92,7 +92,7 @@ async def test_withdrawn_rights_empty_the_page(
     path: str,
     change: Callable[[User], None],
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     context = await browser.new_context(base_url=service.url)
     page = await context.new_page()
     try:
@@ -115,7 +115,7 @@ async def test_a_live_story_reads_along_and_ends_by_itself_and_is_on_record_once
         desk(browser, service) as page,
         Socket(service.socket_url, rosa.sign_in(service.url)) as socket,
     ):
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await socket.say(SECRET)
         turn = (await socket.until("words"))["turn"]
         await page.goto(f"/ops/turns/{turn}/")
@@ -139,7 +139,7 @@ async def test_a_held_question_that_is_answered_meanwhile_is_shown_as_answered(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    turn = await broken_turn(service, rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, rosa, rehearsal, question=SECRET)
     async with desk(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/{turn}/")
         await expect(page.get_by_text("paused, held")).to_be_visible()
@@ -153,7 +153,7 @@ async def test_a_list_says_when_a_turn_no_longer_stands_as_it_is_listed(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    turn = await broken_turn(service, rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, rosa, rehearsal, question=SECRET)
     async with desk(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/?show=held")
         changed = page.get_by_role("link", name="Show the list as it is now")
@@ -184,7 +184,7 @@ async def test_back_after_the_session_ended_elsewhere_shows_nothing(
     path: str,
     leave: Callable[[Page], Awaitable[None]],
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     context = await browser.new_context(base_url=service.url)
     page = await context.new_page()
     try:
@@ -212,7 +212,7 @@ async def test_back_after_the_session_ended_elsewhere_shows_nothing(
 async def test_a_page_that_the_browser_keeps_is_kept_empty(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     async with desk(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/{turn}/")
         await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
@@ -227,7 +227,7 @@ async def test_a_page_that_the_browser_keeps_is_kept_empty(
 async def test_words_are_concealed_while_nothing_can_tell_whether_they_may_be_shown(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, door: Door
 ) -> None:
-    turn = await broken_turn(service, people.rosa, rehearsal, question=SECRET)
+    turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
     # Not by `desk`: a browser complains of every attempt to come back that finds the door shut.
     context = await browser.new_context(base_url=door.url)
     page = await context.new_page()
@@ -262,7 +262,7 @@ async def test_a_page_whose_socket_is_always_refused_reloads_ever_more_slowly(
     browser: Browser, service: Web, people: People
 ) -> None:
     async with desk(browser, service) as page:
-        await sign_in(page, people.sam(), people.password)
+        await sign_in(page, people.add_sam(), people.password)
         await page.route_web_socket("**/ws/ops/**", lambda socket: socket.close(code=4401))
         waits_ms = await waits_before_reloads(page, "/ops/", lambda: page.goto("/ops/"))
         assert waits_ms[1] >= 500 and waits_ms[2] >= 1_000

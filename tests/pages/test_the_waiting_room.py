@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import expect
 
-from tests.ceilings import ceiling_of
+from tests.ceilings import set_ceiling
 from tests.page_socket import Page as Socket
 from tests.pages.conftest import OpenRoom
 from tests.people import People
@@ -22,7 +22,7 @@ SLOW = {"pace_ms": 20, "words": 2_000}
 @pytest.fixture(autouse=True)
 def one_at_a_time(service: Web) -> Iterator[None]:
     """One may speak; the rest wait."""
-    with ceiling_of(1):
+    with set_ceiling(1):
         yield
 
 

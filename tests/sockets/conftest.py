@@ -10,6 +10,6 @@ from tests.processes import Web
 
 @pytest.fixture
 def web(another_web: Callable[..., Web], lanes: Lanes) -> Web:
-    started = another_web(**lanes.settings())
+    started = another_web(**lanes.write_settings())
     lanes.clear()
     return started

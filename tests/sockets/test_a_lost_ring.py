@@ -5,7 +5,7 @@ from django.utils import timezone
 from companion.models import Turn
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, attempts_of, in_database
+from tests.people import People, get_attempts, in_database
 from tests.processes import Rehearsal, Web
 
 
@@ -26,5 +26,5 @@ async def test_a_turn_that_ended_unheard_closes_its_upstream_and_is_asked_nowher
         await until(lambda: not rehearsal.gauge()["in_flight"])
         assert (await page.ending())["type"] == "stopped"
     assert len(rehearsal.asked()) == 1
-    [broken_off] = await until(lambda: attempts_of(turn))
+    [broken_off] = await until(lambda: get_attempts(turn))
     assert broken_off.failure == "cancelled"

@@ -45,7 +45,7 @@ async def test_a_page_over_http_opens_no_visit_and_no_socket(web: Web, people: P
 
 
 def test_a_page_over_http_signs_no_staff_in(web: Web, people: People) -> None:
-    sam = people.sam().get_username()
+    sam = people.add_sam().get_username()
     with httpx.Client(base_url=web.url, trust_env=False) as desk:
         form = desk.get("/staff/sign-in/")
         # The client does not send a secure cookie over HTTP, as the proxy in front does.

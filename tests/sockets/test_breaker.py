@@ -26,7 +26,7 @@ class Asker:
 
     async def ask(self, web: Web | None = None) -> Turn:
         """Ask, read to the end, and return the turn as stored."""
-        person = self._people.participant("Rosa")
+        person = self._people.add_participant("Rosa")
         return await ask(web or self._web, person)
 
 
@@ -85,13 +85,13 @@ async def test_a_malformed_request_surfaces_at_once_and_moves_nothing(asker: Ask
 async def test_an_open_lane_is_never_called_by_any_process_and_the_turn_says_why(
     asker: Asker, lanes: Lanes, another_web: AnotherWeb
 ) -> None:
-    settings = {**lanes.settings(), "COMPANION_BREAKER_COOLDOWN_S": "60"}
+    settings = {**lanes.write_settings(), "COMPANION_BREAKER_COOLDOWN_S": "60"}
     webs = [another_web(**settings), another_web(**settings)]
     lanes.primary.will(LIMITED)
     for _ in range(2):
         await asker.ask(webs[0])
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "open")
-    await until(lambda: "to=open" in webs[1].said)
+    await until(lambda: "to=open" in webs[1].log_text)
     before = asked(lanes)[0]
     turns = [await asker.ask(web) for web in webs for _ in range(3)]
     assert asked(lanes)[0] == before == 3
@@ -99,7 +99,7 @@ async def test_an_open_lane_is_never_called_by_any_process_and_the_turn_says_why
     for turn in turns:
         [skipped] = turn.skipped
         assert (skipped["lane"], skipped["why"], skipped["tried"]) == (lanes.head, "open", False)
-    assert f"skipped={lanes.head}:open" in webs[1].said
+    assert f"skipped={lanes.head}:open" in webs[1].log_text
 
 
 async def test_when_its_time_is_up_one_probe_closes_it_and_the_head_serves_again(
@@ -107,7 +107,7 @@ async def test_when_its_time_is_up_one_probe_closes_it_and_the_head_serves_again
 ) -> None:
     await opened(asker, lanes)
     lanes.clear()
-    await lanes.until_recovered()
+    await lanes.wait_until_cooled_down()
     assert (await asker.ask()).lane == lanes.head
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "closed")
     assert (await asker.ask()).lane == lanes.head
@@ -118,7 +118,7 @@ async def test_a_probe_that_fails_keeps_it_open_for_longer_and_its_turn_is_serve
     asker: Asker, lanes: Lanes
 ) -> None:
     await opened(asker, lanes)
-    await lanes.until_recovered()
+    await lanes.wait_until_cooled_down()
     before = asked(lanes)[0]
     turn = await asker.ask()
     assert (turn.state, turn.lane) == ("complete", lanes.second)
@@ -166,7 +166,7 @@ async def test_stopping_a_turn_is_nobodys_fault(web: Web, lanes: Lanes, people: 
 async def test_the_messages_wire_stands_behind_the_same_breaker(
     another_web: AnotherWeb, lanes: Lanes, people: People
 ) -> None:
-    asker = Asker(another_web(**lanes.settings(adapter="anthropic")), people)
+    asker = Asker(another_web(**lanes.write_settings(adapter="anthropic")), people)
     lanes.clear()
     assert (await asker.ask()).lane == lanes.head
     lanes.primary.will({"status": 529, "error": "anthropic_overloaded"})
@@ -180,11 +180,11 @@ async def test_the_messages_wire_stands_behind_the_same_breaker(
 async def test_people_wait_for_the_lane_they_will_get_while_the_head_is_open(
     another_web: AnotherWeb, lanes: Lanes, people: People
 ) -> None:
-    web = another_web(**{**lanes.settings(second_takes=2), "COMPANION_BREAKER_COOLDOWN_S": "60"})
+    web = another_web(**{**lanes.write_settings(second_takes=2), "COMPANION_BREAKER_COOLDOWN_S": "60"})
     lanes.clear()
     await opened(Asker(web, people), lanes)
     lanes.backup.clear()
-    turns = await asyncio.gather(*(ask(web, people.participant(f"P{n}")) for n in range(6)))
+    turns = await asyncio.gather(*(ask(web, people.add_participant(f"P{n}")) for n in range(6)))
     # Nobody is turned away by the lower limit of the lane further down: it is waited for.
     assert {turn.state for turn in turns} == {"complete"}
     assert lanes.backup.gauge()["max_in_flight"] == 2
@@ -193,13 +193,13 @@ async def test_people_wait_for_the_lane_they_will_get_while_the_head_is_open(
 async def test_after_a_probe_the_crowd_comes_back_bit_by_bit_and_nobody_waits_for_it(
     another_web: AnotherWeb, lanes: Lanes, people: People
 ) -> None:
-    web = another_web(**lanes.settings(head_takes=100, second_takes=100))
+    web = another_web(**lanes.write_settings(head_takes=100, second_takes=100))
     lanes.clear()
     asker = Asker(web, people)
     await opened(asker, lanes)
-    cast = [people.participant(f"P{number}") for number in range(16)]
+    cast = [people.add_participant(f"P{number}") for number in range(16)]
     lanes.primary.clear()
-    await lanes.until_recovered()
+    await lanes.wait_until_cooled_down()
     assert (await asker.ask()).lane == lanes.head
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "closed")
     lanes.primary.will({"pace_ms": 30, "words": 200})

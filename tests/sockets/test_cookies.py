@@ -9,7 +9,7 @@ from websockets.asyncio.client import connect
 
 from tests.people import People
 from tests.processes import Web
-from tests.staff import at_the_desk
+from tests.staff import open_staff_client
 
 NEIGHBOURS = [
     'consent={"a":1}',
@@ -59,7 +59,7 @@ async def test_a_neighbours_cookie_locks_no_participant_out(service: Web, people
 async def test_a_neighbours_cookie_locks_no_member_of_staff_out(
     service: Web, people: People, place: str
 ) -> None:
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         ours = f"companion={desk.cookies['companion']}"
     for neighbour in NEIGHBOURS:
         cookie = PLACES[place](neighbour, ours)

@@ -48,7 +48,7 @@ async def test_ten_flooding_sockets_neither_fill_the_memory_nor_hold_up_a_neighb
     assert {flood.code for flood in floods} == {4408}
     # Ten sockets for more than ten seconds, at what one socket may send.
     assert sum(flood.sent_bytes for flood in floods) < 10 * 8_000_000
-    assert web.said.count("socket.too_far_behind") == 1
+    assert web.log_text.count("socket.too_far_behind") == 1
 
 
 async def test_a_page_that_sends_a_burst_of_everything_it_may_send_is_answered_and_stays_open(
@@ -84,7 +84,7 @@ async def test_a_client_that_asks_and_reads_nothing_costs_no_memory_and_is_close
         else:
             pytest.fail("it was never closed")
         assert memory_mb(web) < before + 30
-    assert "socket.too_far_behind" in web.said
+    assert "socket.too_far_behind" in web.log_text
 
 
 @pytest.mark.long
@@ -106,7 +106,7 @@ async def test_a_client_that_lets_a_long_reply_be_sent_again_and_again_and_reads
     with RawSocket(web.socket_url, cookie, receive_buffer=4_096) as raw:
         raw.connection.settimeout(0.1)
         deadline, most = time.monotonic() + 60, 0.0
-        while "socket.too_far_behind cause=unsent" not in web.said:
+        while "socket.too_far_behind cause=unsent" not in web.log_text:
             assert time.monotonic() < deadline, "it was never closed"
             try:
                 await asyncio.to_thread(raw.connection.sendall, again)
@@ -116,7 +116,7 @@ async def test_a_client_that_lets_a_long_reply_be_sent_again_and_again_and_reads
                 break
             # Within what one socket may ask for, so that it is not closed as a flood.
             await asyncio.sleep(0.1)
-    assert "socket.too_far_behind cause=unsent" in web.said
+    assert "socket.too_far_behind cause=unsent" in web.log_text
     assert most < before + 40
 
 

@@ -18,14 +18,14 @@ SLOW = {"pace_ms": 30, "words": 80}
 
 async def until_served(web: Web, version: int) -> None:
     """Until this process serves so high a version."""
-    await until(lambda: f"routing_store.selected version={version} " in web.said)
+    await until(lambda: f"routing_store.selected version={version} " in web.log_text)
 
 
 async def test_ten_turns_finish_where_they_started_and_the_eleventh_uses_the_new_head(
     web: Web, lanes: Lanes, people: People
 ) -> None:
     lanes.primary.will(SLOW)
-    cast = [people.participant(f"P{number}") for number in range(10)]
+    cast = [people.add_participant(f"P{number}") for number in range(10)]
     cookies = [person.sign_in(web.url) for person in cast]
     pages = [Page(web.socket_url, cookie) for cookie in cookies]
     await asyncio.gather(*(page.__aenter__() for page in pages))
@@ -55,10 +55,10 @@ async def test_ten_turns_finish_where_they_started_and_the_eleventh_uses_the_new
 async def test_turns_that_wait_take_the_new_head(
     another_web: AnotherWeb, lanes: Lanes, people: People
 ) -> None:
-    web = another_web(**lanes.settings(head_takes=1))
+    web = another_web(**lanes.write_settings(head_takes=1))
     lanes.clear()
     lanes.primary.will({"pace_ms": 50, "words": 400}, times=1)
-    first, second = people.rosa, people.participant("Ada")
+    first, second = people.rosa, people.add_participant("Ada")
     async with (
         Page(web.socket_url, first.sign_in(web.url)) as speaking,
         Page(web.socket_url, second.sign_in(web.url)) as waiting,
@@ -79,7 +79,7 @@ async def test_turns_that_wait_take_the_new_head(
 async def test_the_reduced_line_is_said_once_in_a_conversation_and_each_selection_and_every_turn_is_marked(
     web: Web, lanes: Lanes, people: People
 ) -> None:
-    rosa, ada = people.rosa, people.participant("Ada")
+    rosa, ada = people.rosa, people.add_participant("Ada")
     chosen = lanes.select(lanes.reduced)
     await until_served(web, chosen.version)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
@@ -111,7 +111,7 @@ async def test_the_reduced_line_is_said_once_in_a_conversation_and_each_selectio
 
 
 def with_a_marked_second(lanes: Lanes) -> dict[str, str]:
-    settings = lanes.settings()
+    settings = lanes.write_settings()
     file, named = Path(settings["COMPANION_ROUTING"]), f"[lanes.{lanes.second}]\n"
     file.write_text(file.read_text().replace(named, f'{named}marking = "reduced"\n'))
     return settings

@@ -85,7 +85,7 @@ def test_one_address_has_only_so_many_connections_and_gets_room_again(
         ]
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{web.url}/healthz", trust_env=False)
-        assert "web.too_many_connections_from_one_address connections=202" in web.said
+        assert "web.too_many_connections_from_one_address connections=202" in web.log_text
         held[0].close()
         wait_until(lambda: is_alive(web))
 
@@ -105,7 +105,7 @@ async def test_a_socket_gives_its_place_among_the_connections_back(
     for _ in range(230):
         async with Page(web.socket_url, cookie) as page:
             await page.next()
-    assert "too_many" not in web.said
+    assert "too_many" not in web.log_text
 
 
 def test_a_process_may_open_as_many_files_as_it_is_allowed_to(service: Web) -> None:
@@ -135,7 +135,7 @@ async def test_what_clients_cause_again_and_again_is_one_line_in_the_log(
     another_web: Callable[..., Web],
 ) -> None:
     web = another_web()
-    at_start = len(web.said)
+    at_start = len(web.log_text)
     async with httpx.AsyncClient(base_url=web.url, trust_env=False) as browser:
         for number in range(50):
             answer = await browser.get("/card/", headers={"Host": f"name{number}.example"})
@@ -146,7 +146,7 @@ async def test_what_clients_cause_again_and_again_is_one_line_in_the_log(
             async with connect(unknown, origin=web.url, proxy=None):  # type: ignore[arg-type]
                 pass
         assert refusal.value.response.status_code == 403
-    lines = [line for line in web.said[at_start:].splitlines() if "WARNING" in line or "ERROR" in line]
+    lines = [line for line in web.log_text[at_start:].splitlines() if "WARNING" in line or "ERROR" in line]
     assert len(lines) == 2, lines
     assert sum("socket.unknown_path" in line for line in lines) == 1
-    assert "Traceback" not in web.said
+    assert "Traceback" not in web.log_text

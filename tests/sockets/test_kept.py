@@ -9,7 +9,7 @@ from companion.models import Turn
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn, played_turn, run_out
+from tests.staff import expire_hold, play_broken_turn, play_turn
 
 QUESTION = "What helps against fear?"
 KEPT = "I did not come back to this in time. You can ask it again, or let it go."
@@ -17,8 +17,8 @@ KEPT = "I did not come back to this in time. You can ask it again, or let it go.
 
 async def kept_turn(service: Web, person: Person, rehearsal: Rehearsal, question: str = QUESTION) -> Turn:
     """A turn that broke off, and whose hold is over."""
-    turn = await broken_turn(service, person, rehearsal, question=question)
-    run_out(turn)
+    turn = await play_broken_turn(service, person, rehearsal, question=question)
+    expire_hold(turn)
     return turn
 
 
@@ -36,10 +36,10 @@ async def test_a_question_is_offered_back_once_its_hold_is_over_and_not_before(
     service: Web, neighbour: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    turn = await broken_turn(service, rosa, rehearsal, question=QUESTION)
+    turn = await play_broken_turn(service, rosa, rehearsal, question=QUESTION)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         assert await offered(page) == []
-        run_out(turn)
+        expire_hold(turn)
         told = await page.until("kept")
     assert told["questions"] == [{"turn": turn.pk, "question": QUESTION, "line": KEPT}]
     async with Page(neighbour.socket_url, rosa.sign_in(neighbour.url)) as page:
@@ -102,7 +102,7 @@ async def test_letting_go_is_stored_and_every_tab_agrees(
         await two.send({"type": "ask_again", "turn": turn.pk, "key": str(uuid.uuid4())})
         assert (await two.until("kept", "accepted"))["questions"] == []
     assert settled(rosa) == ["let_go"]
-    after = await played_turn(service, rosa, rehearsal, question="Good morning.")
+    after = await play_turn(service, rosa, rehearsal, question="Good morning.")
     assert (after.state, after.openings) == ("complete", [])
     assert QUESTION not in str(rehearsal.asked()[-1]["messages"])
 
@@ -111,7 +111,7 @@ async def test_a_question_that_is_still_held_can_be_neither_asked_again_nor_let_
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    turn = await broken_turn(service, rosa, rehearsal, question=QUESTION)
+    turn = await play_broken_turn(service, rosa, rehearsal, question=QUESTION)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for frame in ({"type": "let_go"}, {"type": "ask_again", "key": str(uuid.uuid4())}):
             await page.send({**frame, "turn": turn.pk})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from companion.models import Visit
-from tests.ceilings import ceiling_of
+from tests.ceilings import set_ceiling
 from tests.chains import lane_text
 from tests.page_socket import Page
 from tests.patience import until
@@ -111,7 +111,7 @@ async def test_a_lowered_ceiling_cuts_nobody_off_and_holds_for_whoever_comes_nex
     rehearsal.will({"pace_ms": 25, "words": 60})
     first = [asyncio.create_task(whole_turn(web, people, f"P{n}")) for n in range(3)]
     await until(lambda: rehearsal.gauge()["in_flight"] == 3)
-    with ceiling_of(1):
+    with set_ceiling(1):
         later = [asyncio.create_task(whole_turn(web, people, f"L{n}")) for n in range(3)]
         assert await asyncio.gather(*first) == ["complete"] * 3
         rehearsal.clear()
@@ -177,7 +177,7 @@ async def is_turned_away(web: Web, cookie: str) -> None:
 
 
 async def whole_turn(web: Web, people: People, name: str) -> str:
-    person = people.participant(name)
+    person = people.add_participant(name)
     async with Page(web.socket_url, person.sign_in(web.url)) as page:
         await page.say("Good day.", str(uuid.uuid4()))
         ending: str = (await page.ending(within_s=40))["type"]

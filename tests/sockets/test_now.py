@@ -15,7 +15,7 @@ from ops.alerts.rows import raise_alert
 from ops.models import Alert, Supervision
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import at_the_desk, broken_turn, run_out
+from tests.staff import expire_hold, open_staff_client, play_broken_turn
 
 Frame = dict[str, Any]
 
@@ -27,7 +27,7 @@ def watching(service: Web, cookie: str | None) -> connect:
 
 
 def signed_in(service: Web, people: People, user: Any) -> str:
-    with at_the_desk(service, user, people.password) as desk:
+    with open_staff_client(service, user, people.password) as desk:
         return desk.cookies["companion"]
 
 
@@ -49,7 +49,7 @@ async def close_code(socket: ClientConnection) -> int:
 async def test_whoever_watches_is_greeted_shown_everything_and_then_what_changes(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    cookie = signed_in(service, people, people.sam())
+    cookie = signed_in(service, people, people.add_sam())
     async with watching(service, cookie) as socket:
         assert json.loads(await socket.recv()) == {"type": "hello", "v": 1}
         first = await next_now(socket)
@@ -58,7 +58,7 @@ async def test_whoever_watches_is_greeted_shown_everything_and_then_what_changes
         later = await next_now(socket)
         assert "ceiling" not in later and "held" not in later
         assert later["texts"]["at"] != first["texts"]["at"]
-        await broken_turn(service, people.rosa, rehearsal)
+        await play_broken_turn(service, people.rosa, rehearsal)
         while "held" not in (later := await next_now(socket)):
             pass
         assert (later["held"][0]["person"], later["held"][0]["house"]) == ("Rosa", people.site.name)
@@ -69,7 +69,7 @@ async def test_an_open_alert_is_a_sentence_for_operators_and_a_number_for_superv
 ) -> None:
     about = f"lane-of-{people.site.pk}"
     seen = {}
-    for name, user in (("sam", people.sam()), ("ines", people.ines())):
+    for name, user in (("sam", people.add_sam()), ("ines", people.add_ines())):
         async with watching(service, signed_in(service, people, user)) as socket:
             before = (await next_now(socket))["alerts"]
             in_database(lambda name=name: raise_alert(Kind.QUOTA, f"{about}-{name}"))  # type: ignore[misc]
@@ -89,10 +89,10 @@ async def test_an_open_alert_is_a_sentence_for_operators_and_a_number_for_superv
 async def test_the_held_questions_of_a_site_are_for_those_who_supervise_it(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    hers = await broken_turn(service, people.rosa, rehearsal)
-    his = await broken_turn(service, people.otto, rehearsal)
+    hers = await play_broken_turn(service, people.rosa, rehearsal)
+    his = await play_broken_turn(service, people.otto, rehearsal)
     seen = {}
-    for name, user in (("sam", people.sam()), ("ines", people.ines())):
+    for name, user in (("sam", people.add_sam()), ("ines", people.add_ines())):
         async with watching(service, signed_in(service, people, user)) as socket:
             frame = await next_now(socket)
             seen[name] = {one["href"] for one in frame["held"]}
@@ -117,8 +117,8 @@ async def test_whoever_is_not_staff_is_turned_away(service: Web, people: People,
 async def test_whoever_may_no_longer_watch_is_turned_away_within_seconds(
     service: Web, people: People, how: str
 ) -> None:
-    sam = people.sam()
-    with at_the_desk(service, sam, people.password) as desk:
+    sam = people.add_sam()
+    with open_staff_client(service, sam, people.password) as desk:
         async with watching(service, desk.cookies["companion"]) as socket:
             await next_now(socket)
             withdraw(how, sam, desk)
@@ -141,7 +141,7 @@ def withdraw(how: str, user: Any, desk: httpx.Client) -> None:
 
 
 async def test_a_ping_is_answered_and_nothing_else_is_taken(service: Web, people: People) -> None:
-    async with watching(service, signed_in(service, people, people.sam())) as socket:
+    async with watching(service, signed_in(service, people, people.add_sam())) as socket:
         for odd in ("", "[]", "null", '{"type":"say"}', "[" * 5_000):
             await socket.send(odd)
         await socket.send('{"type":"ping"}')
@@ -153,7 +153,7 @@ async def test_a_process_that_leaves_tells_whoever_watches_to_come_back(
     another_web: Callable[..., Web], people: People
 ) -> None:
     web = another_web()
-    async with watching(web, signed_in(web, people, people.sam())) as socket:
+    async with watching(web, signed_in(web, people, people.add_sam())) as socket:
         await next_now(socket)
         web.process.terminate()
         assert await close_code(socket) == 4503
@@ -173,14 +173,14 @@ async def following(service: Web, cookie: str, *turns: object) -> ClientConnecti
 async def test_a_page_is_told_how_its_turns_stand_and_shown_neither_figures_nor_turns_of_others(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    hers = await broken_turn(service, people.rosa, rehearsal)
-    his = await broken_turn(service, people.otto, rehearsal)
-    cookie = signed_in(service, people, people.sam())
+    hers = await play_broken_turn(service, people.rosa, rehearsal)
+    his = await play_broken_turn(service, people.otto, rehearsal)
+    cookie = signed_in(service, people, people.add_sam())
     socket = await following(service, cookie, his.pk, hers.pk, 2**63, -1, True, "1", None)
     try:
         first = json.loads(await socket.recv())
         assert first == {"type": "turn", "turn": hers.pk, "stands": "paused:0:0::0", "seq": 0}
-        run_out(hers)
+        expire_hold(hers)
         assert json.loads(await socket.recv())["stands"] == "paused:0:1::0"
         await socket.send(json.dumps({"type": "ping"}))
         assert json.loads(await socket.recv()) == {"type": "pong"}
@@ -191,7 +191,7 @@ async def test_a_page_is_told_how_its_turns_stand_and_shown_neither_figures_nor_
 async def test_a_page_is_told_when_its_rights_change_and_closed_when_they_end(
     service: Web, people: People
 ) -> None:
-    sam = people.sam()
+    sam = people.add_sam()
     socket = await following(service, signed_in(service, people, sam))
     try:
         in_database(lambda: Supervision.objects.create(user=sam, site=people.elsewhere))

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from tests.lanes import Lanes
 from tests.page_socket import Page
-from tests.people import People, attempts_of
+from tests.people import People, get_attempts
 from tests.processes import Rehearsal, Web
-from tests.staff import broken_turn, played_turn, run_out
+from tests.staff import expire_hold, play_broken_turn, play_turn
 
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 SHORTENED = "That is all I can say in one go. You can ask me to go on."
@@ -65,12 +65,12 @@ async def test_too_long_said_in_the_middle_of_a_reply_pauses_it_and_asks_nothing
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    await played_turn(service, rosa, rehearsal, question="Good morning.")
+    await play_turn(service, rosa, rehearsal, question="Good morning.")
     # With a dialogue to leave out, the same failure before the first word would be asked once more.
     fault = {"error": "context_length", "after": 4, "pace_ms": 40}
-    turn = await broken_turn(service, rosa, rehearsal, fault=fault)
+    turn = await play_broken_turn(service, rosa, rehearsal, fault=fault)
     assert (turn.state, turn.reason) == ("paused", "too_long")
-    assert [one.words for one in attempts_of(turn.pk)] == [len(turn.reply.split())]
+    assert [one.words for one in get_attempts(turn.pk)] == [len(turn.reply.split())]
     assert len(rehearsal.asked()) == 2
 
 
@@ -161,7 +161,7 @@ async def test_a_held_question_that_was_being_answered_when_it_was_stopped_stand
 async def test_of_held_questions_too_many_for_the_window_the_oldest_are_answered_first(
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
-    web, rosa = another_web(**lanes.settings(context_tokens=5_000), COMPANION_ATTEMPTS="1"), people.rosa
+    web, rosa = another_web(**lanes.write_settings(context_tokens=5_000), COMPANION_ATTEMPTS="1"), people.rosa
     lanes.primary.will({"status": 401}, times=3)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         for name in ("First", "Second", "Third"):
@@ -200,9 +200,9 @@ async def test_a_question_whose_hold_has_run_out_is_not_answered_unasked(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    expired = await broken_turn(service, rosa, rehearsal, question="What helps against fear?")
-    run_out(expired)
-    answer = await played_turn(service, rosa, rehearsal, question="Good morning.")
+    expired = await play_broken_turn(service, rosa, rehearsal, question="What helps against fear?")
+    expire_hold(expired)
+    answer = await play_turn(service, rosa, rehearsal, question="Good morning.")
     assert (answer.state, answer.openings) == ("complete", [])
     assert "What helps against fear?" not in str(rehearsal.asked()[-1]["messages"])
     assert rosa.turns()[0].answered_by_id is None
@@ -257,7 +257,7 @@ async def test_a_call_that_fails_before_its_first_word_is_tried_again_unseen(
         ending = await page.ending()
     assert page.kinds(ending["turn"]) == ["accepted", "words", "complete"]
     [stored] = rosa.turns()
-    attempts = attempts_of(stored.pk)
+    attempts = get_attempts(stored.pk)
     assert [(one.failure, one.status) for one in attempts] == [("server_error", 503), ("", 200)]
     assert attempts[1].waited_s > 0
 

@@ -2,10 +2,10 @@
 
 import time
 
-from tests.ceilings import ceiling_of
+from tests.ceilings import set_ceiling
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, attempts_of, finish_visit
+from tests.people import People, finish_visit, get_attempts
 from tests.processes import Rehearsal, Web
 
 
@@ -124,7 +124,7 @@ async def test_the_call_that_a_stop_broke_off_is_on_record_wherever_it_was_press
         turn = (await there.until("words"))["turn"]
         await there.send({"type": "stop", "turn": turn})
         await here.ending()
-    failed, broken_off = await until(lambda: attempts_of(turn))
+    failed, broken_off = await until(lambda: get_attempts(turn))
     assert (failed.failure, failed.status) == ("server_error", 503)
     assert (broken_off.failure, broken_off.status) == ("cancelled", 200)
     assert broken_off.words >= len(here.words(turn).split())
@@ -166,7 +166,7 @@ async def test_leaving_the_waiting_room_is_no_reply_that_was_stopped(
     rosa, otto = people.rosa, people.otto
     rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
     cookie = rosa.sign_in(service.url)
-    with ceiling_of(1):
+    with set_ceiling(1):
         async with (
             Page(service.socket_url, otto.sign_in(service.url)) as his,
             Page(service.socket_url, cookie) as hers,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.lanes import Lanes
 from tests.page_socket import Page
-from tests.people import People, attempts_of
+from tests.people import People, get_attempts
 from tests.processes import Web
 
 
@@ -17,17 +17,17 @@ def hash_of(path: str) -> str:
 async def test_a_turn_carries_the_hash_of_the_routing_file_and_its_calls_the_tokens_they_took(
     another_web: Callable[..., Web], lanes: Lanes, people: People
 ) -> None:
-    settings = lanes.settings()
+    settings = lanes.write_settings()
     written = hash_of(settings["COMPANION_ROUTING"])
     web = another_web(**settings)
     lanes.clear()
-    rosa = people.participant("Rosa")
+    rosa = people.add_participant("Rosa")
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Good day.")
         await page.ending(within_s=40)
 
     [turn] = rosa.turns()
     assert turn.routing_hash == written
-    [call] = attempts_of(turn.pk)
+    [call] = get_attempts(turn.pk)
     # The rehearsal provider says one and one, whatever is said.
     assert (call.lane, call.input_tokens, call.output_tokens) == (lanes.head, 1, 1)

@@ -12,7 +12,7 @@ from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import at_the_desk
+from tests.staff import open_staff_client
 
 
 @pytest.mark.parametrize("how", ["renew", "withdraw", "close"])
@@ -36,8 +36,8 @@ async def test_the_open_page_closes_at_once_and_the_reply_ends(
 
 
 async def test_a_colleague_who_leaves_watches_no_longer(service: Web, people: People) -> None:
-    sam = people.sam()
-    with at_the_desk(service, sam, people.password) as desk:
+    sam = people.add_sam()
+    with open_staff_client(service, sam, people.password) as desk:
         cookie = desk.cookies["companion"]
         address = service.url.replace("http", "ws", 1) + "/ws/ops/"
         headers = {"Origin": service.url, "Cookie": f"companion={cookie}"}

@@ -6,7 +6,7 @@ import socket
 import httpx
 import pytest
 
-from tests.loopback_only import ConnectedBeyondLoopback, Guard, guard, stays_here
+from tests.loopback_only import ConnectedBeyondLoopback, Guard, guard, is_this_machine
 
 # An address of the block that is reserved for documentation (RFC 5737): no machine answers there.
 ELSEWHERE = "192.0.2.1"
@@ -16,14 +16,14 @@ ELSEWHERE = "192.0.2.1"
     "host", ["127.0.0.1", "127.1.2.3", "::1", "localhost", "LOCALHOST.", "", "0.0.0.0", "::1%lo"]
 )
 def test_this_machine_is_here(host: str) -> None:
-    assert stays_here(host)
+    assert is_this_machine(host)
 
 
 @pytest.mark.parametrize(
     "host", ["192.0.2.1", "10.0.0.1", "example.org", "localhost.example.org", "2001:db8::1"]
 )
 def test_everything_else_is_elsewhere(host: str) -> None:
-    assert not stays_here(host)
+    assert not is_this_machine(host)
 
 
 def test_a_connection_beyond_this_machine_is_refused_before_it_leaves() -> None:
@@ -56,7 +56,7 @@ def test_a_local_socket_by_path_is_no_concern_of_the_guard() -> None:
     watching = Guard()
     watching.watching = True
 
-    watching.hear("socket.connect", (None, "/run/somewhere/.s.PGSQL.5432"))
+    watching.audit("socket.connect", (None, "/run/somewhere/.s.PGSQL.5432"))
 
     assert watching.refused == []
 
@@ -64,6 +64,6 @@ def test_a_local_socket_by_path_is_no_concern_of_the_guard() -> None:
 def test_it_is_at_rest_outside_a_test() -> None:
     watching = Guard()
 
-    watching.hear("socket.connect", (None, (ELSEWHERE, 80)))
+    watching.audit("socket.connect", (None, (ELSEWHERE, 80)))
 
     assert watching.refused == []

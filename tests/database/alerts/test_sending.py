@@ -16,21 +16,21 @@ from ops.alerts.sending import MOST_READ_BYTES, WEBHOOK_WITHIN_S, ByEmail, ByWeb
 from ops.jobs import send_alerts
 from ops.models import Alert
 from tests.people import in_database
-from tests.sinks import Hook, Mailbox, hook, mailbox
+from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
 
 DESK = "http://127.0.0.1:8000/ops/"
 
 
 @pytest.fixture
 def posts() -> Iterator[Hook]:
-    with hook() as server:
+    with start_hook() as server:
         yield server
 
 
 @pytest.fixture
 def letters() -> Iterator[Mailbox]:
     with (
-        mailbox() as server,
+        start_mailbox() as server,
         override_settings(
             EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
             EMAIL_HOST="127.0.0.1",

@@ -10,14 +10,14 @@ from ops.models import MinuteFigures
 from ops.selections.board import LaneStatus, build_concerns, read_board
 from ops.text import format_age
 from tests.people import People, in_database
-from tests.selections import ROUTING, as_if_no_lane_had_ever_answered
+from tests.selections import ROUTING, forget_lane_answers
 
 SECOND = "rehearsal_second"
 
 
 @pytest.fixture(autouse=True)
 def _nobody_has_answered(database: object) -> None:
-    as_if_no_lane_had_ever_answered()
+    forget_lane_answers()
 
 
 def answered(

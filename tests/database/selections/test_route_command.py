@@ -19,14 +19,14 @@ from ops.project import wiring
 from ops.text import format_age, parse_length
 from routing.lanes import NORMAL
 from tests.people import in_database
-from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, route, select
+from tests.selections import forget_lane_answers, insert, newest, route, select
 
 WHO = ("--by", "Ines", "--reason", "The first lane is slow")
 
 
 @pytest.fixture(autouse=True)
 def _second_lane_answers() -> None:
-    as_if_no_lane_had_ever_answered()
+    forget_lane_answers()
     answer = LaneAnswer(
         lane="rehearsal_second",
         at=timezone.now(),

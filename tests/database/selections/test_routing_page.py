@@ -18,8 +18,8 @@ from routing.lanes import NORMAL
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Web
-from tests.selections import as_if_no_lane_had_ever_answered, insert, newest, select
-from tests.staff import at_the_desk
+from tests.selections import forget_lane_answers, insert, newest, select
+from tests.staff import open_staff_client
 
 BEARER = {"Authorization": "Bearer a token for tests"}
 
@@ -27,7 +27,7 @@ BEARER = {"Authorization": "Bearer a token for tests"}
 @pytest.fixture(autouse=True)
 def _drilled() -> None:
     """Every lane but the last has passed its drill, so that only `local_only` asks twice."""
-    as_if_no_lane_had_ever_answered()
+    forget_lane_answers()
     drilled("rehearsal", ok=True)
     drilled("rehearsal_second", ok=True)
 
@@ -57,9 +57,9 @@ def choose(desk: httpx.Client, preset: str, **fields: Any) -> httpx.Response:
 def test_an_operator_moves_traffic_with_a_reason_and_back_with_one_press(
     service: Web, people: People
 ) -> None:
-    ines = people.ines()
+    ines = people.add_ines()
     before = newest().version
-    with at_the_desk(service, ines, people.password) as desk:
+    with open_staff_client(service, ines, people.password) as desk:
         answer = choose(desk, "pin_second", hours="8")
         assert (answer.status_code, answer.headers["location"]) == (302, "/ops/routing/")
         chosen = newest()
@@ -85,7 +85,7 @@ def test_a_reason_of_two_lines_or_with_controls_is_refused_in_a_sentence(
     service: Web, people: People, reason: str, said: str
 ) -> None:
     before = newest()
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         answer = choose(desk, "pin_second", hours="1", reason=reason)
 
     assert f"Nothing was selected. {said}" in answer.text
@@ -94,7 +94,7 @@ def test_a_reason_of_two_lines_or_with_controls_is_refused_in_a_sentence(
 
 def test_a_head_that_has_never_answered_asks_for_a_second_yes(service: Web, people: People) -> None:
     before = newest()
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         asked = choose(desk, "local_only", hours="1")
         assert asked.status_code == 200
         assert "rehearsal_local comes first in this chain and has not answered in the last day." in asked.text
@@ -108,7 +108,7 @@ def test_a_lane_that_failed_its_drill_is_not_trusted_and_asks_for_a_second_yes(
     service: Web, people: People
 ) -> None:
     drilled("rehearsal_second", ok=False)
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         assert "NOT TRUSTED: its drill failed (network)" in desk.get("/ops/routing/").text
         assert "rehearsal_second failed its last drill" in choose(desk, "pin_second").text
     assert newest().preset == NORMAL
@@ -119,7 +119,7 @@ def test_whoever_looked_before_somebody_else_selected_is_told_and_nothing_change
 ) -> None:
     seen = newest().version
     select("drop_first")
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         answer = choose(desk, "pin_second", seen=seen)
     assert "Meanwhile Ines selected drop_first" in answer.text
     assert newest().preset == "drop_first"
@@ -141,14 +141,14 @@ def test_nonsense_is_answered_with_a_sentence_and_what_was_entered(
     service: Web, people: People, fields: dict[str, str]
 ) -> None:
     before = newest()
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         answer = choose(desk, **{"preset": "pin_second", **fields})
     assert 'role="alert">Nothing was selected.' in answer.text
     assert newest() == before
 
 
 def test_a_preset_that_does_not_exist_is_refused(service: Web, people: People) -> None:
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         answer = choose(desk, "mine")
     assert "There is no preset" in answer.text
 
@@ -156,7 +156,7 @@ def test_a_preset_that_does_not_exist_is_refused(service: Web, people: People) -
 def test_other_staff_may_look_and_nothing_more(service: Web, people: People) -> None:
     in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
     before = newest()
-    with at_the_desk(service, people.sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as desk:
         shown = desk.get("/ops/routing/")
         assert shown.status_code == 200
         # Processes of other tests may have something else to tell.
@@ -175,7 +175,7 @@ def test_strangers_are_asked_to_sign_in_and_nothing_is_selected_by_a_link(
     with httpx.Client(base_url=service.url, trust_env=False) as stranger:
         assert stranger.get("/ops/routing/").headers["location"].startswith("/staff/sign-in/")
     before = newest()
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         for path in ("/ops/routing/select/", "/ops/routing/revert/", "/ops/alerts/1/seen/"):
             assert desk.get(path).status_code == 302
     assert newest() == before
@@ -194,10 +194,10 @@ def test_strangers_are_asked_to_sign_in_and_nothing_is_selected_by_a_link(
 def test_an_alert_that_an_operator_has_seen_goes_with_their_name_on_record(
     service: Web, people: People, wanted: str, leads_to: str
 ) -> None:
-    ines: User = people.ines()
+    ines: User = people.add_ines()
     in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
     alert = in_database(lambda: Alert.objects.get(kind=Kind.QUOTA).pk)
-    with at_the_desk(service, ines, people.password) as desk:
+    with open_staff_client(service, ines, people.password) as desk:
         assert "Our account for lane primary has no credit" in desk.get("/ops/turns/").text
         answer = post(desk, f"/ops/alerts/{alert}/seen/", next=wanted)
         assert (answer.status_code, answer.headers["location"]) == (302, leads_to)
@@ -211,7 +211,7 @@ def test_an_alert_that_an_operator_has_seen_goes_with_their_name_on_record(
 
 
 def test_what_somebody_wrote_as_a_reason_is_letters_on_the_page(service: Web, people: People) -> None:
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         choose(desk, "pin_second", reason="<b>bold</b><script>1</script>")
         shown = desk.get("/ops/routing/").text
     assert "<b>bold" not in shown
@@ -221,7 +221,7 @@ def test_what_somebody_wrote_as_a_reason_is_letters_on_the_page(service: Web, pe
 def test_a_row_this_release_cannot_use_is_shown_as_not_in_force(service: Web, people: People) -> None:
     good = select("pin_second")
     insert("of_the_next_release")
-    with at_the_desk(service, people.ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as desk:
         shown = desk.get("/ops/routing/").text
     assert "In force: <code>pin_second</code>" in shown
     assert f"<dd>{good.version}</dd>" in shown

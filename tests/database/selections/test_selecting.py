@@ -18,7 +18,7 @@ from ops.selections.selector import (
 from routing.lanes import NORMAL
 from routing.selection import LASTS, Concern
 from tests.people import in_database
-from tests.selections import back_to_normal, insert, newest, rows_since, select, selector
+from tests.selections import insert, newest, rows_since, select, select_normal, selector
 
 SERIOUS = Concern(kind="head_not_lately", said="It has not answered in the last day.", lane="rehearsal_local")
 HARMLESS = Concern(kind="no_fallback", said="It is alone.", asks_twice=False)
@@ -53,8 +53,8 @@ def test_extending_is_a_selection_of_its_own() -> None:
 
 def test_to_revert_is_one_action_and_doing_it_twice_changes_nothing() -> None:
     pinned = select("local_only")
-    back_to_normal()
-    back_to_normal()
+    select_normal()
+    select_normal()
     assert [row.preset for row in rows_since(pinned.version)] == [NORMAL]
 
 

@@ -1,4 +1,4 @@
-"""Ledgers of several processes over one database, without the processes."""
+"""Ledgers of several web processes over one database, without the processes."""
 
 import asyncio
 import uuid
@@ -26,8 +26,8 @@ from tests.people import Person, in_database
 ROUTE = build_route(build_routing(), "normal", 0)
 
 
-class Desk:
-    """One process's ledger, and everything it was told."""
+class LedgerProcess:
+    """The ledger of one process, with every admission and close it reported."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], policy: TurnPolicy) -> None:
         self.id = uuid.uuid4()
@@ -44,7 +44,7 @@ class Desk:
         self.admitted += result.admitted
         self.ended += [*ended, *result.lost]
 
-    async def beat(self, age_s: float = 0) -> None:
+    async def write_heartbeat(self, age_s: float = 0) -> None:
         async with self.pool.connection() as native:
             await native.execute(
                 "INSERT INTO companion_process (id, host, pid, beat_at, draining, sockets) "
@@ -62,12 +62,12 @@ class Desk:
         return opened
 
     async def ask_in_one_moment(self, person: Person, *, times: int) -> list[OpenedTurn | OpenRefusal]:
-        """As a page that sends all it has at once; also the visit is new."""
+        """Open several turns concurrently in one new visit, as a page does that sends its backlog."""
         visit = in_database(
             lambda: Visit.objects.create(participant=person.row, expires_at="2099-01-01T00:00Z")
         )
-        asked = [SayRequest(visit=visit.pk, key=uuid.uuid4(), question="?") for _ in range(times)]
-        return await asyncio.gather(*(self.ledger.open(one) for one in asked))
+        requests = [SayRequest(visit=visit.pk, key=uuid.uuid4(), question="?") for _ in range(times)]
+        return await asyncio.gather(*(self.ledger.open(request) for request in requests))
 
     async def end(self, admitted: Admission) -> ClosedTurn | None:
         end = TurnEnd(
@@ -80,15 +80,17 @@ class Desk:
         return await self.ledger.close(end)
 
 
-Desks = Callable[[int], Desk]
+StartLedger = Callable[[int], LedgerProcess]
 
 
 def end_all_turns() -> None:
     Turn.objects.filter(closed_at=None).update(state="stopped", reason="stopped", closed_at=timezone.now())
 
 
-def nobody_is_in_a_transaction() -> bool:
-    def ask() -> bool:
+def are_sessions_idle() -> bool:
+    """Whether no other session of this database is inside a transaction."""
+
+    def count_is_zero() -> bool:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity "
@@ -96,11 +98,11 @@ def nobody_is_in_a_transaction() -> bool:
             )
             return bool(cursor.fetchone()[0] == 0)
 
-    return in_database(ask)
+    return in_database(count_is_zero)
 
 
 @asynccontextmanager
-async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
+async def open_pool(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(url, min_size=2, max_size=8, open=False)
     await pool.open()
     try:
@@ -109,5 +111,5 @@ async def pool_of(url: str) -> AsyncIterator[AsyncConnectionPool[Any]]:
         await pool.close()
 
 
-def with_ceiling(ceiling: int) -> TurnPolicy:
+def build_policy(ceiling: int) -> TurnPolicy:
     return replace(build_turn_policy(), ceiling=ceiling)
