@@ -1,4 +1,4 @@
-"""`scripts/up` as a person at a keyboard uses it: started, read line by line, and stopped."""
+"""Run `scripts/up` as at a terminal: start it, read its lines, stop it."""
 
 import os
 import queue
@@ -18,51 +18,51 @@ import psutil
 Answer = TypeVar("Answer")
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = (str(ROOT / "scripts" / "up"),)
-# Far beyond what it takes: a machine that runs everything else as well is slow, not broken.
+# Generous: a busy machine must not fail the test.
 LIMIT_S = 180.0
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "TERM")
 
 
 @dataclass(kw_only=True)
 class Up:
-    """One `scripts/up`. `said` holds every line it has printed so far."""
+    """One running `scripts/up`. `lines` holds every line read from it so far."""
 
     popen: subprocess.Popen[str]
     state: Path
     port: int
-    said: list[str] = field(default_factory=list)
-    _lines: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
+    lines: list[str] = field(default_factory=list)
+    _queue: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def read(self) -> None:
-        """Pass the lines on as they come; run in a thread of its own."""
+        """Queue the lines as they arrive; runs in its own thread."""
         assert self.popen.stdout is not None
         for line in self.popen.stdout:
-            self._lines.put(line.rstrip("\n"))
-        self._lines.put(None)
+            self._queue.put(line.rstrip("\n"))
+        self._queue.put(None)
 
     def until(self, text: str) -> str:
         """Wait for a line with this text and return it."""
         deadline = time.monotonic() + LIMIT_S
         while True:
-            line = self._lines.get(timeout=max(0.1, deadline - time.monotonic()))
-            assert line is not None, f"it ended without saying {text!r}:\n" + "\n".join(self.said)
-            self.said.append(line)
+            line = self._queue.get(timeout=max(0.1, deadline - time.monotonic()))
+            assert line is not None, f"it ended without printing {text!r}:\n" + "\n".join(self.lines)
+            self.lines.append(line)
             if text in line:
                 return line
 
-    def ready(self) -> "Up":
+    def wait_until_ready(self) -> "Up":
         self.until("ready: ")
         return self
 
     def wait_for_exit(self) -> int:
         """Wait until it ends and return its exit code."""
         code = self.popen.wait(timeout=LIMIT_S)
-        while (line := self._lines.get(timeout=LIMIT_S)) is not None:
-            self.said.append(line)
+        while (line := self._queue.get(timeout=LIMIT_S)) is not None:
+            self.lines.append(line)
         return code
 
     def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
@@ -71,14 +71,14 @@ class Up:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.said)
+        return "\n".join(self.lines)
 
     def processes(self) -> list[psutil.Process]:
         """All processes that run for this state folder."""
         return [process for process in psutil.process_iter() if belongs_to(process, self.state)]
 
-    def each(self, ask: Callable[[psutil.Process], Answer]) -> list[Answer]:
-        """Ask this of every process that runs for it. Processes that end meanwhile are left out."""
+    def ask_each(self, ask: Callable[[psutil.Process], Answer]) -> list[Answer]:
+        """Call `ask` with each of its processes; skip processes that end meanwhile."""
         answers = []
         for process in self.processes():
             with suppress(psutil.NoSuchProcess):
@@ -86,15 +86,15 @@ class Up:
         return answers
 
     def processor_seconds(self) -> float:
-        """What it has used so far, over all its processes, ended ones included."""
-        times = self.each(lambda process: process.cpu_times())
+        """Processor seconds used so far by all its processes, ended ones included."""
+        times = self.ask_each(lambda process: process.cpu_times())
         return sum(time.user + time.system for time in times) + sum(
             time.children_user + time.children_system for time in times
         )
 
-    def running(self, words: str) -> psutil.Process:
-        """The one process whose command line has these words and whose parent has not."""
-        family = self.each(lambda process: (process, " ".join(process.cmdline()), process.ppid()))
+    def find_process(self, words: str) -> psutil.Process:
+        """The process whose command line has these words and whose parent's has not."""
+        family = self.ask_each(lambda process: (process, " ".join(process.cmdline()), process.ppid()))
         found = {process.pid: (process, parent) for process, command, parent in family if words in command}
         return next(process for process, parent in found.values() if parent not in found)
 
@@ -113,8 +113,8 @@ def _inside(process: psutil.Process, state: Path) -> bool:
     return Path(process.cwd()).is_relative_to(state)
 
 
-def free_ports(count: int = 1) -> int:
-    """The first of so many free ports in a row."""
+def find_free_ports(count: int = 1) -> int:
+    """Find `count` consecutive free ports; returns the first."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -132,25 +132,27 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """An environment like a fresh terminal's, without the settings of these tests."""
     return {name: os.environ[name] for name in KEPT if name in os.environ} | dict(extra or {})
 
 
 @contextmanager
 def restore_signals() -> Iterator[None]:
-    """What is started meanwhile hears Ctrl-C and a closed terminal, even where these tests were started deaf to them.
+    """Restore the default SIGINT and SIGHUP inside the block, so that children do not inherit ignored signals.
 
-    A shell makes what it starts in the background deaf to the one, and nohup to the other.
+    A shell ignores SIGINT for background commands; nohup ignores SIGHUP.
     """
-    deaf = [one for one in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_IGN]
-    for one in deaf:
-        signal.signal(one, signal.SIG_DFL)
+    ignored = [
+        number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN
+    ]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     try:
         yield
     finally:
-        for one in deaf:
-            signal.signal(one, signal.SIG_IGN)
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
@@ -162,8 +164,8 @@ def up(
     command: Sequence[str] = SCRIPT,
     **popen: Any,
 ) -> Iterator[Up]:
-    """Start `scripts/up`; whatever the test does, nothing of it is left afterwards."""
-    port = free_ports() if port is None else port
+    """Start `scripts/up`; on exit, end every process it left."""
+    port = find_free_ports() if port is None else port
     before = {process.pid for process in psutil.process_iter() if belongs_to(process, state)}
     with restore_signals():
         started = subprocess.Popen(
@@ -173,7 +175,7 @@ def up(
             stderr=subprocess.STDOUT,
             text=True,
             cwd=ROOT,
-            env=surroundings(environment),
+            env=clean_environment(environment),
             start_new_session=True,
             **popen,
         )
@@ -189,4 +191,4 @@ def up(
         reader.join(timeout=LIMIT_S)
         assert started.stdout is not None
         started.stdout.close()
-        run.each(lambda left: left.kill() if left.pid not in before else None)
+        run.ask_each(lambda left: left.kill() if left.pid not in before else None)

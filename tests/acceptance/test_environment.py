@@ -34,13 +34,13 @@ class Checkout:
         return subprocess.run(
             ["bash", "-c", GO, "bash", lock],
             cwd=self.folder,
-            env=self.surroundings(environment),
+            env=self.clean_environment(environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
 
-    def surroundings(self, extra: Mapping[str, str]) -> dict[str, str]:
+    def clean_environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         path = f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin"
         return {"PATH": path, "HOME": str(self.folder), "PIP_NO_INDEX": "1"} | dict(extra)
 
@@ -82,7 +82,7 @@ def test_one_that_was_half_made_is_made_anew(checkout: Checkout) -> None:
     with subprocess.Popen(
         ["bash", "-c", GO, "bash", "requirements.lock"],
         cwd=checkout.folder,
-        env=checkout.surroundings({}),
+        env=checkout.clean_environment({}),
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     ) as broken_off:

@@ -37,7 +37,7 @@ def manage(lanes: Lanes) -> Any:
     return run
 
 
-def kept(*lanes: str) -> list[tuple[str, str, bool]]:
+def list_probes(*lanes: str) -> list[tuple[str, str, bool]]:
     return in_database(
         lambda: list(LaneProbe.objects.filter(lane__in=lanes).order_by("id").values_list("lane", "how", "ok"))
     )
@@ -51,7 +51,7 @@ def test_a_drill_that_passes_keeps_a_row_for_each_lane_and_one_for_the_chain(
     told = json.loads(done.stdout)
     assert told["passed"] and told["head"] == lanes.head and told["head_was_tried"] >= 1
     assert told["chain"]["lane"] == lanes.second
-    assert kept(lanes.head, lanes.second) == [
+    assert list_probes(lanes.head, lanes.second) == [
         (lanes.head, "drill", True),
         (lanes.second, "drill", True),
         (lanes.second, "chain", True),
@@ -63,7 +63,7 @@ def test_a_drill_that_fails_ends_with_one_and_says_which_lane(manage: Any, lanes
     done = manage("fallback_drill")
     assert done.returncode == 1
     assert f"{lanes.second}  FAILED: misconfigured" in done.stdout
-    assert (lanes.second, "drill", False) in kept(lanes.second)
+    assert (lanes.second, "drill", False) in list_probes(lanes.second)
 
 
 def test_a_preset_that_does_not_exist_is_said_and_nothing_is_asked(manage: Any, lanes: Lanes) -> None:
@@ -82,7 +82,7 @@ def test_a_check_prints_the_lanes_side_by_side_and_ends_with_one_on_a_difference
     assert done.returncode == 1
     assert lanes.head in done.stdout and lanes.second in done.stdout
     assert f"MATTERS  {lanes.second}: replies hold Markdown, HTML or emoji" in done.stdout
-    assert {how for _, how, _ in kept(lanes.head, lanes.second)} == {"check"}
+    assert {how for _, how, _ in list_probes(lanes.head, lanes.second)} == {"check"}
 
 
 def test_a_key_that_is_not_set_in_this_shell_says_nothing_about_the_lane(lanes: Lanes, manage: Any) -> None:
@@ -95,7 +95,7 @@ def test_a_key_that_is_not_set_in_this_shell_says_nothing_about_the_lane(lanes: 
         assert done.returncode == 2
         assert f"KEY_OF_NO_SHELL ({lanes.second})" in done.stderr
     assert lanes.primary.asked() == lanes.backup.asked() == []
-    assert kept(lanes.head, lanes.second) == []
+    assert list_probes(lanes.head, lanes.second) == []
 
 
 def test_a_change_that_cannot_be_measured_is_said_and_nothing_is_changed(

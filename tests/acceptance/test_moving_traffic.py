@@ -18,7 +18,7 @@ from ops.models import Alert
 from ops.selections.board import read_board
 from ops.selections.last_known_good import LastKnownGood
 from routing.lanes import NORMAL
-from tests.acceptance.running_up import ROOT, Up, free_ports, surroundings, up
+from tests.acceptance.running_up import ROOT, Up, clean_environment, find_free_ports, up
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
@@ -36,7 +36,7 @@ from tests.selections import (
 
 POLLED_WITHIN_S = 10
 FOUND_WITHIN_S = 20
-"""Where this machine is slow: from the row to the heartbeat that says so."""
+"""Seconds from the row to the heartbeat that reports it, on a slow machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -50,21 +50,21 @@ def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=surroundings({"COMPANION_STATE_DIR": str(run.state)}),
+        env=clean_environment({"COMPANION_STATE_DIR": str(run.state)}),
         capture_output=True,
         text=True,
         timeout=120,
     )
 
 
-def told(run: Up, *arguments: str) -> Any:
+def run_route(run: Up, *arguments: str) -> Any:
     answer = manage(run, "route", *arguments, "--json")
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
 
 
-async def head_asked(web: Web, people: People, rehearsal: Rehearsal) -> str:
-    """The model that a question through this process arrives at."""
+async def ask_for_model(web: Web, people: People, rehearsal: Rehearsal) -> str:
+    """Ask through this process; returns the model that was asked."""
     person = people.rosa
     before = len(rehearsal.asked())
     async with Page(web.socket_url, person.sign_in(web.url)) as page:
@@ -85,7 +85,7 @@ def _three(
 
 @pytest.fixture
 def three(_three: list[Web], rehearsal: Rehearsal) -> list[Web]:
-    """Three web processes, each on a disk of its own, with a provider that has no faults left over."""
+    """Three web processes, each with its own state folder, and a provider cleared of faults."""
     return _three
 
 
@@ -94,13 +94,13 @@ async def test_every_process_serves_the_new_head_and_then_the_old_one_again(
 ) -> None:
     chosen = select("pin_second")
     await until(lambda: is_served_by_all(chosen.version), within_s=FOUND_WITHIN_S)
-    assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-2"] * 3
+    assert [await ask_for_model(web, people, rehearsal) for web in three] == ["rehearsal-2"] * 3
     select_normal()
     await until(lambda: is_served_by_all(newest().version), within_s=FOUND_WITHIN_S)
-    assert [await head_asked(web, people, rehearsal) for web in three] == ["rehearsal-1"] * 3
+    assert [await ask_for_model(web, people, rehearsal) for web in three] == ["rehearsal-1"] * 3
 
 
-async def test_where_nobody_rings_the_poll_moves_every_process(three: list[Web]) -> None:
+async def test_without_a_doorbell_the_poll_moves_every_process(three: list[Web]) -> None:
     version = insert("local_only")
     await until(lambda: is_served_by_all(version), within_s=FOUND_WITHIN_S)
     for web in three:
@@ -133,13 +133,13 @@ async def test_a_pin_that_ends_is_reverted_by_web_processes_alone(
     await until(lambda: is_served_by_all(version + 1), within_s=FOUND_WITHIN_S)
 
     assert (newest().preset, newest().by) == (NORMAL, "the service")
-    assert await head_asked(three[2], people, rehearsal) == "rehearsal-1"
+    assert await ask_for_model(three[2], people, rehearsal) == "rehearsal-1"
 
 
 async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_takes_effect(
     rehearsal: Rehearsal, people: People, tmp_path: Path
 ) -> None:
-    """The table says normal, an older version; the process serves a pin that no row knows."""
+    """The table holds `normal` in an older version; the process serves a pin that has no row."""
     select_normal()
     forgotten = replace(
         newest(),
@@ -150,7 +150,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
     )
     assert LastKnownGood(tmp_path, ROUTING).write(forgotten)
     with start_web(rehearsal, COMPANION_STATE_DIR=str(tmp_path)) as web:
-        assert await head_asked(web, people, rehearsal) == "rehearsal-2"
+        assert await ask_for_model(web, people, rehearsal) == "rehearsal-2"
         served = f"serves version {forgotten.version} (pin_second)"
         await until(lambda: served in route("show"), within_s=FOUND_WITHIN_S)
         assert "NOT ON RECORD: of " in route("show")
@@ -161,7 +161,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
 
         assert "Nothing was changed" not in said and newest().version == forgotten.version + 1
         await until(lambda: is_served_by_all(newest().version), within_s=FOUND_WITHIN_S)
-        assert await head_asked(web, people, rehearsal) == "rehearsal-1"
+        assert await ask_for_model(web, people, rehearsal) == "rehearsal-1"
         assert "NOT ON RECORD" not in route("show")
         assert "Nothing was changed." in route("revert", "--by", "Ines")
 
@@ -180,16 +180,16 @@ async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
     assert (alert.about, alert.count) == ("rehearsal", 1)
 
 
-# It starts everything and a dozen commands: a machine that runs everything else as well is slow, not broken.
+# Starts the whole product: slow on a busy machine.
 @pytest.mark.timeout(600)
 def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -> None:
-    with up(tmp_path / "state", "--processes", "3", port=free_ports(3)) as run:
-        run.ready()
+    with up(tmp_path / "state", "--processes", "3", port=find_free_ports(3)) as run:
+        run.wait_until_ready()
         refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x")
         assert refused.returncode == 3
         assert "has not answered in the last day" in refused.stderr
 
-        measured = told(run, "measure", "pin_second", "--by", "Ines", "--reason", "To know it", "--yes")
+        measured = run_route(run, "measure", "pin_second", "--by", "Ines", "--reason", "To know it", "--yes")
         assert measured["in_time"]
         for way, lane in (("there", "rehearsal_second"), ("back", "rehearsal")):
             assert measured[way]["lane"] == lane
@@ -197,15 +197,17 @@ def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -
             assert max(measured[way]["each_s"]) < POLLED_WITHIN_S
             assert measured[way]["first_s"] == min(measured[way]["each_s"])
 
-        history = told(run, "history")["selections"]
+        history = run_route(run, "history")["selections"]
         assert [(one["version"], one["preset"]) for one in history] == [(2, NORMAL), (1, "pin_second")]
-        shown = told(run, "show")
+        shown = run_route(run, "show")
         assert (shown["preset"], shown["version"]) == (NORMAL, 2)
-        assert manage(run, "transcript", "Person 1").returncode == 1, "nobody who asked is left"
+        assert manage(run, "transcript", "Person 1").returncode == 1, "the people who asked were deleted"
 
-        pinned = told(run, "select", "drop_first", "--by", "Ines", "--reason", "x", "--for", "90m", "--yes")
+        pinned = run_route(
+            run, "select", "drop_first", "--by", "Ines", "--reason", "x", "--for", "90m", "--yes"
+        )
         assert pinned["preset"] == "drop_first"
         refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x", "--yes")
         assert refused.returncode == 1
         assert "Another preset than normal is in force." in refused.stderr
-        assert told(run, "revert", "--by", "Ines")["preset"] == NORMAL
+        assert run_route(run, "revert", "--by", "Ines")["preset"] == NORMAL

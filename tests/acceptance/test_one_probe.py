@@ -31,7 +31,7 @@ async def test_of_a_hundred_people_one_is_the_probe_and_the_others_are_served_el
             await page.say("Good day.")
             await page.ending()
         await until(lambda: all("to=open" in web.log_text for web in webs))
-        # A probe that takes as long as all the others together: whoever else were let through would be seen.
+        # The probe lasts as long as all the other calls together, so a second admitted call would be seen.
         lanes.primary.will({"hang": "before_word", "pings_ms": 100})
         lanes.backup.will({"words": 5, "pace_ms": 0, "first_word_s": 0})
         await lanes.wait_until_cooled_down()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from companion.models import Visit
-from tests.acceptance.running_up import ROOT, surroundings, up
+from tests.acceptance.running_up import ROOT, clean_environment, up
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn
@@ -45,10 +45,10 @@ def before(
 @pytest.mark.timeout(600)
 def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) -> None:
     with up(tmp_path / "state") as run:
-        run.ready()
+        run.wait_until_ready()
         played = rehearse(
             "--pause-between",
-            environment=surroundings({"COMPANION_STATE_DIR": str(run.state)}),
+            environment=clean_environment({"COMPANION_STATE_DIR": str(run.state)}),
             typed="\n\n\n",
         )
         told = played.stdout
@@ -74,7 +74,7 @@ def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) ->
         assert told.count("Press Enter") == 3
         assert "NOT KEPT" not in told
         # Once more, with what the first playing has left.
-        again = rehearse(environment=surroundings({"COMPANION_STATE_DIR": str(run.state)}))
+        again = rehearse(environment=clean_environment({"COMPANION_STATE_DIR": str(run.state)}))
         assert (again.returncode, "Press Enter" in again.stdout) == (0, False)
 
 

@@ -20,34 +20,34 @@ TRY_AGAIN = "I could not get to you this time."
 
 @pytest.fixture
 def ceiling(database: object) -> Iterator[Callable[[int], None]]:
-    """Set the operators' ceiling, which holds for every process; it goes with the test."""
+    """Set the operators' ceiling for every process; deleted after the test."""
 
-    def set_it(value: int) -> None:
+    def set_value(value: int) -> None:
         in_database(lambda: Ceiling.objects.create(value=value, by="Ines", reason="a test"))
 
-    yield set_it
+    yield set_value
     delete_ceilings()
 
 
 @asynccontextmanager
-async def somebody_speaks(service: Web, people: People, rehearsal: Rehearsal) -> AsyncIterator[Page]:
-    """The one place is taken by a reply that does not end by itself."""
+async def occupy_the_only_place(service: Web, people: People, rehearsal: Rehearsal) -> AsyncIterator[Page]:
+    """Occupy the only place with a reply that goes on until it is stopped."""
     rehearsal.will(SLOW, times=1, match="Take the place.")
     async with Page(service.socket_url, people.add_participant("Holder").sign_in(service.url)) as page:
         await page.say("Take the place.")
         await page.until("words")
         yield page
-        await make_room(page)
+        await free_the_place(page)
 
 
-async def make_room(page: Page) -> None:
+async def free_the_place(page: Page) -> None:
     turn = next(frame["turn"] for frame in page.frames if frame["type"] == "accepted")
     if "stopped" not in page.kinds(turn):
         await page.send({"type": "stop", "turn": turn})
         await page.ending(turn)
 
 
-async def waits(page: Page, text: str = "May I come in?") -> int:
+async def ask_and_wait(page: Page, text: str = "May I come in?") -> int:
     """Ask, and read until the waiting room; returns the turn."""
     await page.say(text)
     turn: int = (await page.until("accepted"))["turn"]
@@ -64,14 +64,14 @@ async def test_a_person_who_waits_reads_the_queued_line_at_once_and_needs_to_do_
 ) -> None:
     ceiling(1)
     async with (
-        somebody_speaks(service, people, rehearsal) as holder,
+        occupy_the_only_place(service, people, rehearsal) as holder,
         Page(neighbour.socket_url, people.rosa.sign_in(service.url)) as page,
     ):
-        turn = await waits(page)
+        turn = await ask_and_wait(page)
         line = page.frames[-1]["line"]
         assert line == QUEUED
         assert not any(letter.isdigit() for letter in line)
-        await make_room(holder)
+        await free_the_place(holder)
         assert (await page.ending(turn))["type"] == "complete"
         assert page.kinds(turn) == ["accepted", "waiting", "words", "complete"]
 
@@ -81,15 +81,15 @@ async def test_whoever_came_first_is_first_over_two_processes(
 ) -> None:
     ceiling(1)
     cast = [people.add_participant(f"P{number}") for number in range(6)]
-    async with somebody_speaks(service, people, rehearsal) as holder:
+    async with occupy_the_only_place(service, people, rehearsal) as holder:
         pages = [
             Page((service, neighbour)[number % 2].socket_url, person.sign_in(service.url))
             for number, person in enumerate(cast)
         ]
         for page in pages:
             await page.__aenter__()
-            await waits(page)
-        await make_room(holder)
+            await ask_and_wait(page)
+        await free_the_place(holder)
         await asyncio.gather(*(page.ending() for page in pages))
         for page in pages:
             await page.__aexit__()
@@ -110,10 +110,10 @@ async def test_at_the_wait_ceiling_a_person_is_told_to_try_again_and_no_provider
     hurried = another_web(COMPANION_WAIT_CEILING_S="1")
     rosa = people.rosa
     async with (
-        somebody_speaks(service, people, rehearsal),
+        occupy_the_only_place(service, people, rehearsal),
         Page(hurried.socket_url, rosa.sign_in(service.url)) as page,
     ):
-        turn = await waits(page, "What about me?")
+        turn = await ask_and_wait(page, "What about me?")
         refused = await page.ending(turn)
         assert refused["type"] == "refused"
         assert refused["line"].startswith(TRY_AGAIN)
@@ -131,15 +131,15 @@ async def test_stop_leaves_the_waiting_room_and_the_next_in_line_moves_up(
 ) -> None:
     ceiling(1)
     async with (
-        somebody_speaks(service, people, rehearsal) as holder,
+        occupy_the_only_place(service, people, rehearsal) as holder,
         Page(service.socket_url, people.rosa.sign_in(service.url)) as leaves,
         Page(service.socket_url, people.rosa.sign_in(service.url)) as stays,
     ):
-        turn = await waits(leaves, "I change my mind.")
-        await waits(stays)
+        turn = await ask_and_wait(leaves, "I change my mind.")
+        await ask_and_wait(stays)
         await leaves.send({"type": "stop", "turn": turn})
         assert (await leaves.ending(turn))["type"] == "stopped"
-        await make_room(holder)
+        await free_the_place(holder)
         assert (await stays.ending())["type"] == "complete"
     assert not was_asked(rehearsal, "I change my mind.")
 
@@ -149,14 +149,14 @@ async def test_a_reload_and_another_device_find_the_turn_still_waiting_and_see_i
 ) -> None:
     ceiling(1)
     cookie = people.rosa.sign_in(service.url)
-    async with somebody_speaks(service, people, rehearsal) as holder:
+    async with occupy_the_only_place(service, people, rehearsal) as holder:
         async with Page(service.socket_url, cookie) as page:
-            turn = await waits(page)
+            turn = await ask_and_wait(page)
         async with Page(service.socket_url, cookie) as again, Page(neighbour.socket_url, cookie) as other:
             for one in (again, other):
                 [snapshot] = (await one.next())["conversation"]["turns"]
                 assert (snapshot["id"], snapshot["state"], snapshot["line"]) == (turn, "waiting", QUEUED)
-            await make_room(holder)
+            await free_the_place(holder)
             assert [(await one.ending(turn))["type"] for one in (again, other)] == ["complete", "complete"]
             assert again.words(turn) == other.words(turn) != ""
 
@@ -167,13 +167,13 @@ async def test_signing_out_gives_the_place_in_line_up(
     ceiling(1)
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
-    async with somebody_speaks(service, people, rehearsal) as holder:
+    async with occupy_the_only_place(service, people, rehearsal) as holder:
         async with Page(service.socket_url, cookie) as page:
-            await waits(page, "I have to go.")
+            await ask_and_wait(page, "I have to go.")
             finish_visit(service.url, cookie)
             assert await page.close_code() == 4401
         await until(lambda: rosa.turns()[0].closed_at is not None)
-        await make_room(holder)
+        await free_the_place(holder)
         async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
             await page.say("And now me.")
             assert (await page.ending())["type"] == "complete"
@@ -197,19 +197,19 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
     rehearsal.will(SLOW, match="slow")
     webs = (service, neighbour)
 
-    async def one(number: int) -> None:
+    async def take_part(number: int) -> None:
         person = people.add_participant(f"P{number}")
         cookie = person.sign_in(service.url)
         way = WAYS[number % len(WAYS)]
         async with asyncio.timeout(60):
-            await way(hurried if way is gives_up else webs[number % 2], cookie, person)
+            await way(hurried if way is wait_to_the_ceiling else webs[number % 2], cookie, person)
 
     for wave in range(6):
-        await asyncio.gather(*(one(wave * 10 + number) for number in range(10)))
+        await asyncio.gather(*(take_part(wave * 10 + number) for number in range(10)))
     await until(lambda: rehearsal.gauge()["in_flight"] == 0)
     await until(lambda: in_database(lambda: Turn.objects.filter(closed_at=None).count()) == 0)
     assert in_database(Spoken.objects.count) == 0
-    # Every slot is there to be taken, and not one more.
+    # Exactly four slots are free again.
     rehearsal.clear()
     rehearsal.will({"pace_ms": 10, "words": 40})
     await asyncio.gather(*(complete(webs[n % 2], people.rosa.sign_in(service.url), None) for n in range(8)))
@@ -217,32 +217,32 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
 
 
 async def complete(web: Web, cookie: str, person: Person | None) -> None:
-    await plays(web, cookie, "Good day.", "complete")
+    await play(web, cookie, "Good day.", "complete")
 
 
-async def breaks_off(web: Web, cookie: str, person: Person) -> None:
-    await plays(web, cookie, "cut", "paused")
+async def break_off(web: Web, cookie: str, person: Person) -> None:
+    await play(web, cookie, "cut", "paused")
 
 
-async def is_misconfigured(web: Web, cookie: str, person: Person) -> None:
-    await plays(web, cookie, "key", "paused")
+async def meet_a_refused_key(web: Web, cookie: str, person: Person) -> None:
+    await play(web, cookie, "key", "paused")
 
 
-async def is_declined(web: Web, cookie: str, person: Person) -> None:
-    await plays(web, cookie, "refusal", "paused")
+async def be_declined(web: Web, cookie: str, person: Person) -> None:
+    await play(web, cookie, "refusal", "paused")
 
 
-async def says_nothing(web: Web, cookie: str, person: Person) -> None:
-    await plays(web, cookie, "empty", "paused")
+async def get_an_empty_reply(web: Web, cookie: str, person: Person) -> None:
+    await play(web, cookie, "empty", "paused")
 
 
-async def plays(web: Web, cookie: str, text: str, ending: str) -> None:
+async def play(web: Web, cookie: str, text: str, ending: str) -> None:
     async with Page(web.socket_url, cookie) as page:
         await page.say(text)
         assert (await page.ending(within_s=50))["type"] == ending
 
 
-async def is_stopped_while_it_speaks(web: Web, cookie: str, person: Person) -> None:
+async def stop_while_it_speaks(web: Web, cookie: str, person: Person) -> None:
     async with Page(web.socket_url, cookie) as page:
         await page.say("slow")
         turn = (await page.until("words", within_s=50))["turn"]
@@ -250,7 +250,7 @@ async def is_stopped_while_it_speaks(web: Web, cookie: str, person: Person) -> N
         assert (await page.ending(turn))["type"] == "stopped"
 
 
-async def is_stopped_at_once(web: Web, cookie: str, person: Person) -> None:
+async def stop_at_once(web: Web, cookie: str, person: Person) -> None:
     async with Page(web.socket_url, cookie) as page:
         await page.say("slow")
         turn = (await page.until("accepted"))["turn"]
@@ -258,7 +258,7 @@ async def is_stopped_at_once(web: Web, cookie: str, person: Person) -> None:
         assert (await page.ending(turn))["type"] == "stopped"
 
 
-async def signs_out(web: Web, cookie: str, person: Person) -> None:
+async def sign_out(web: Web, cookie: str, person: Person) -> None:
     async with Page(web.socket_url, cookie) as page:
         await page.say("slow")
         await page.until("words", within_s=50)
@@ -266,16 +266,16 @@ async def signs_out(web: Web, cookie: str, person: Person) -> None:
         assert await page.close_code() == 4401
 
 
-async def closes_the_tab(web: Web, cookie: str, person: Person) -> None:
-    """A turn belongs to its process: it goes on to its end without anybody."""
+async def close_the_tab(web: Web, cookie: str, person: Person) -> None:
+    """A turn belongs to its process: it runs to its end without a page."""
     async with Page(web.socket_url, cookie) as page:
         await page.say("Good day.")
         await page.until("accepted")
     await until(lambda: person.turns()[0].closed_at is not None, within_s=50)
 
 
-async def gives_up(web: Web, cookie: str, person: Person) -> None:
-    """Refused at the wait ceiling, or answered if a place was free in time."""
+async def wait_to_the_ceiling(web: Web, cookie: str, person: Person) -> None:
+    """Is refused at the wait ceiling, or answered if a place was free in time."""
     async with Page(web.socket_url, cookie) as page:
         await page.say("Good day.")
         assert (await page.ending(within_s=50))["type"] in {"refused", "complete"}
@@ -283,13 +283,13 @@ async def gives_up(web: Web, cookie: str, person: Person) -> None:
 
 WAYS = (
     complete,
-    breaks_off,
-    is_misconfigured,
-    is_declined,
-    says_nothing,
-    is_stopped_while_it_speaks,
-    is_stopped_at_once,
-    signs_out,
-    closes_the_tab,
-    gives_up,
+    break_off,
+    meet_a_refused_key,
+    be_declined,
+    get_an_empty_reply,
+    stop_while_it_speaks,
+    stop_at_once,
+    sign_out,
+    close_the_tab,
+    wait_to_the_ceiling,
 )

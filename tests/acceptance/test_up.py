@@ -18,7 +18,7 @@ import pytest
 
 from ops.stack.account import Account, passing_prefix
 from ops.stack.version import VERSION
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, free_ports, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, find_free_ports, up
 from tests.patience import wait_until
 
 PERSONA = ROOT / "personas" / "files" / "robin.toml"
@@ -32,7 +32,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A state folder in which `up` has run to the end once."""
     state = tmp_path_factory.mktemp("used-before")
     with up(state) as first:
-        first.ready()
+        first.wait_until_ready()
         assert first.stop() == 0
     assert "newly made" in first.text
     yield state
@@ -42,7 +42,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """One `up` that goes on serving while several tests look at it."""
     with up(tmp_path_factory.mktemp("serving")) as run:
-        yield run.ready()
+        yield run.wait_until_ready()
 
 
 def status(
@@ -59,8 +59,8 @@ def status(
 
 def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
     assert status(serving, "/healthz")[0] == 200
-    assert f"ready: {serving.address}" in serving.said
-    assert f"Care companion {VERSION}." in serving.said
+    assert f"ready: {serving.address}" in serving.lines
+    assert f"Care companion {VERSION}." in serving.lines
     for name in ("Sam", "Ines", "Rosa", "Tomas", "Ada"):
         assert name in serving.text
     assert f"{serving.address}/card/" in serving.text
@@ -68,26 +68,26 @@ def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
 
 
 def test_a_second_start_takes_under_ten_seconds_and_prints_the_same_cards(used_before: Path) -> None:
-    port = free_ports()
+    port = find_free_ports()
     with up(used_before, port=port) as run:
-        before = [line for line in run.ready().said if line.startswith("  ")]
+        before = [line for line in run.wait_until_ready().lines if line.startswith("  ")]
         run.stop()
 
     began = time.monotonic()
     with up(used_before, port=port) as run:
-        run.ready()
+        run.wait_until_ready()
         took = time.monotonic() - began
         used = run.processor_seconds()
 
     # On a machine that does much else at the same time the clock says nothing, but the work done still does.
     assert min(took, used) < 10
-    assert [line for line in run.said if line.startswith("  ")] == before
+    assert [line for line in run.lines if line.startswith("  ")] == before
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_leaves_nothing_running(used_before: Path, ending: signal.Signals) -> None:
     with up(used_before) as run:
-        assert len(run.ready().processes()) > 5
+        assert len(run.wait_until_ready().processes()) > 5
 
         assert run.stop(ending) == 0
 
@@ -105,17 +105,17 @@ def test_ctrl_c_during_the_first_steps_leaves_nothing_running_and_the_next_start
         assert run.processes() == []
 
     with up(tmp_path) as run:
-        run.ready()
+        run.wait_until_ready()
 
 
 def test_a_first_start_killed_while_the_database_is_made_is_mended_by_the_next(tmp_path: Path) -> None:
     with up(tmp_path) as run:
         wait_until((tmp_path / "postgres" / "data.partial").exists, within_s=LIMIT_S)
-        run.each(lambda process: process.kill())
+        run.ask_each(lambda process: process.kill())
         run.wait_for_exit()
 
     with up(tmp_path) as run:
-        run.ready()
+        run.wait_until_ready()
 
 
 def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_a_folder_of_another_account_is_refused_by_name(serving: Up) -> None:
 
 
 def test_two_side_by_side_have_nothing_in_common(serving: Up, used_before: Path) -> None:
-    with up(used_before, "--processes", "2", port=free_ports(2)) as other:
-        other.ready()
+    with up(used_before, "--processes", "2", port=find_free_ports(2)) as other:
+        other.wait_until_ready()
 
         assert status(other, "/healthz", port=other.port + 1)[0] == 200
         assert status(serving, "/healthz")[0] == 200
@@ -169,33 +169,33 @@ def test_two_side_by_side_have_nothing_in_common(serving: Up, used_before: Path)
 
 def test_when_up_is_killed_everything_it_started_ends_and_the_next_start_is_clean(used_before: Path) -> None:
     with up(used_before) as run:
-        run.ready()
-        run.running("ops.stack.up").kill()
+        run.wait_until_ready()
+        run.find_process("ops.stack.up").kill()
         run.wait_for_exit()
 
         with up(used_before, port=run.port) as following:
-            following.ready()
+            following.wait_until_ready()
             assert status(following, "/healthz")[0] == 200
 
 
 def test_when_up_and_its_guard_are_killed_the_next_start_ends_what_is_left(used_before: Path) -> None:
     with up(used_before) as run:
-        run.ready()
-        web = run.running("manage.py serve")
-        for one in [run.running("ops.stack.guard"), run.running("ops.stack.up")]:
+        run.wait_until_ready()
+        web = run.find_process("manage.py serve")
+        for one in [run.find_process("ops.stack.guard"), run.find_process("ops.stack.up")]:
             one.kill()
         run.wait_for_exit()
         assert web.is_running()
         # The web process still has the port; another is asked for so that this alone is tested.
         with up(used_before) as following:
-            following.ready()
+            following.wait_until_ready()
 
             assert "broken off" in following.text
             assert web.pid not in {process.pid for process in following.processes()}
 
 
 def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) -> None:
-    serving.running("manage.py serve").kill()
+    serving.find_process("manage.py serve").kill()
 
     assert status(serving, "/healthz")[0] == 200
     serving.until("has ended by itself")
@@ -203,12 +203,12 @@ def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) 
 
 @pytest.mark.parametrize("server", ["postgres", "valkey-server"])
 def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(serving: Up, server: str) -> None:
-    killed = serving.running(server)
+    killed = serving.find_process(server)
     killed.kill()
 
     serving.until("It is started again.")
     wait_until(
-        lambda: any(serving.each(lambda one: server in one.name() and one.pid != killed.pid)),
+        lambda: any(serving.ask_each(lambda one: server in one.name() and one.pid != killed.pid)),
         within_s=LIMIT_S,
     )
     wait_until(lambda: status(serving, "/healthz")[0] == 200, within_s=LIMIT_S)
@@ -231,7 +231,7 @@ def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(
         assert status(run, "/ws/chat/", headers=upgrade)[0] == 503
 
         shutil.copyfile(PERSONA, persona)
-        run.ready()
+        run.wait_until_ready()
         assert status(run, "/healthz")[0] == 200
 
 
@@ -254,7 +254,7 @@ def test_no_password_stands_on_a_command_line(serving: Up) -> None:
     valkey = json.loads((serving.state / "run" / "environment.json").read_text())["VALKEY_URL"]
     secrets = [valkey.split("@")[0].split(":")[-1], (serving.state / "secret_key").read_text()]
 
-    lines = serving.each(lambda process: " ".join(process.cmdline()))
+    lines = serving.ask_each(lambda process: " ".join(process.cmdline()))
 
     assert lines
     assert not [line for line in lines if any(secret in line for secret in secrets)]
@@ -280,9 +280,9 @@ def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
     )
 
     with up(state, command=account.command([ROOT / "scripts" / "up"]), **change) as run:
-        run.ready()
+        run.wait_until_ready()
 
-        assert set(run.each(lambda process: process.uids().real)) == {person.pw_uid}
+        assert set(run.ask_each(lambda process: process.uids().real)) == {person.pw_uid}
         assert status(run, "/healthz")[0] == 200
         assert run.stop() == 0
         assert run.processes() == []

@@ -16,7 +16,7 @@ import pytest
 from ops.stack.account import PASSING_CAPABILITIES, find_service_account
 from ops.stack.process import Running
 from ops.stack.roster import Roster, RosterEntry
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, up
 from tests.staff import sign_in
 
 pytestmark = [
@@ -36,39 +36,39 @@ def account() -> pwd.struct_passwd:
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with up(tmp_path_factory.mktemp("as-root") / "state") as run:
-        yield run.ready()
+        yield run.wait_until_ready()
 
 
 def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    own = surroundings({"COMPANION_STATE_DIR": str(run.state), **settings})
+    own = clean_environment({"COMPANION_STATE_DIR": str(run.state), **settings})
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
 
-def owners(tree: Path) -> set[int]:
+def list_owners(tree: Path) -> set[int]:
     return {path.lstat().st_uid for path in (tree, *tree.rglob("*"))}
 
 
-def rights_of(process: psutil.Process) -> tuple[set[int], int]:
+def read_rights(process: psutil.Process) -> tuple[set[int], int]:
     """All four user ids of a process, and the bits of every capability it has or could take."""
-    told = dict(
+    fields = dict(
         line.split(":", 1)
         for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
         if ":" in line
     )
     bits = 0
     for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
-        bits |= int(told[name], 16)
-    return {int(number) for number in told["Uid"].split()}, bits
+        bits |= int(fields[name], 16)
+    return {int(number) for number in fields["Uid"].split()}, bits
 
 
 def assert_nothing_is_root(run: Up, account: pwd.struct_passwd) -> None:
     passing = [1 << number for number in PASSING_CAPABILITIES.values()]
     for words in SERVING:
-        assert run.running(words).is_running()
-    names = run.each(lambda process: process.name())
+        assert run.find_process(words).is_running()
+    names = run.ask_each(lambda process: process.name())
     assert all(any(server in name for name in names) for server in SERVERS)
-    for uids, capabilities in run.each(rights_of):
+    for uids, capabilities in run.ask_each(read_rights):
         assert uids == {account.pw_uid}
         assert capabilities in {0, *passing}
 
@@ -76,7 +76,7 @@ def assert_nothing_is_root(run: Up, account: pwd.struct_passwd) -> None:
 def test_no_process_of_it_has_the_rights_of_root(serving: Up, account: pwd.struct_passwd) -> None:
     assert_nothing_is_root(serving, account)
     assert f"runs as the account {account.pw_name}" in serving.text
-    assert owners(serving.state) == {account.pw_uid}
+    assert list_owners(serving.state) == {account.pw_uid}
 
 
 def test_commands_of_root_work_on_it_and_every_file_keeps_its_owner(
@@ -96,7 +96,7 @@ def test_commands_of_root_work_on_it_and_every_file_keeps_its_owner(
         done = manage(serving, *command)
         assert done.returncode == 0, (command, done.stderr)
 
-    assert owners(serving.state) == {account.pw_uid}
+    assert list_owners(serving.state) == {account.pw_uid}
     password = json.loads((serving.state / "staff.json").read_text())["ines"]["password"]
     with httpx.Client(base_url=serving.address, trust_env=False, timeout=LIMIT_S) as desk:
         desk.get("/staff/sign-in/")
@@ -109,7 +109,7 @@ def test_the_audit_record_names_root_who_typed_it_and_believes_no_environment(se
     read = manage(serving, "transcript", "Rosa", USER="ines", LOGNAME="ines", SUDO_USER="ines")
     assert read.returncode == 0, read.stderr
 
-    url = serving.running("manage.py serve").environ()["DATABASE_URL"]
+    url = serving.find_process("manage.py serve").environ()["DATABASE_URL"]
     with psycopg.connect(url) as connection:
         told = connection.execute("SELECT who FROM ops_auditentry ORDER BY id DESC LIMIT 1").fetchone()
     assert told == ("root",)
@@ -118,7 +118,7 @@ def test_the_audit_record_names_root_who_typed_it_and_believes_no_environment(se
 def test_a_backup_into_a_folder_that_the_account_cannot_write_in_is_refused_with_a_sentence(
     serving: Up, tmp_path: Path
 ) -> None:
-    if rights_of(serving.running("manage.py serve"))[1] == 1 << PASSING_CAPABILITIES["dac_override"]:
+    if read_rights(serving.find_process("manage.py serve"))[1] == 1 << PASSING_CAPABILITIES["dac_override"]:
         pytest.skip("the only capability that passes through folders here lets the account write in them too")
     done = manage(serving, "backup", "--quiet", "--to", str(tmp_path / "kept"))
 
@@ -133,7 +133,7 @@ def test_a_state_folder_that_root_made_with_an_earlier_release_is_taken_over(
 ) -> None:
     state = tmp_path / "state"
     with up(state) as first:
-        first.ready()
+        first.wait_until_ready()
         assert manage(first, "route", "select", "pin_second", *REASON, "--yes").returncode == 0
         assert first.stop() == 0
     key = (state / "secret_key").read_text()
@@ -147,9 +147,9 @@ def test_a_state_folder_that_root_made_with_an_earlier_release_is_taken_over(
 
     for _ in range(2):
         with up(state) as run:
-            run.ready()
+            run.wait_until_ready()
             assert_nothing_is_root(run, account)
-            assert owners(state) == {account.pw_uid}
+            assert list_owners(state) == {account.pw_uid}
             assert manage(run, "route", "revert", *REASON).returncode == 0
             assert run.stop() == 0
     assert leftover.wait(LIMIT_S) == -15
@@ -163,7 +163,7 @@ def test_a_folder_of_root_that_holds_something_else_is_not_given_away(tmp_path: 
         assert run.wait_for_exit() == 1
 
     assert "holds accounts" in run.text and "Traceback" not in run.text
-    assert owners(tmp_path) == {0}
+    assert list_owners(tmp_path) == {0}
 
 
 def test_a_lock_that_is_a_planted_link_is_refused_and_its_target_unchanged(

@@ -11,7 +11,7 @@ import pytest
 from psycopg import errors
 
 from ops.stack.roles import OWNER, SERVICE
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, surroundings, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, up
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -31,24 +31,24 @@ FORBIDDEN = (
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with up(tmp_path_factory.mktemp("roles")) as run:
-        yield run.ready()
+        yield run.wait_until_ready()
 
 
 @pytest.fixture
 def service(serving: Up) -> Iterator[psycopg.Connection]:
-    url = serving.running("manage.py serve").environ()["DATABASE_URL"]
+    url = serving.find_process("manage.py serve").environ()["DATABASE_URL"]
     with psycopg.connect(url, autocommit=True) as connection:
         yield connection
 
 
 def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
-    own = surroundings({"COMPANION_STATE_DIR": str(run.state)})
+    own = clean_environment({"COMPANION_STATE_DIR": str(run.state)})
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 def rows(run: Up, question: str) -> list[tuple[str, ...]]:
-    url = run.running("manage.py serve").environ()["DATABASE_URL"]
+    url = run.find_process("manage.py serve").environ()["DATABASE_URL"]
     with psycopg.connect(url) as connection:
         return connection.execute(question.encode()).fetchall()
 
@@ -89,7 +89,7 @@ def test_programs_that_serve_are_not_given_the_address_of_the_owner(serving: Up)
     assert OWNER in addresses["OWNER_DATABASE_URL"] and OWNER in addresses["DIRECT_DATABASE_URL"]
 
     for words in ("manage.py serve", "celery", "routing.rehearsal"):
-        given = serving.running(words).environ()
+        given = serving.find_process(words).environ()
         assert not {"OWNER_DATABASE_URL", "DIRECT_DATABASE_URL"} & given.keys()
 
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from ops.stack.postgres import EmbeddedPostgres
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, free_ports, surroundings, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, find_free_ports, up
 from tests.patience import wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -23,7 +23,7 @@ PUBLIC = {
 
 
 def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    own = surroundings({"COMPANION_STATE_DIR": str(run.state), **settings})
+    own = clean_environment({"COMPANION_STATE_DIR": str(run.state), **settings})
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
@@ -39,7 +39,7 @@ def status(run: Up, path: str, *, port: int | None = None) -> int:
 
 def test_with_a_public_name_alone_it_answers_this_machine_and_its_commands(tmp_path: Path) -> None:
     with up(tmp_path, environment=PUBLIC) as run:
-        assert "https://talk.example.org/staff/sign-in/" in run.ready().text
+        assert "https://talk.example.org/staff/sign-in/" in run.wait_until_ready().text
         assert status(run, "/readyz") == 200
 
         keyless = manage(run, "card", "Rosa")
@@ -66,18 +66,18 @@ def test_a_named_database_gets_no_demo_people_unless_they_are_asked_for(
     assert name in settings["DATABASE_URL"]
 
     with up(tmp_path, environment=settings) as run:
-        run.ready()
+        run.wait_until_ready()
         assert "There is no site yet." in run.text
         assert "/card/" not in run.text and "Ines" not in run.text
         assert not (tmp_path / "staff.json").exists()
         assert "Its replies are SCRIPTED" in run.text
-        assert "--directives" not in run.running("routing.rehearsal").cmdline()
+        assert "--directives" not in run.find_process("routing.rehearsal").cmdline()
         run.stop()
 
     with up(tmp_path, "--demo", environment=rehearsed) as run:
-        run.ready()
+        run.wait_until_ready()
         assert "/card/" in run.text and "Ines, operator" in run.text
-        assert "--directives" in run.running("routing.rehearsal").cmdline()
+        assert "--directives" in run.find_process("routing.rehearsal").cmdline()
         run.stop()
 
 
@@ -93,7 +93,7 @@ def test_a_broken_routing_file_is_not_said_to_be_mended_before_it_is(tmp_path: P
 
         routing.write_text(example)
         run.until("It has been mended. Starting.")
-        run.ready()
+        run.wait_until_ready()
     assert run.text.count("It has been mended.") == 1
 
 
@@ -102,11 +102,11 @@ def test_a_routing_file_that_became_wrong_stops_one_process_that_died_and_no_oth
     routing = tmp_path / "routing.toml"
     routing.write_text(example)
     settings = {"COMPANION_ROUTING": str(routing)}
-    with up(tmp_path / "state", "--processes", "2", port=free_ports(2), environment=settings) as run:
-        run.ready()
+    with up(tmp_path / "state", "--processes", "2", port=find_free_ports(2), environment=settings) as run:
+        run.wait_until_ready()
         routing.write_text(example.replace("[lanes.", "[lane.", 1))
 
-        run.running(f"serve --port {run.port + 1}").kill()
+        run.find_process(f"serve --port {run.port + 1}").kill()
 
         assert str(routing) in run.until(f"web-{run.port + 1} cannot start again")
         wait_until(lambda: status(run, "/healthz", port=run.port + 1) == 503, within_s=LIMIT_S)

@@ -8,7 +8,7 @@ import pytest
 
 from routing.adapters.transport import Transport, build_client
 from routing.contracts import Lane
-from tests.adapters.hearing import lane_at
+from tests.adapters.calls import lane_at
 from tests.processes import Rehearsal
 
 
@@ -20,7 +20,7 @@ def transport(request: pytest.FixtureRequest) -> Transport:
 
 @pytest.fixture(scope="session")
 def trust() -> ssl.SSLContext:
-    """Loaded once, because loading all authorities takes longer than most tests."""
+    """A TLS context for the session: loading all authorities takes longer than most tests."""
     return httpx.create_ssl_context(trust_env=False)
 
 

@@ -1,4 +1,4 @@
-"""The matrix: every way a call can end, once, and what it is on each wire."""
+"""The matrix of endings: every way a call can end, and its class on each wire."""
 
 from typing import Any, Literal
 
@@ -8,11 +8,11 @@ WIRES = ("openai", "anthropic")
 """Adapters by name: chat-completions, and messages."""
 
 PIECES = ["One", " two", " three", " four", " five"]
-SAID = {0: "", 3: "One two three"}
+TEXT_AFTER = {0: "", 3: "One two three"}
 
 
-def saying(**fault: Any) -> dict[str, Any]:
-    """Five pieces as fast as they go, and then what the fault says."""
+def build_fault(**fault: Any) -> dict[str, Any]:
+    """A reply of five pieces without a delay, then the given fault."""
     return {"pieces": PIECES, "pace_ms": 0, "first_word_s": 0, **fault}
 
 
@@ -26,8 +26,8 @@ CUTS = {
     "gzip": F.INCOMPLETE,
 }
 
-# Errors under status 200. What such a body says counts on both wires, whoever's it is.
-SAYS_WHAT_IT_IS = {
+# Errors under status 200. Both wires classify such a body by its content, whichever provider wrote it.
+CLASSIFIED_BODIES = {
     "server_error": F.SERVER_ERROR,
     "rate_limit": F.RATE_LIMITED,
     "rate_limit_tokens": F.RATE_LIMITED,
@@ -68,8 +68,8 @@ SAYS_WHAT_IT_IS = {
     "anthropic_too_large": F.TOO_LONG,
     "mystery": F.UNKNOWN,
 }
-# Nothing in them says that they are errors. On the messages wire the event says so; on the other the reply has no end.
-SAYS_NOTHING = {
+# No field marks them as errors. On the messages wire the event type does; on the other the reply has no end.
+UNCLASSIFIED_BODIES = {
     "detail",
     "detail_list",
     "null",
@@ -80,16 +80,16 @@ SAYS_NOTHING = {
     "deep",
     "huge_number",
 }
-# An event without data is none, and one beyond any size is not read to its end: on both wires no end was seen.
-IS_NO_EVENT = {"empty", "huge"}
-BODIES = [*SAYS_WHAT_IT_IS, *sorted(SAYS_NOTHING | IS_NO_EVENT)]
+# An event without data is ignored, an oversized one is not read to its end: on both wires no end is seen.
+UNREADABLE_BODIES = {"empty", "huge"}
+BODIES = [*CLASSIFIED_BODIES, *sorted(UNCLASSIFIED_BODIES | UNREADABLE_BODIES)]
 
 
-def in_a_stream(name: str, wire: str) -> F:
-    """What an error is that comes as an event of its wire."""
-    if name in SAYS_NOTHING and wire == "anthropic":
+def classify_in_stream(name: str, wire: str) -> F:
+    """The class of an error that arrives as an event of its wire."""
+    if name in UNCLASSIFIED_BODIES and wire == "anthropic":
         return F.SERVER_ERROR
-    return SAYS_WHAT_IT_IS.get(name, F.INCOMPLETE)
+    return CLASSIFIED_BODIES.get(name, F.INCOMPLETE)
 
 
 STATUSES: list[tuple[int, str, F]] = [
@@ -151,11 +151,10 @@ STATUSES: list[tuple[int, str, F]] = [
     (204, "empty", F.INCOMPLETE),
 ]
 
-# What a reply of five words is that ends with this reason, on either wire: gateways carry the words of one over to
-# the other. The provider says "stop", "length" and "content_filter" in the words of its wire; any other goes out to
-# the letter.
-How = Literal["whole", "short"] | F
-FINISHES: dict[str | None, How] = {
+# The outcome of a five-word reply that ends with this reason, on either wire: gateways copy reasons from one wire to
+# the other. The provider translates "stop", "length" and "content_filter" to its wire and sends any other unchanged.
+ExpectedEnd = Literal["whole", "short"] | F
+FINISHES: dict[str | None, ExpectedEnd] = {
     "stop": "whole",
     "length": "short",
     "content_filter": F.REFUSED,

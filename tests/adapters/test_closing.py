@@ -1,4 +1,4 @@
-"""Whoever stops listening is heard by the provider within 0.2 s, wherever the call stands (T14)."""
+"""The provider sees a caller leave within 0.2 s, at every stage of the call (T14)."""
 
 import asyncio
 import ssl
@@ -18,13 +18,13 @@ from cryptography.x509.oid import NameOID
 from routing.adapters.openai import OpenAIAdapter
 from routing.adapters.transport import Transport, build_client
 from routing.contracts import Ask, Message
-from tests.adapters.hearing import ASK, CLOCKS, HEAD, STOP, chunk, lane_at, raw_server, taken
+from tests.adapters.calls import ASK, CLOCKS, HEAD, STOP, chunk, lane_at, raw_server, read_request
 
 WITHIN_S = 0.2
 
 
 class Upstream:
-    """A provider that gets as far as it is told, then only watches its socket."""
+    """A provider that answers up to the stage `upto`, then waits for the client to leave."""
 
     def __init__(self, upto: str) -> None:
         self._upto = upto
@@ -35,12 +35,12 @@ class Upstream:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             if self._upto == "unread":
-                # It takes the head of the request and nothing of its long body.
+                # It reads the head of the request but not its long body.
                 await reader.readuntil(b"\r\n\r\n")
                 self.reached.set()
-                await self._until_gone(writer)
+                await self._wait_until_gone(writer)
             else:
-                await taken(reader)
+                await read_request(reader)
                 if self._upto in ("head", "words"):
                     writer.write(HEAD)
                 if self._upto == "words":
@@ -53,8 +53,8 @@ class Upstream:
             self.left_at = time.perf_counter()
             self.left.set()
 
-    async def _until_gone(self, writer: asyncio.StreamWriter) -> None:
-        """Watch for the client to leave without reading: only writing shows it."""
+    async def _wait_until_gone(self, writer: asyncio.StreamWriter) -> None:
+        """Wait for the client to leave without reading: only a write shows it."""
         while True:
             writer.write(b"HTTP/1.1 102 Processing\r\n\r\n")
             await writer.drain()
@@ -70,7 +70,7 @@ async def listen(
                 spoke.set()
 
 
-async def cancelled_in_time(client: httpx.AsyncClient, url: str, upstream: Upstream, ask: Ask = ASK) -> None:
+async def cancel_in_time(client: httpx.AsyncClient, url: str, upstream: Upstream, ask: Ask = ASK) -> None:
     spoke = asyncio.Event()
     task = asyncio.create_task(listen(client, url, ask, spoke=spoke))
     await asyncio.wait_for(upstream.reached.wait(), 5)
@@ -89,7 +89,7 @@ async def cancelled_in_time(client: httpx.AsyncClient, url: str, upstream: Upstr
 async def test_a_cancelled_call_closes_the_connection(client: httpx.AsyncClient, *, upto: str) -> None:
     upstream = Upstream(upto)
     async with raw_server(upstream.serve) as url:
-        await cancelled_in_time(client, url, upstream)
+        await cancel_in_time(client, url, upstream)
 
 
 # aiohttp warns of bodies above 1 MiB, which no question reaches outside this test.
@@ -98,10 +98,10 @@ async def test_a_call_cancelled_while_its_question_is_still_being_sent_closes_th
     client: httpx.AsyncClient,
 ) -> None:
     upstream = Upstream("unread")
-    # More than the system's buffers take, so that most of it has not left us.
+    # Larger than the system's buffers, so that most of it is still unsent.
     long = Ask(reference="long", messages=(Message(role="user", text="x" * 8_000_000),))
     async with raw_server(upstream.serve) as url:
-        await cancelled_in_time(client, url, upstream, long)
+        await cancel_in_time(client, url, upstream, long)
 
 
 async def test_leaving_at_a_word_closes_the_connection(client: httpx.AsyncClient) -> None:
@@ -119,13 +119,13 @@ async def test_leaving_at_a_word_closes_the_connection(client: httpx.AsyncClient
 async def test_a_timeout_closes_the_connection(client: httpx.AsyncClient) -> None:
     from dataclasses import replace
 
-    from tests.adapters.hearing import hear
+    from tests.adapters.calls import call_lane
 
     upstream = Upstream("words")
     async with raw_server(upstream.serve) as url:
-        heard = await hear(client, lane_at(url), clocks=replace(CLOCKS, idle_s=0.1))
+        record = await call_lane(client, lane_at(url), clocks=replace(CLOCKS, idle_s=0.1))
         ended = time.perf_counter()
-        assert heard.failed is not None
+        assert record.failed is not None
         await asyncio.wait_for(upstream.left.wait(), 5)
         assert upstream.left_at - ended < WITHIN_S
 
@@ -134,7 +134,7 @@ async def test_a_server_that_never_closes_does_not_hold_a_finished_reply(client:
     left = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(HEAD + chunk("All said.") + STOP)
         await reader.read()
         left.set()
@@ -145,10 +145,10 @@ async def test_a_server_that_never_closes_does_not_hold_a_finished_reply(client:
 
 
 async def test_many_cancelled_calls_leave_a_client_that_still_calls(client: httpx.AsyncClient) -> None:
-    """Cancelling must not use up anything a later call needs."""
+    """Cancelling must not exhaust connections that a later call needs."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = await taken(reader)
+        request = await read_request(reader)
         if b"turn-7" in request:
             writer.write(HEAD + chunk("Here.") + STOP)
             return
@@ -205,17 +205,17 @@ async def test_a_cancelled_call_closes_a_tls_connection_as_fast(
         tls_server(upstream, tmp_path) as (url, trust),
         build_client(transport=transport, context=trust) as client,
     ):
-        await cancelled_in_time(client, url, upstream)
+        await cancel_in_time(client, url, upstream)
 
 
-async def test_a_certificate_nobody_vouches_for_is_a_network_failure(
+async def test_an_untrusted_certificate_is_a_network_failure(
     client: httpx.AsyncClient, tmp_path: Path
 ) -> None:
     from routing.errors import FailureClass
-    from tests.adapters.hearing import hear
+    from tests.adapters.calls import call_lane
 
     upstream = Upstream("words")
     async with tls_server(upstream, tmp_path) as (url, _):
-        heard = await hear(client, lane_at(url))
-    assert heard.failed is not None
-    assert heard.failed.failure is FailureClass.NETWORK
+        record = await call_lane(client, lane_at(url))
+    assert record.failed is not None
+    assert record.failed.failure is FailureClass.NETWORK

@@ -16,7 +16,7 @@ from routing.adapters.openai import OpenAIAdapter
 from routing.contracts import Ask, Clocks, Finished, Lane, Message
 from routing.errors import CallFailed
 from routing.errors import FailureClass as F
-from tests.adapters.hearing import ASK, CLOCKS, HEAD, STOP, chunk, hear, lane_at, raw_server, taken
+from tests.adapters.calls import ASK, CLOCKS, HEAD, STOP, call_lane, chunk, lane_at, raw_server, read_request
 from tests.processes import Rehearsal
 
 KEPT = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}"
@@ -30,9 +30,9 @@ async def call(client: httpx.AsyncClient, lane: Lane, environ: Mapping[str, str]
 async def test_a_refused_connection_is_a_network_failure(client: httpx.AsyncClient) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
-        heard = await hear(client, lane_at(f"http://127.0.0.1:{unheard.getsockname()[1]}/v1"))
-    assert heard.failed is not None
-    assert heard.failed.failure is F.NETWORK
+        record = await call_lane(client, lane_at(f"http://127.0.0.1:{unheard.getsockname()[1]}/v1"))
+    assert record.failed is not None
+    assert record.failed.failure is F.NETWORK
 
 
 async def test_a_host_that_does_not_take_the_connection_is_a_network_failure_in_time(
@@ -42,18 +42,18 @@ async def test_a_host_that_does_not_take_the_connection_is_a_network_failure_in_
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         address = full.getsockname()
-        # The queue of connections nobody accepts is full after these, and the system answers no more.
+        # These fill the accept queue, so the system answers no further connection.
         waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(address)
+        for pending in waiting:
+            pending.setblocking(False)
+            pending.connect_ex(address)
         clocks = Clocks(connect_s=0.3, first_word_s=8, reasoning_s=None, idle_s=8, total_s=20)
-        heard = await hear(client, lane_at(f"http://127.0.0.1:{address[1]}/v1"), clocks=clocks)
-        for one in waiting:
-            one.close()
-    assert heard.failed is not None
-    assert heard.failed.failure is F.NETWORK
-    assert 0.3 <= heard.took < 5
+        record = await call_lane(client, lane_at(f"http://127.0.0.1:{address[1]}/v1"), clocks=clocks)
+        for pending in waiting:
+            pending.close()
+    assert record.failed is not None
+    assert record.failed.failure is F.NETWORK
+    assert 0.3 <= record.took_s < 5
 
 
 @pytest.mark.parametrize(
@@ -70,25 +70,25 @@ async def test_an_answer_that_is_not_http_is_a_network_failure(
     client: httpx.AsyncClient, *, answer: bytes
 ) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(answer)
 
     async with raw_server(serve) as url:
-        heard = await hear(client, lane_at(url))
-    assert heard.failed is not None
-    assert heard.failed.failure is F.NETWORK
+        record = await call_lane(client, lane_at(url))
+    assert record.failed is not None
+    assert record.failed.failure is F.NETWORK
 
 
 @pytest.mark.parametrize("body", [b"zz\r\nnot a chunk\r\n", b"5\r\nab"], ids=["no size", "cut"])
 async def test_chunks_that_are_none_are_a_network_failure(client: httpx.AsyncClient, *, body: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
 
     async with raw_server(serve) as url:
-        heard = await hear(client, lane_at(url))
-    assert heard.failed is not None
-    assert heard.failed.failure is F.NETWORK
+        record = await call_lane(client, lane_at(url))
+    assert record.failed is not None
+    assert record.failed.failure is F.NETWORK
 
 
 @pytest.mark.parametrize("how", ["fin", "reset"])
@@ -101,17 +101,17 @@ async def test_a_kept_connection_closed_under_us_is_told_apart(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
-        await taken(reader)
+        await read_request(reader)
         writer.write(KEPT)
-        await taken(reader)
+        await read_request(reader)
         if how == "reset":
             writer.transport.abort()
 
     async with raw_server(serve) as url:
-        first = await hear(client, lane_at(url))
-        second = await hear(client, lane_at(url))
-        third = await hear(client, lane_at(url))
-    assert [heard.failed and heard.failed.failure for heard in (first, second, third)] == [
+        first = await call_lane(client, lane_at(url))
+        second = await call_lane(client, lane_at(url))
+        third = await call_lane(client, lane_at(url))
+    assert [record.failed and record.failed.failure for record in (first, second, third)] == [
         F.RATE_LIMITED,
         F.NETWORK_REUSED,
         F.RATE_LIMITED,
@@ -121,31 +121,31 @@ async def test_a_kept_connection_closed_under_us_is_told_apart(
 
 async def test_a_kept_connection_that_stays_silent_is_late_and_not_free(client: httpx.AsyncClient) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(KEPT)
-        await taken(reader)
+        await read_request(reader)
         await reader.read()
 
     clocks = Clocks(connect_s=1, first_word_s=0.2, reasoning_s=None, idle_s=8, total_s=20)
     async with raw_server(serve) as url:
-        await hear(client, lane_at(url), clocks=clocks)
-        second = await hear(client, lane_at(url), clocks=clocks)
+        await call_lane(client, lane_at(url), clocks=clocks)
+        second = await call_lane(client, lane_at(url), clocks=clocks)
     assert second.failed is not None
     assert second.failed.failure is F.FIRST_WORD_TIMEOUT
 
 
 async def test_an_error_body_that_never_ends_does_not_hold_the_turn(client: httpx.AsyncClient) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 100000\r\n\r\n{")
         await reader.read()
 
     clocks = Clocks(connect_s=1, first_word_s=0.3, reasoning_s=None, idle_s=8, total_s=0.4)
     async with raw_server(serve) as url:
-        heard = await hear(client, lane_at(url), clocks=clocks)
-    assert heard.failed is not None
-    assert heard.failed.failure is F.SERVER_ERROR
-    assert heard.took < 1.8
+        record = await call_lane(client, lane_at(url), clocks=clocks)
+    assert record.failed is not None
+    assert record.failed.failure is F.SERVER_ERROR
+    assert record.took_s < 1.8
 
 
 async def test_what_is_sent_is_the_question_and_nothing_of_ours(
@@ -181,7 +181,7 @@ async def test_the_key_is_read_anew_for_every_attempt_and_each_lane_has_its_own(
     seen: list[str | None] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await taken(reader)).split(b"\r\n\r\n")[0].decode()
+        head = (await read_request(reader)).split(b"\r\n\r\n")[0].decode()
         lines = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
         seen.append(lines.get("authorization"))
         writer.write(HEAD + chunk("Yes.") + STOP)
@@ -199,7 +199,7 @@ async def test_a_cookie_a_provider_sets_is_never_sent_back(client: httpx.AsyncCl
     seen: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append((await taken(reader)).lower())
+        seen.append((await read_request(reader)).lower())
         writer.write(HEAD.replace(b"\r\n", b"\r\nSet-Cookie: who=rosa; Path=/\r\n", 1) + chunk("Yes.") + STOP)
 
     async with raw_server(serve) as url:
@@ -247,23 +247,25 @@ async def test_the_environment_chooses_no_proxy(
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     provider.will({"words": 3, "pace_ms": 0})
-    heard = await hear(client, lane)
-    assert heard.failed is None
+    record = await call_lane(client, lane)
+    assert record.failed is None
 
 
 @pytest.mark.parametrize("address", ["http://", "ftp://127.0.0.1/v1", "nonsense"])
 async def test_an_address_that_is_none_is_misconfigured(client: httpx.AsyncClient, *, address: str) -> None:
-    heard = await hear(client, lane_at(address))
-    assert heard.failed is not None
-    assert heard.failed.failure is F.MISCONFIGURED
+    record = await call_lane(client, lane_at(address))
+    assert record.failed is not None
+    assert record.failed.failure is F.MISCONFIGURED
 
 
 async def test_two_hundred_calls_at_once_all_get_through(
     client: httpx.AsyncClient, provider: Rehearsal
 ) -> None:
     provider.will({"words": 20, "pace_ms": 2, "first_word_s": 0.5})
-    # Two hundred at once on a machine that has other work: it is the calls that count, not their time.
+    # Long clocks: two hundred concurrent calls may be slow on a busy machine.
     patient = Clocks(connect_s=60, first_word_s=60, reasoning_s=60, idle_s=60, total_s=100)
-    heard = await asyncio.gather(*(hear(client, lane_at(provider.url), clocks=patient) for _ in range(200)))
-    assert [one.failed for one in heard] == [None] * 200
+    records = await asyncio.gather(
+        *(call_lane(client, lane_at(provider.url), clocks=patient) for _ in range(200))
+    )
+    assert [record.failed for record in records] == [None] * 200
     assert provider.gauge()["max_in_flight"] == 200

@@ -19,7 +19,7 @@ from routing.adapters.transport import Transport
 from routing.chain import Caller
 from routing.contracts import Lane, Preset
 from routing.lanes import Routing
-from tests.adapters.hearing import lane_at
+from tests.adapters.calls import lane_at
 from tests.processes import Rehearsal, start_rehearsal
 
 POLICY = AskPolicy(
@@ -33,7 +33,7 @@ POLICY = AskPolicy(
 
 @pytest.fixture
 def transport() -> Transport:
-    """The one that serves people; the adapters are proved over both elsewhere."""
+    """The production transport; other tests prove the adapters over both."""
     return "aiohttp"
 
 
@@ -51,7 +51,7 @@ def other(_other: Rehearsal) -> Rehearsal:
 
 @pytest.fixture
 def lanes(lane: Lane, other: Rehearsal) -> tuple[Lane, Lane]:
-    """A head, and another lane at a place of its own on the other wire."""
+    """A head lane, and a second one at another provider on the other wire."""
     return replace(lane, name="head"), lane_at(other.url, name="second", adapter="anthropic")
 
 
@@ -60,7 +60,7 @@ async def caller(client: httpx.AsyncClient) -> AsyncIterator[Caller]:
     yield Caller(build_adapters(client))
 
 
-async def drilled(caller: Caller, *lanes: Lane) -> DrillResult:
+async def drill_lanes(caller: Caller, *lanes: Lane) -> DrillResult:
     names = tuple(lane.name for lane in lanes)
     routing = Routing(
         lanes={lane.name: lane for lane in lanes}, presets={"normal": Preset(name="normal", chain=names)}
@@ -70,18 +70,20 @@ async def drilled(caller: Caller, *lanes: Lane) -> DrillResult:
     )
 
 
-async def checked(caller: Caller, *lanes: Lane, questions: Sequence[Question] = QUESTIONS) -> ContractReport:
+async def check_lanes(
+    caller: Caller, *lanes: Lane, questions: Sequence[Question] = QUESTIONS
+) -> ContractReport:
     return await check_contract(lanes, caller, policy=replace(POLICY, attempts=1), questions=questions)
 
 
-def traits(found: ContractReport) -> list[tuple[str, str, bool]]:
+def list_traits(found: ContractReport) -> list[tuple[str, str, bool]]:
     return [(finding.lane, finding.trait, finding.matters) for finding in found.findings]
 
 
 async def test_every_lane_is_asked_a_question_of_ours_and_the_chain_falls_back_without_its_head(
     caller: Caller, lanes: tuple[Lane, Lane], provider: Rehearsal, other: Rehearsal
 ) -> None:
-    found = await drilled(caller, *lanes)
+    found = await drill_lanes(caller, *lanes)
     assert found.passed
     assert [(answer.lane, answer.how, answer.ok) for answer in found.answers] == [
         ("head", "drill", True),
@@ -100,7 +102,7 @@ async def test_a_lane_that_breaks_off_fails_the_drill(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
     other.will({"cut": "no_finish", "after": 4, "pace_ms": 0})
-    found = await drilled(caller, *lanes)
+    found = await drill_lanes(caller, *lanes)
     assert not found.passed
     assert [(answer.lane, answer.failure) for answer in found.answers if not answer.ok] == [
         ("second", "incomplete"),
@@ -113,21 +115,21 @@ async def test_one_lost_connection_does_not_condemn_a_lane(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
     other.will({"disconnect": "reset"}, times=1)
-    assert (await drilled(caller, *lanes)).passed
+    assert (await drill_lanes(caller, *lanes)).passed
 
 
 async def test_a_lane_without_its_key_fails_and_is_not_routed_around(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
     head, second = lanes
-    found = await drilled(caller, head, replace(second, api_key_env="NOT_SET_IN_TESTS"))
+    found = await drill_lanes(caller, head, replace(second, api_key_env="NOT_SET_IN_TESTS"))
     assert [answer.failure for answer in found.answers] == ["", "misconfigured", "misconfigured"]
 
 
 async def test_a_chain_of_one_lane_has_nothing_to_fall_back_on_and_says_so(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
-    found = await drilled(caller, lanes[0])
+    found = await drill_lanes(caller, lanes[0])
     assert found.chain is None and not found.passed
     assert "nothing to fall back on" in format_drill(found)
     assert "NO FALLBACK WAS DRILLED" in format_drill(found) and "passed" not in format_drill(found)
@@ -139,8 +141,10 @@ async def test_a_lane_that_ends_with_a_word_of_no_list_is_told_of_by_that_word(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
     other.will({"finish": "Eos_X", "words": 5, "pace_ms": 0})
-    assert "it ends replies with 'eos_x', which is on no list" in format_drill(await drilled(caller, *lanes))
-    found = await checked(caller, *lanes, questions=QUESTIONS[:1])
+    assert "it ends replies with 'eos_x', which is on no list" in format_drill(
+        await drill_lanes(caller, *lanes)
+    )
+    found = await check_lanes(caller, *lanes, questions=QUESTIONS[:1])
     assert "it ends replies with 'eos_x', which is on no list" in format_check(found)
 
 
@@ -187,15 +191,15 @@ async def test_a_lane_whose_window_the_character_fills_is_named(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
     head, second = lanes
-    found = await checked(caller, head, replace(second, context_tokens=1_000), questions=QUESTIONS[:1])
-    assert ("second", "window", True) in traits(found)
-    assert ("head", "window", True) not in traits(found)
+    found = await check_lanes(caller, head, replace(second, context_tokens=1_000), questions=QUESTIONS[:1])
+    assert ("second", "window", True) in list_traits(found)
+    assert ("head", "window", True) not in list_traits(found)
 
 
 async def test_two_lanes_that_answer_alike_are_interchangeable(
     caller: Caller, lanes: tuple[Lane, Lane]
 ) -> None:
-    found = await checked(caller, *lanes)
+    found = await check_lanes(caller, *lanes)
     assert found.is_interchangeable, format_check(found)
     assert [one.whole for one in found.traits] == [8, 8]
     assert {answer.how for answer in found.answers} == {"check"}
@@ -205,10 +209,10 @@ async def test_two_lanes_that_answer_alike_are_interchangeable(
 async def test_a_lane_that_was_checked_alone_is_not_said_to_be_interchangeable(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    sound = format_check(await checked(caller, lanes[0], questions=QUESTIONS[:2]))
+    sound = format_check(await check_lanes(caller, lanes[0], questions=QUESTIONS[:2]))
     assert "Only one lane was checked." in sound
     other.will({"status": 503})
-    failing = format_check(await checked(caller, lanes[1], questions=QUESTIONS[:2]))
+    failing = format_check(await check_lanes(caller, lanes[1], questions=QUESTIONS[:2]))
     assert "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD." in failing
     assert "INTERCHANGEABLE" not in (sound + failing).upper()
 
@@ -236,9 +240,9 @@ async def test_a_difference_that_a_participant_would_notice_is_named(
 ) -> None:
     head, second = lanes
     other.will(fault)
-    found = await checked(caller, head, replace(second, first_word_ms=700), questions=QUESTIONS[:3])
+    found = await check_lanes(caller, head, replace(second, first_word_ms=700), questions=QUESTIONS[:3])
     assert not found.is_interchangeable
-    assert ("second", trait, True) in traits(found), traits(found)
+    assert ("second", trait, True) in list_traits(found), list_traits(found)
     assert "NOT INTERCHANGEABLE" in format_check(found)
 
 
@@ -246,8 +250,8 @@ async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
     other.will({"finish": "content_filter", "words": 6}, match="Which dose")
-    found = await checked(caller, *lanes)
-    assert traits(found) == [("second", "refusals", True)]
+    found = await check_lanes(caller, *lanes)
+    assert list_traits(found) == [("second", "refusals", True)]
     assert "refused" in format_check(found)
 
 
@@ -256,5 +260,5 @@ async def test_neither_table_nor_document_holds_a_word_of_a_reply(
 ) -> None:
     for one in (provider, other):
         one.will({"say": "I am a program with a marmalade sandwich."})
-    found = await checked(caller, *lanes, questions=QUESTIONS[:2])
+    found = await check_lanes(caller, *lanes, questions=QUESTIONS[:2])
     assert "marmalade" not in format_check(found) + str(check_document(found)) + str(found.answers)

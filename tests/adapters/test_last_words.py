@@ -9,12 +9,12 @@ import pytest
 from routing.adapters.openai import OpenAIAdapter
 from routing.contracts import Words
 from routing.errors import CallFailed
-from tests.adapters.hearing import ASK, CLOCKS, chunk, lane_at, raw_server, taken
+from tests.adapters.calls import ASK, CLOCKS, chunk, lane_at, raw_server, read_request
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def framed(data: bytes) -> bytes:
+def encode_chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
@@ -25,11 +25,11 @@ async def test_words_that_came_before_the_break_are_said_before_the_failure(
     broken = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
-        writer.write(CHUNKED + framed(chunk("One ")))
+        await read_request(reader)
+        writer.write(CHUNKED + encode_chunk(chunk("One ")))
         await writer.drain()
         await heard_one.wait()
-        writer.write(framed(chunk("two ")) + framed(chunk("three")))
+        writer.write(encode_chunk(chunk("two ")) + encode_chunk(chunk("three")))
         await writer.drain()
         writer.close()
         await writer.wait_closed()
@@ -45,7 +45,7 @@ async def test_words_that_came_before_the_break_are_said_before_the_failure(
                     said += event.text
                     if not heard_one.is_set():
                         heard_one.set()
-                        # Whoever listens is busy until everything has come and the connection has broken.
+                        # The reader is busy until all bytes have arrived and the connection has broken.
                         await broken.wait()
                         await asyncio.sleep(0.05)
     assert said == "One two three"
@@ -55,8 +55,8 @@ async def test_a_first_word_and_a_break_in_one_breath_are_a_word_and_a_failure(
     client: httpx.AsyncClient,
 ) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
-        writer.write(CHUNKED + framed(chunk("Only")))
+        await read_request(reader)
+        writer.write(CHUNKED + encode_chunk(chunk("Only")))
 
     said = ""
     async with raw_server(serve) as url:

@@ -8,7 +8,7 @@ import pytest
 
 from routing.contracts import Ask, Lane, Message
 from routing.errors import FailureClass as F
-from tests.adapters.hearing import ASK, hear
+from tests.adapters.calls import ASK, call_lane
 from tests.processes import Rehearsal
 
 
@@ -28,19 +28,19 @@ async def test_the_character_stands_beside_the_messages_and_the_key_in_its_own_h
         Message(role="user", text="Who are you?"),
     )
     ask = Ask(reference=ASK.reference, messages=asked)
-    heard = await hear(client, replace(lane, api_key_env="A_KEY_FOR_TESTS"), ask=ask)
-    assert heard.failed is None
+    record = await call_lane(client, replace(lane, api_key_env="A_KEY_FOR_TESTS"), ask=ask)
+    assert record.failed is None
     [request] = provider.asked()
     assert request["key_sent"] and "authorization" not in request["headers"]
     assert request["headers"]["anthropic-version"] == "2023-06-01"
     assert [one["role"] for one in request["messages"]] == ["system", "user", "assistant", "user"]
-    assert "Robin" in heard.text
+    assert "Robin" in record.text
 
 
 async def test_messages_that_do_not_alternate_are_refused_by_the_double_as_by_the_real_one(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
     twice = Message(role="user", text="Hello?")
-    heard = await hear(client, lane, ask=Ask(reference="turn-1", messages=(twice, twice)))
-    assert heard.failed is not None
-    assert heard.failed.failure is F.BAD_REQUEST
+    record = await call_lane(client, lane, ask=Ask(reference="turn-1", messages=(twice, twice)))
+    assert record.failed is not None
+    assert record.failed.failure is F.BAD_REQUEST

@@ -9,7 +9,7 @@ import pytest
 from tests.processes import Rehearsal
 
 QUESTION = "I did not sleep."
-SAID = {"say": "Nights can feel long, שלום 👩🏽‍🚀.", "pace_ms": 0, "first_word_s": 0, "reasoning": 2}
+TEXT_AFTER = {"say": "Nights can feel long, שלום 👩🏽‍🚀.", "pace_ms": 0, "first_word_s": 0, "reasoning": 2}
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def messages(provider: Rehearsal) -> AsyncIterator[anthropic.AsyncAnthropi
 async def test_the_openai_client_reads_a_stream_to_its_finish(
     chat: openai.AsyncOpenAI, provider: Rehearsal
 ) -> None:
-    provider.will(SAID)
+    provider.will(TEXT_AFTER)
     stream = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
     )
@@ -43,7 +43,7 @@ async def test_the_openai_client_reads_a_stream_to_its_finish(
         for choice in chunk.choices:
             said += choice.delta.content or ""
             finishes.append(choice.finish_reason)
-    assert said == SAID["say"]
+    assert said == TEXT_AFTER["say"]
     assert [reason for reason in finishes if reason] == ["stop"]
 
 
@@ -92,7 +92,7 @@ async def test_the_openai_client_raises_an_error_inside_a_stream(
 async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
     messages: anthropic.AsyncAnthropic, provider: Rehearsal
 ) -> None:
-    provider.will(SAID)
+    provider.will(TEXT_AFTER)
     async with messages.messages.stream(
         model="rehearsal-1",
         max_tokens=400,
@@ -101,7 +101,7 @@ async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
     ) as stream:
         said = "".join([text async for text in stream.text_stream])
         whole = await stream.get_final_message()
-    assert said == SAID["say"]
+    assert said == TEXT_AFTER["say"]
     assert whole.stop_reason == "end_turn"
     assert [block.type for block in whole.content] == ["thinking", "text"]
     assert whole.model == "rehearsal-1"

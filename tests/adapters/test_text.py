@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from routing.contracts import Lane
-from tests.adapters.endings import WIRES, saying
-from tests.adapters.hearing import hear
+from tests.adapters.calls import call_lane
+from tests.adapters.endings import WIRES, build_fault
 from tests.processes import Rehearsal
 
 ODD = [
@@ -27,22 +27,22 @@ SLIPPED_IN = {
 async def test_odd_but_lawful_bytes_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, odd: str
 ) -> None:
-    provider.will(saying(odd=[odd]))
-    heard = await hear(client, lane)
-    assert heard.failed is None
+    provider.will(build_fault(odd=[odd]))
+    record = await call_lane(client, lane)
+    assert record.failed is None
     ending = " The end." if odd == "finish_with_words" else ""
-    assert heard.text == "One" + SLIPPED_IN.get(odd, "") + " two three four five" + ending
-    heard.text.encode()
+    assert record.text == "One" + SLIPPED_IN.get(odd, "") + " two three four five" + ending
+    record.text.encode()
 
 
 @pytest.mark.parametrize("wire", WIRES)
 async def test_all_oddities_together_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will(saying(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
-    heard = await hear(client, lane)
-    assert heard.failed is None
-    assert heard.text == (
+    provider.will(build_fault(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
+    record = await call_lane(client, lane)
+    assert record.failed is None
+    assert record.text == (
         "One \ufffd? ab a\u2028b\u2029c\x85d\x0be \U0001f30d ✓ 👩🏽‍🚀 שלום two three four five The end."
     )
 
@@ -51,9 +51,9 @@ async def test_a_flood_of_twenty_thousand_tokens_arrives_whole(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
     provider.will({"words": 20_000, "pace_ms": 0, "first_word_s": 0})
-    heard = await hear(client, lane)
-    assert heard.failed is None
-    assert len(heard.text.split()) == 20_000
+    record = await call_lane(client, lane)
+    assert record.failed is None
+    assert len(record.text.split()) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ async def test_a_whole_answer_to_a_request_for_a_stream_is_read_as_well(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, body: str
 ) -> None:
     provider.will({"body": body, "content_type": "application/json"})
-    heard = await hear(client, lane)
-    assert heard.failed is None
-    assert heard.text == "Yes."
-    assert heard.finished is not None and heard.finished.model == "m"
+    record = await call_lane(client, lane)
+    assert record.failed is None
+    assert record.text == "Yes."
+    assert record.finished is not None and record.finished.model == "m"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_the_time_a_provider_names_travels_with_the_failure(
     seconds: float | None,
 ) -> None:
     provider.will({"status": 429, "error": "rate_limit", "headers": headers})
-    heard = await hear(client, lane)
-    assert heard.failed is not None
-    assert heard.failed.retry_after_s == seconds
-    assert heard.failed.code == "rate_limit_exceeded"
+    record = await call_lane(client, lane)
+    assert record.failed is not None
+    assert record.failed.retry_after_s == seconds
+    assert record.failed.code == "rate_limit_exceeded"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from routing.contracts import Usage
-from tests.adapters.hearing import HEAD, STOP, chunk, hear, lane_at, raw_server, taken
+from tests.adapters.calls import HEAD, STOP, call_lane, chunk, lane_at, raw_server, read_request
 
 LAST = b'data: {"choices":[],"usage":{"prompt_tokens":812,"completion_tokens":34}}\n\ndata: [DONE]\n\n'
 
@@ -18,7 +18,7 @@ async def test_a_lane_that_was_asked_may_tell_it_late_and_one_that_does_not_lose
     sent = bytearray()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sent.extend(await taken(reader))
+        sent.extend(await read_request(reader))
         writer.write(HEAD + chunk("Hello.") + STOP)
         await writer.drain()
         # A read of its own, after that of the end.
@@ -28,11 +28,11 @@ async def test_a_lane_that_was_asked_may_tell_it_late_and_one_that_does_not_lose
         await reader.read()
 
     async with raw_server(serve) as url:
-        heard = await hear(client, lane_at(url, usage="asked"))
-    assert heard.text == "Hello."
-    assert heard.finished is not None
-    assert heard.finished.usage == (Usage(input_tokens=812, output_tokens=34) if tells else None)
-    assert heard.took < 2
+        record = await call_lane(client, lane_at(url, usage="asked"))
+    assert record.text == "Hello."
+    assert record.finished is not None
+    assert record.finished.usage == (Usage(input_tokens=812, output_tokens=34) if tells else None)
+    assert record.took_s < 2
     assert b'"include_usage": true' in sent
 
 
@@ -40,14 +40,14 @@ async def test_a_lane_that_was_not_asked_is_not_waited_for(client: httpx.AsyncCl
     over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken(reader)
+        await read_request(reader)
         writer.write(HEAD + chunk("Hello.") + STOP)
         await writer.drain()
         await reader.read()
         over.set()
 
     async with raw_server(serve) as url:
-        heard = await hear(client, lane_at(url))
+        record = await call_lane(client, lane_at(url))
         await asyncio.wait_for(over.wait(), 5)
-    assert heard.finished is not None
-    assert heard.finished.usage is None
+    assert record.finished is not None
+    assert record.finished.usage is None

@@ -67,7 +67,7 @@ def test_three_failures_that_count_open_it(failure: F) -> None:
 
 
 def test_a_stream_that_opens_and_always_dies_in_the_middle_opens_it() -> None:
-    # Nothing is reported of a first word: only a whole reply is a success.
+    # A first word is not reported: only a whole reply is a success.
     breaker = Breaker()
     for failure in (F.NETWORK, F.INCOMPLETE, F.IDLE_TIMEOUT):
         breaker = fail(breaker, failure)

@@ -1,4 +1,4 @@
-"""What the chat-completions wire says, whatever the bytes."""
+"""The reader of the chat-completions wire, over all kinds of bytes."""
 
 import json
 from typing import Any

@@ -104,7 +104,7 @@ def test_an_error_in_a_stream_that_only_gives_a_number_is_classified_by_it() -> 
     assert classify_object({"error": {"message": "", "code": 502}}).failure is F.SERVER_ERROR
 
 
-def test_an_error_that_gives_a_word_nobody_knows_is_unknown() -> None:
+def test_an_error_with_an_unknown_code_is_unknown() -> None:
     assert classify_object({"error": {"message": "?", "code": "xq-17"}}).failure is F.UNKNOWN
     assert classify_object({"error": {"message": "?", "code": "xq-17"}}).code == "xq-17"
 

@@ -1,4 +1,4 @@
-"""What the messages wire says, whatever the bytes."""
+"""The reader of the messages wire, over all kinds of bytes."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What holds for the readers of both wires, whatever the bytes (T9, T16)."""
+"""Properties of the readers of both wires, for arbitrary bytes (T9, T16)."""
 
 from collections.abc import Callable
 

@@ -25,7 +25,7 @@ from routing.retry import (
 )
 
 
-def decided(failure: F, **changes: Any) -> Decision:
+def decide_after(failure: F, **changes: Any) -> Decision:
     """The decision after a first failure with three attempts, a minute and one more lane, except for `changes`."""
     given: dict[str, Any] = {
         "retry_after_s": None,
@@ -56,17 +56,17 @@ def test_every_class_is_in_exactly_one_of_the_groups_tested_here() -> None:
 
 @pytest.mark.parametrize("failure", FINAL)
 def test_what_asking_again_cannot_mend_is_asked_nowhere(failure: F) -> None:
-    assert decided(failure) == GiveUp()
-    assert decided(failure, more_lanes=False) == GiveUp()
-    assert decided(failure, retry_after_s=1.0, larger_window_left=True) == GiveUp()
+    assert decide_after(failure) == GiveUp()
+    assert decide_after(failure, more_lanes=False) == GiveUp()
+    assert decide_after(failure, retry_after_s=1.0, larger_window_left=True) == GiveUp()
 
 
 def test_a_full_lane_hands_over_to_the_next_and_the_last_is_waited_for_within_the_budget() -> None:
-    assert decided(F.LOCAL_LIMIT) == NextLane()
+    assert decide_after(F.LOCAL_LIMIT) == NextLane()
     for looked, wait_s in ((1, BASE_S), (2, 2 * BASE_S), (9, FULL_CAP_S)):
-        waiting = decided(F.LOCAL_LIMIT, more_lanes=False, attempts_on_lane=looked, attempts_made=4)
+        waiting = decide_after(F.LOCAL_LIMIT, more_lanes=False, attempts_on_lane=looked, attempts_made=4)
         assert waiting == Again(after_s=wait_s)
-    assert decided(F.LOCAL_LIMIT, more_lanes=False, seconds_left=SHORTEST_CALL_S) == GiveUp()
+    assert decide_after(F.LOCAL_LIMIT, more_lanes=False, seconds_left=SHORTEST_CALL_S) == GiveUp()
 
 
 @pytest.mark.parametrize("failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.QUOTA, F.UNKNOWN])
@@ -75,7 +75,7 @@ def test_what_waiting_cannot_mend_alerts_an_operator(failure: F) -> None:
 
 
 @pytest.mark.parametrize("failure", [*TRANSIENT, *ELSEWHERE_FIRST, F.REFUSED, F.TOO_LONG, F.CANCELLED])
-def test_what_passes_or_is_nobodys_fault_wakes_nobody(failure: F) -> None:
+def test_a_passing_failure_or_one_without_fault_raises_no_alert(failure: F) -> None:
     assert not RULES[failure].alert
 
 
@@ -86,83 +86,87 @@ def test_what_says_nothing_about_a_lanes_health_leaves_its_breaker_alone(failure
 
 @pytest.mark.parametrize("failure", TRANSIENT)
 def test_a_passing_failure_is_tried_once_more_here_and_then_elsewhere(failure: F) -> None:
-    assert decided(failure) == Again(after_s=BASE_S)
-    assert decided(failure, attempts_made=2, attempts_on_lane=2) == NextLane()
+    assert decide_after(failure) == Again(after_s=BASE_S)
+    assert decide_after(failure, attempts_made=2, attempts_on_lane=2) == NextLane()
 
 
 @pytest.mark.parametrize("failure", TRANSIENT)
 def test_the_only_lane_is_tried_until_the_attempts_are_spent(failure: F) -> None:
     alone = {"more_lanes": False}
-    waits = [decided(failure, attempts_made=n, attempts_on_lane=n, **alone) for n in (1, 2, 3)]
+    waits = [decide_after(failure, attempts_made=n, attempts_on_lane=n, **alone) for n in (1, 2, 3)]
     assert waits == [Again(after_s=BASE_S), Again(after_s=2 * BASE_S), Again(after_s=4 * BASE_S)]
-    assert decided(failure, attempts_made=4, attempts_on_lane=4, **alone) == GiveUp()
+    assert decide_after(failure, attempts_made=4, attempts_on_lane=4, **alone) == GiveUp()
 
 
 @pytest.mark.parametrize("failure", [*TRANSIENT, *ELSEWHERE_FIRST, F.QUOTA])
 def test_the_attempts_of_a_turn_are_counted_over_all_lanes(failure: F) -> None:
-    assert decided(failure, attempts_made=4, attempts_on_lane=1) == GiveUp()
+    assert decide_after(failure, attempts_made=4, attempts_on_lane=1) == GiveUp()
 
 
 @pytest.mark.parametrize("failure", ELSEWHERE_FIRST)
 def test_a_lane_that_wasted_time_is_left_at_once_if_there_is_another(failure: F) -> None:
-    assert decided(failure) == NextLane()
-    assert decided(failure, more_lanes=False) == Again(after_s=BASE_S)
+    assert decide_after(failure) == NextLane()
+    assert decide_after(failure, more_lanes=False) == Again(after_s=BASE_S)
 
 
 def test_an_exhausted_quota_goes_to_the_next_lane_and_never_to_the_same() -> None:
-    assert decided(F.QUOTA) == NextLane()
-    assert decided(F.QUOTA, more_lanes=False, retry_after_s=1.0) == GiveUp()
+    assert decide_after(F.QUOTA) == NextLane()
+    assert decide_after(F.QUOTA, more_lanes=False, retry_after_s=1.0) == GiveUp()
 
 
 def test_a_prompt_that_is_too_long_goes_only_where_it_fits() -> None:
-    assert decided(F.TOO_LONG) == GiveUp()
-    assert decided(F.TOO_LONG, larger_window_left=True) == NextLane()
+    assert decide_after(F.TOO_LONG) == GiveUp()
+    assert decide_after(F.TOO_LONG, larger_window_left=True) == NextLane()
 
 
 def test_a_connection_closed_under_us_is_free_once_and_at_once() -> None:
-    assert decided(F.NETWORK_REUSED, attempts_made=4) == Again(after_s=0.0)
-    assert decided(F.NETWORK_REUSED, reused_before=True) == Again(after_s=BASE_S)
-    assert decided(F.NETWORK_REUSED, reused_before=True, attempts_made=5) == GiveUp()
+    assert decide_after(F.NETWORK_REUSED, attempts_made=4) == Again(after_s=0.0)
+    assert decide_after(F.NETWORK_REUSED, reused_before=True) == Again(after_s=BASE_S)
+    assert decide_after(F.NETWORK_REUSED, reused_before=True, attempts_made=5) == GiveUp()
 
 
 def test_an_attempt_that_was_free_is_not_counted() -> None:
-    assert decided(F.NETWORK, attempts_made=4) == GiveUp()
-    assert decided(F.NETWORK, attempts_made=4, reused_before=True) == Again(after_s=BASE_S)
-    assert decided(F.NETWORK, attempts_made=5, reused_before=True) == GiveUp()
+    assert decide_after(F.NETWORK, attempts_made=4) == GiveUp()
+    assert decide_after(F.NETWORK, attempts_made=4, reused_before=True) == Again(after_s=BASE_S)
+    assert decide_after(F.NETWORK, attempts_made=5, reused_before=True) == GiveUp()
 
 
 def test_a_caller_that_never_counts_free_repetitions_still_comes_to_an_end() -> None:
-    assert decided(F.NETWORK_REUSED, attempts_made=5) == GiveUp()
+    assert decide_after(F.NETWORK_REUSED, attempts_made=5) == GiveUp()
 
 
 def test_a_named_time_that_fits_is_waited_for_with_jitter_on_top() -> None:
-    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S) == Again(after_s=PATIENCE_S + BASE_S)
-    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S, random=lambda: 0.0) == Again(after_s=PATIENCE_S)
+    assert decide_after(F.RATE_LIMITED, retry_after_s=PATIENCE_S) == Again(after_s=PATIENCE_S + BASE_S)
+    assert decide_after(F.RATE_LIMITED, retry_after_s=PATIENCE_S, random=lambda: 0.0) == Again(
+        after_s=PATIENCE_S
+    )
 
 
 def test_a_longer_time_is_waited_for_only_where_no_other_lane_is_left() -> None:
-    assert decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1) == NextLane()
-    alone = decided(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1, more_lanes=False)
+    assert decide_after(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1) == NextLane()
+    alone = decide_after(F.RATE_LIMITED, retry_after_s=PATIENCE_S + 1, more_lanes=False)
     assert alone == Again(after_s=PATIENCE_S + 1 + BASE_S)
 
 
 @pytest.mark.parametrize("failure", TRANSIENT)
 def test_a_named_time_that_does_not_fit_is_not_waited_for(failure: F) -> None:
-    assert decided(failure, retry_after_s=59.5) == NextLane()
-    assert decided(failure, retry_after_s=59.5, more_lanes=False) == GiveUp()
+    assert decide_after(failure, retry_after_s=59.5) == NextLane()
+    assert decide_after(failure, retry_after_s=59.5, more_lanes=False) == GiveUp()
 
 
 def test_jitter_never_uses_up_the_time_of_the_call() -> None:
-    close = decided(F.NETWORK, seconds_left=SHORTEST_CALL_S + 0.25)
+    close = decide_after(F.NETWORK, seconds_left=SHORTEST_CALL_S + 0.25)
     assert close == Again(after_s=0.25)
-    named = decided(F.RATE_LIMITED, retry_after_s=3.0, more_lanes=False, seconds_left=SHORTEST_CALL_S + 3.25)
+    named = decide_after(
+        F.RATE_LIMITED, retry_after_s=3.0, more_lanes=False, seconds_left=SHORTEST_CALL_S + 3.25
+    )
     assert named == Again(after_s=3.25)
 
 
 @pytest.mark.parametrize("failure", list(F))
 def test_nothing_is_begun_that_has_no_time_left(failure: F) -> None:
-    assert decided(failure, seconds_left=SHORTEST_CALL_S, larger_window_left=True) == GiveUp()
-    assert decided(failure, seconds_left=-3.0, larger_window_left=True) == GiveUp()
+    assert decide_after(failure, seconds_left=SHORTEST_CALL_S, larger_window_left=True) == GiveUp()
+    assert decide_after(failure, seconds_left=-3.0, larger_window_left=True) == GiveUp()
 
 
 @given(

@@ -10,7 +10,7 @@ from routing.retry_after import LONGEST_S, longer_rest, retry_after_s
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 THEIRS = "Sun, 01 Mar 2026 13:00:00 GMT"
-"""Their clock is an hour ahead of ours."""
+"""The provider's clock is an hour ahead."""
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ THEIRS = "Sun, 01 Mar 2026 13:00:00 GMT"
         ({"retry-after": "Sunday, 01-Mar-26 13:00:20 GMT", "date": THEIRS}, 20.0),
         ({"retry-after": "Sun Mar  1 13:00:20 2026", "date": THEIRS}, 20.0),
         ({"retry-after": "Sun, 01 Mar 2026 12:59:00 GMT", "date": THEIRS}, 0.0),
-        # Without a Date of theirs ours is all there is.
+        # Without the provider's Date header the local clock counts.
         ({"retry-after": "Sun, 01 Mar 2026 12:00:20 GMT"}, 20.0),
         ({"retry-after": "Sun, 01 Mar 2026 12:00:20 GMT", "date": "yesterday"}, 20.0),
         ({"retry-after": "999999999999999999999"}, LONGEST_S),

@@ -81,13 +81,13 @@ async def test_it_waits_for_an_event_and_closes_when_its_caller_leaves() -> None
     assert adapter.open == 0
 
 
-async def test_a_call_nobody_wrote_a_script_for_fails_the_test() -> None:
+async def test_a_call_without_a_script_fails_the_test() -> None:
     _, caller = scripted()
     with pytest.raises(AssertionError, match="call 1 has no script"):
         await listen(caller)
 
 
-async def test_a_lane_whose_wire_nobody_speaks_is_misconfigured() -> None:
+async def test_a_lane_with_an_unknown_wire_is_misconfigured() -> None:
     adapter, caller = scripted(["Hello", finished()])
     with pytest.raises(CallFailed) as failed:
         await listen(caller, replace(LANE, adapter="anthropic"))

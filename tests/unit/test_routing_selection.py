@@ -86,7 +86,7 @@ def test_a_document_without_one_of_its_keys_is_invalid(key: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_nobody_wrote_are_invalid_and_nothing_worse(data: bytes) -> None:
+def test_arbitrary_bytes_are_invalid_and_raise_no_other_error(data: bytes) -> None:
     with pytest.raises(SelectionInvalid):
         selection.read(data, ROUTING)
 

@@ -144,6 +144,6 @@ def test_thoughts_of_any_length_cost_no_memory() -> None:
 
 @pytest.mark.parametrize("filler", ["<", "[", "&l", "<t", "< ", "◁"])
 def test_a_flood_of_beginnings_is_read_in_linear_time(filler: str) -> None:
-    # Read in quadratic time, so many beginnings would outlast the time limit of every test.
+    # With a quadratic reader, this many beginnings would exceed the tests' time limit.
     text = filler * (1_000_000 // len(filler))
     assert seen(text)[0] == text

@@ -11,12 +11,12 @@ from routing.adapters.translate import class_of
 from routing.errors import FailureClass as F
 
 
-def tree(module: object, root: type[Exception]) -> list[type[Exception]]:
+def list_subclasses(module: object, root: type[Exception]) -> list[type[Exception]]:
     return [kind for _, kind in inspect.getmembers(module, inspect.isclass) if issubclass(kind, root)]
 
 
-def bare(kind: type[Exception]) -> Exception:
-    """An instance without its arguments: classification looks at nothing but the class."""
+def build_bare(kind: type[Exception]) -> Exception:
+    """An instance without arguments: classification reads only the class."""
     return kind.__new__(kind)
 
 
@@ -35,7 +35,7 @@ EXPECTED: dict[type[Exception], F] = {
     httpx.TransportError: F.NETWORK,
     httpx.RequestError: F.NETWORK,
     httpx.HTTPError: F.NETWORK,
-    # Our own doing, not the provider's.
+    # Caused by this side, not by the provider.
     httpx.PoolTimeout: F.LOCAL_LIMIT,
     httpx.UnsupportedProtocol: F.MISCONFIGURED,
     httpx.LocalProtocolError: F.MISCONFIGURED,
@@ -43,7 +43,7 @@ EXPECTED: dict[type[Exception], F] = {
     httpx.TooManyRedirects: F.MISCONFIGURED,
     httpx.InvalidURL: F.MISCONFIGURED,
     httpx.DecodingError: F.INCOMPLETE,
-    # These would be bugs of ours: nobody is asked again, and somebody is told.
+    # These would be bugs here: the question is not asked again, and an alert is raised.
     httpx.HTTPStatusError: F.UNKNOWN,
     httpx.CookieConflict: F.UNKNOWN,
     httpx.StreamError: F.UNKNOWN,
@@ -55,25 +55,27 @@ EXPECTED: dict[type[Exception], F] = {
 
 
 def test_every_exception_httpx_has_is_expected_here() -> None:
-    assert set(tree(httpx, Exception)) == set(EXPECTED)
+    assert set(list_subclasses(httpx, Exception)) == set(EXPECTED)
 
 
 @pytest.mark.parametrize("kind", EXPECTED, ids=lambda kind: kind.__name__)
 def test_every_exception_of_httpx_has_its_class(kind: type[Exception]) -> None:
-    assert class_of(bare(kind)) is EXPECTED[kind]
-
-
-@pytest.mark.parametrize("kind", tree(aiohttp, aiohttp.ClientError), ids=lambda kind: kind.__name__)
-def test_every_exception_the_other_transport_may_let_through_has_its_class(kind: type[Exception]) -> None:
-    expected = F.MISCONFIGURED if issubclass(kind, aiohttp.InvalidURL) else F.NETWORK
-    assert class_of(bare(kind)) is expected
+    assert class_of(build_bare(kind)) is EXPECTED[kind]
 
 
 @pytest.mark.parametrize(
-    "kind", tree(http_exceptions, http_exceptions.HttpProcessingError), ids=lambda k: k.__name__
+    "kind", list_subclasses(aiohttp, aiohttp.ClientError), ids=lambda kind: kind.__name__
+)
+def test_every_exception_the_other_transport_may_let_through_has_its_class(kind: type[Exception]) -> None:
+    expected = F.MISCONFIGURED if issubclass(kind, aiohttp.InvalidURL) else F.NETWORK
+    assert class_of(build_bare(kind)) is expected
+
+
+@pytest.mark.parametrize(
+    "kind", list_subclasses(http_exceptions, http_exceptions.HttpProcessingError), ids=lambda k: k.__name__
 )
 def test_an_answer_that_cannot_be_parsed_is_a_network_failure(kind: type[Exception]) -> None:
-    assert class_of(bare(kind)) is F.NETWORK
+    assert class_of(build_bare(kind)) is F.NETWORK
 
 
 @pytest.mark.parametrize("kind", [ConnectionResetError, BrokenPipeError, OSError, TimeoutError])
@@ -82,5 +84,5 @@ def test_what_the_system_reports_is_a_network_failure(kind: type[Exception]) -> 
 
 
 @pytest.mark.parametrize("kind", [ValueError, KeyError, RuntimeError, AssertionError])
-def test_what_nobody_expected_is_unknown(kind: type[Exception]) -> None:
+def test_an_unexpected_exception_is_unknown(kind: type[Exception]) -> None:
     assert class_of(kind()) is F.UNKNOWN

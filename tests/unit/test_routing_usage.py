@@ -89,20 +89,20 @@ def test_a_message_tells_what_was_sent_at_its_start_and_what_was_said_at_its_end
 
 @pytest.mark.parametrize("usage", ["by_itself", "asked"])
 def test_it_is_asked_for_only_where_the_lane_says_that_it_understands(
-    client_less: Any, *, usage: Any
+    clientless_adapter: Any, *, usage: Any
 ) -> None:
     ask = Ask(reference="turn-1", messages=(Message(role="user", text="Hello."),))
-    body = client_less.body(lane("one", usage=usage), ask)
+    body = clientless_adapter.body(lane("one", usage=usage), ask)
     assert (b'"stream_options": {"include_usage": true}' in body) is (usage == "asked")
 
 
 @pytest.fixture
-def client_less() -> OpenAIAdapter:
-    """An adapter that only says what it would send."""
+def clientless_adapter() -> OpenAIAdapter:
+    """An adapter without a client, which only builds requests."""
     return OpenAIAdapter(None)  # type: ignore[arg-type]
 
 
-def priced(**changes: str) -> str:
+def write_prices(**changes: str) -> str:
     keys = {
         "input_price_per_million": "0.15",
         "output_price_per_million": "0.6",
@@ -114,7 +114,7 @@ def priced(**changes: str) -> str:
 
 
 def test_prices_stand_with_the_lane_and_say_what_tokens_cost() -> None:
-    prices = parse(priced(), source="file").lanes["one"].prices
+    prices = parse(write_prices(), source="file").lanes["one"].prices
     assert prices == Prices(
         input_per_million=Decimal("0.15"), output_per_million=Decimal("0.6"), currency="USD"
     )
@@ -137,7 +137,7 @@ def test_prices_stand_with_the_lane_and_say_what_tokens_cost() -> None:
 )
 def test_half_a_price_is_refused_with_its_place(changes: dict[str, str], says: str) -> None:
     with pytest.raises(RoutingFileInvalid) as refusal:
-        parse(priced(**changes), source="file")
+        parse(write_prices(**changes), source="file")
     assert says in str(refusal.value)
 
 

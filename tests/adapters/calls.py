@@ -1,4 +1,4 @@
-"""How the tests of adapters make a call and write down what came of it."""
+"""Make a call through an adapter and record its events."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -20,13 +20,13 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close
 
 
 @dataclass(kw_only=True)
-class Heard:
-    """What a caller saw of one call, in order."""
+class CallRecord:
+    """The events of one call, in order, and its duration in seconds."""
 
     pieces: list[str] = field(default_factory=list)
     finished: Finished | None = None
     failed: CallFailed | None = None
-    took: float = 0.0
+    took_s: float = 0.0
 
     @property
     def text(self) -> str:
@@ -37,34 +37,34 @@ def lane_at(base_url: str, **changes: Any) -> Lane:
     return replace(LANE, base_url=base_url, **changes)
 
 
-async def hear(
+async def call_lane(
     client: httpx.AsyncClient,
     lane: Lane,
     *,
     ask: Ask = ASK,
     clocks: Clocks = CLOCKS,
     adapter: Adapter | None = None,
-) -> Heard:
-    """Make one call and listen to its end; through a new adapter unless one is given."""
-    heard, loop = Heard(), asyncio.get_running_loop()
+) -> CallRecord:
+    """Make one call and read it to its end, through a new adapter unless one is given."""
+    record, loop = CallRecord(), asyncio.get_running_loop()
     began = loop.time()
     try:
         adapter = adapter or build_adapters(client)[lane.adapter]
         async with aclosing(adapter.stream(lane, ask, clocks)) as events:  # type: ignore[type-var]
             async for event in events:
-                assert heard.finished is None, "nothing may come after Finished"
+                assert record.finished is None, "nothing may come after Finished"
                 if isinstance(event, Words):
-                    heard.pieces.append(event.text)
+                    record.pieces.append(event.text)
                 else:
-                    heard.finished = event
+                    record.finished = event
     except CallFailed as failed:
-        heard.failed = failed
-    heard.took = loop.time() - began
-    return heard
+        record.failed = failed
+    record.took_s = loop.time() - began
+    return record
 
 
 def chunk(text: str) -> bytes:
-    """One event with words."""
+    """Encode one event with words."""
     return b'data: {"choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n' % text.encode()
 
 
@@ -75,9 +75,9 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, An
 
 @asynccontextmanager
 async def raw_server(serve: Serve, **options: Any) -> AsyncIterator[str]:
-    """A socket that answers as `serve` does; yields the base address."""
+    """Listen on a socket and answer with `serve`; yields the base URL."""
 
-    async def quietly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await serve(reader, writer)
         except ConnectionError:
@@ -85,7 +85,7 @@ async def raw_server(serve: Serve, **options: Any) -> AsyncIterator[str]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(quietly, "127.0.0.1", 0, **options)
+    server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0, **options)
     scheme = "https" if options.get("ssl") else "http"
     try:
         yield f"{scheme}://localhost:{server.sockets[0].getsockname()[1]}/v1"
@@ -93,8 +93,8 @@ async def raw_server(serve: Serve, **options: Any) -> AsyncIterator[str]:
         server.close()
 
 
-async def taken(reader: asyncio.StreamReader) -> bytes:
-    """One whole request off the socket."""
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    """Read one whole request from the socket."""
     head = await reader.readuntil(b"\r\n\r\n")
     length = next(
         int(v)
