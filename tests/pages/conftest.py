@@ -12,7 +12,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from tests.pages.door import Door, door_to
-from tests.pages.leaving import closed
+from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
 from tests.processes import Web
 
@@ -53,7 +53,7 @@ async def browser() -> AsyncIterator[Browser]:
             executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
         )
         yield browser
-        await closed(browser.close())
+        await close_in_time(browser.close())
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -70,7 +70,7 @@ async def open_room(browser: Browser, service: Web) -> AsyncIterator[OpenRoom]:
     yield open_room
     complaints = [complaint for room in opened for complaint in room.complaints]
     for room in opened:
-        await closed(room.context.close())
+        await close_in_time(room.context.close())
     assert not complaints, complaints
 
 

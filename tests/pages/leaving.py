@@ -12,7 +12,7 @@ LEFT_EARLY = "WebSocket is closed before the connection is established"
 """A browser's remark on a page that was left while its socket still connected: nothing is wrong with that page."""
 
 
-async def closed(closing: Awaitable[None]) -> None:
+async def close_in_time(closing: Awaitable[None]) -> None:
     """Wait for `closing`, but not for ever."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(WITHIN_S):

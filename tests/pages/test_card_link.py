@@ -11,7 +11,7 @@ from playwright.async_api import BrowserContext, async_playwright, expect
 
 from companion.models import Visit
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
-from tests.pages.leaving import closed
+from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
 from tests.people import People, Person, in_database
 from tests.processes import Web
@@ -33,7 +33,7 @@ async def profile(folder: Path) -> AsyncIterator[BrowserContext]:
             str(folder), executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
         )
         yield context
-        await closed(context.close())
+        await close_in_time(context.close())
 
 
 def history(folder: Path) -> list[str]:

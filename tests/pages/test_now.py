@@ -11,7 +11,7 @@ from ops.alerts.rows import raise_alert
 from ops.models import Alert
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
-from tests.pages.leaving import closed
+from tests.pages.leaving import close_in_time
 from tests.pages.test_staff_desk import desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
@@ -80,7 +80,7 @@ async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_
             await socket.send({"type": "stop", "turn": turn})
             await socket.ending()
     finally:
-        await closed(context.close())
+        await close_in_time(context.close())
 
 
 async def test_the_last_hour_is_drawn_and_said_by_a_table(

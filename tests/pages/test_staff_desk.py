@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
 from ops.transcripts.shapes import Shelf
-from tests.pages.leaving import LEFT_EARLY, closed
+from tests.pages.leaving import LEFT_EARLY, close_in_time
 from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import expire_hold, play_broken_turn, play_turn
@@ -41,7 +41,7 @@ async def desk(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[
     try:
         yield page
     finally:
-        await closed(context.close())
+        await close_in_time(context.close())
     assert complaints == []
 
 

@@ -14,7 +14,7 @@ from ops.models import AuditEntry, Supervision
 from tests.page_socket import Page as Socket
 from tests.pages.conftest import OpenRoom
 from tests.pages.door import Door
-from tests.pages.leaving import closed
+from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
 from tests.pages.test_staff_desk import desk, sign_in
 from tests.people import People, in_database
@@ -103,7 +103,7 @@ async def test_withdrawn_rights_empty_the_page(
         await expect(heading).to_be_visible()
         await expect(page.get_by_text("Rosa")).to_have_count(0)
     finally:
-        await closed(context.close())
+        await close_in_time(context.close())
 
 
 async def test_a_live_story_reads_along_and_ends_by_itself_and_is_on_record_once(
@@ -195,7 +195,7 @@ async def test_back_after_the_session_ended_elsewhere_shows_nothing(
         await elsewhere.goto("/ops/routing/")
         await elsewhere.get_by_role("button", name="Sign out").click()
         await elsewhere.wait_for_url("**/staff/sign-in/")
-        await closed(other.close())
+        await close_in_time(other.close())
         if leave is walked_on:
             # That page is of staff as well, and goes by itself.
             await page.wait_for_url("**/staff/sign-in/**")
@@ -206,7 +206,7 @@ async def test_back_after_the_session_ended_elsewhere_shows_nothing(
         await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         await expect(page.get_by_text("Rosa")).to_have_count(0)
     finally:
-        await closed(context.close())
+        await close_in_time(context.close())
 
 
 async def test_a_page_that_the_browser_keeps_is_kept_empty(
@@ -239,7 +239,7 @@ async def test_words_are_concealed_while_nothing_can_tell_whether_they_may_be_sh
         await door.open()
         await expect(page.get_by_text(SECRET)).to_be_visible(timeout=20_000)
     finally:
-        await closed(context.close())
+        await close_in_time(context.close())
 
 
 # A page's own clock tells when each load of it began; `window.name` outlives a reload.
