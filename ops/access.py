@@ -1,38 +1,83 @@
-"""Who among the staff may see whose turns. Asked anew with every request, so that withdrawing it works at once."""
+"""What a member of staff may see: one rule, for pages and sockets. Checked at every request, never cached."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 
-from companion.models import Site
-
 OPERATORS = "operators"
 """The group whose members see the people of all sites. Superusers do too."""
 
-NOTHING_DONE = "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
+# The rule. Users who are inactive or not staff are left out. One row each: id, password, ids of sites, is_operator.
+SELECT_ACCESS = """
+SELECT u.id, u.password,
+       CASE WHEN role.is_operator THEN ARRAY(SELECT id FROM companion_site ORDER BY id)
+            ELSE ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id ORDER BY site_id) END,
+       role.is_operator
+FROM auth_user u
+CROSS JOIN LATERAL (
+    SELECT u.is_superuser OR EXISTS (
+        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        WHERE m.user_id = u.id AND g.name = %(operators)s) AS is_operator
+) role
+WHERE u.id = ANY(%(users)s) AND u.is_active AND u.is_staff
+"""
 
-View = Callable[..., HttpResponseBase]
-unkept = cache_control(private=True, no_store=True)
+SIGNED_OUT = "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
+
+ViewFunction = Callable[..., HttpResponseBase]
+never_store = cache_control(private=True, no_store=True)
 
 
-def staff_only(view: View) -> View:
-    """For staff who are signed in. Everybody else is asked to sign in; no browser keeps the page."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaffAccess:
+    """`sites`: ids of the sites whose people this member of staff may see. Operators also move traffic."""
+
+    user: int | None = None
+    sites: frozenset[int] = frozenset()
+    is_operator: bool = False
+
+
+NO_ACCESS = StaffAccess()
+
+
+def get_access(user: AbstractBaseUser | AnonymousUser) -> StaffAccess:
+    """What this user may see now; NO_ACCESS unless they are active staff. Uses Django's connection."""
+    if user.pk is None:
+        return NO_ACCESS
+    with connection.cursor() as cursor:
+        cursor.execute(SELECT_ACCESS, access_params([user.pk]))
+        row = cursor.fetchone()
+    if row is None:
+        return NO_ACCESS
+    number, _, sites, is_operator = row
+    return StaffAccess(user=number, sites=frozenset(sites), is_operator=is_operator)
+
+
+def access_params(users: list[int]) -> dict[str, Any]:
+    """The parameters of SELECT_ACCESS, for users by id."""
+    return {"users": users, "operators": OPERATORS}
+
+
+def staff_only(view: ViewFunction) -> ViewFunction:
+    """For signed-in staff. Others are sent to the sign-in page, participants get a 403. No browser keeps the page."""
 
     @wraps(view)
-    @unkept
+    @never_store
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return _to_sign_in(request)
+            return _redirect_to_sign_in(request)
         if not request.user.is_staff:
             raise PermissionDenied
         return view(request, *args, **kwargs)
@@ -40,22 +85,22 @@ def staff_only(view: View) -> View:
     return guarded
 
 
-def operators_only(view: View) -> View:
-    """For operators. Other staff may look, and are told that they may not do this."""
+def operators_only(view: ViewFunction) -> ViewFunction:
+    """For operators. Other staff get a 403, which says that this takes an operator."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not is_operator(request.user):
+        if not get_access(request.user).is_operator:
             raise PermissionDenied
         return view(request, *args, **kwargs)
 
     return staff_only(guarded)
 
 
-def by_form_of(page: str) -> Callable[[View], View]:
-    """For what a form on the page called `page` sends here. Whoever comes by a link is shown that page instead."""
+def form_on(page: str) -> Callable[[ViewFunction], ViewFunction]:
+    """For the target of a form on the page named `page`. A GET is redirected to that page."""
 
-    def decorated(view: View) -> View:
+    def decorate(view: ViewFunction) -> ViewFunction:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method in ("GET", "HEAD"):
@@ -66,31 +111,15 @@ def by_form_of(page: str) -> Callable[[View], View]:
 
         return guarded
 
-    return decorated
+    return decorate
 
 
-def _to_sign_in(request: HttpRequest) -> HttpResponseBase:
+def _redirect_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     if request.method in ("GET", "HEAD"):
         return redirect_to_login(request.get_full_path())
-    # What was sent is gone with the session: it may be another person who signs in now.
-    messages.warning(request, NOTHING_DONE)
-    came_from = request.headers.get("Referer", "")
-    ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()})
-    path = urlsplit(came_from).path if ours else ""
+    # Drop the form: another person may sign in now.
+    messages.warning(request, SIGNED_OUT)
+    referrer = request.headers.get("Referer", "")
+    is_own = url_has_allowed_host_and_scheme(referrer, {request.get_host()})
+    path = urlsplit(referrer).path if is_own else ""
     return redirect_to_login(path if path.startswith("/ops/") else request.path)
-
-
-def is_operator(user: User | AbstractBaseUser | AnonymousUser) -> bool:
-    """Whether this member of staff may move traffic and see the people of all sites."""
-    if not isinstance(user, User) or not (user.is_active and user.is_staff):
-        return False
-    return user.is_superuser or user.groups.filter(name=OPERATORS).exists()
-
-
-def sites_of(user: User | AbstractBaseUser | AnonymousUser) -> list[int]:
-    """The ids of the sites whose people this member of staff may see now."""
-    if not isinstance(user, User) or not (user.is_active and user.is_staff):
-        return []
-    if is_operator(user):
-        return list(Site.objects.values_list("id", flat=True))
-    return list(Site.objects.filter(supervisions__user=user).values_list("id", flat=True))

@@ -1,4 +1,4 @@
-"""The record of who read and did what. A reading is written before anything is shown."""
+"""The audit record: who read and changed what. A reading is recorded before anything is shown."""
 
 import logging
 import pwd
@@ -45,13 +45,13 @@ NEW_PASSWORD = "new_password"
 
 
 MAX_REFUSALS_A_MINUTE = 10
-"""Refusals of one person in one minute that are listed; the last of them says that further ones were left out."""
+"""Recorded refusals of one person in one minute. The note of the last says that further ones are left out."""
 _LOOK_BACK_ROWS = 500
 _UNDEFINED_TABLE = "42P01"
 
 
 def record(what: str, *, who: str, about: int | None = None, note: str = "") -> None:
-    """Put it on record that `who` did `what` about a participant (by id), if about one.
+    """Record that `who` did `what`, and about which participant (by id), if any.
 
     `note` holds ids, counts and codes only.
     """
@@ -59,10 +59,10 @@ def record(what: str, *, who: str, about: int | None = None, note: str = "") -> 
 
 
 def record_refusal(who: str, *, note: str, about: int | None = None) -> None:
-    """Put it on record that `who` was refused a page, at most ten times a minute. A fault here is only logged."""
+    """Record that `who` was refused a page, at most ten times a minute. A failure is only logged."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            # Many requests at once would all count the same rows.
+            # Without the lock, concurrent requests would all count the same rows.
             cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7233151))", [who])
             last = AuditEntry.objects.order_by("-id").values_list("who", "what", "at")[:_LOOK_BACK_ROWS]
             since = timezone.now() - timedelta(minutes=1)
@@ -75,26 +75,26 @@ def record_refusal(who: str, *, note: str, about: int | None = None) -> None:
         log.error("audit.refusal_not_recorded error=%s", type(error).__name__)
 
 
-def record_by_command(what: str, note: str) -> str:
-    """Put on record what a command has done already. Returns a sentence where that failed, otherwise nothing.
+def record_format_command_note(what: str, note: str) -> str:
+    """Record what a command has already done. Returns a sentence if that failed, else an empty text.
 
-    A database without an audit record, such as one that is only drilled, is no failure.
+    A database without the audit table, such as one that is only drilled, is not a failure.
     """
     try:
-        record(what, who=this_account(), note=by_command(note))
+        record(what, who=get_account(), note=format_command_note(note))
     except DatabaseError as error:
         if getattr(error.__cause__, "sqlstate", None) != _UNDEFINED_TABLE:
-            return f"It is done, and it is not in the audit record: {type(error).__name__}."
+            return f"It is done, but it could not be written to the audit record: {type(error).__name__}."
     return ""
 
 
-def by_command(note: str = "") -> str:
-    """A note that says it was typed, and in which account: a name that is given with --by is only said."""
-    return ", ".join(part for part in (note, f"command, account {this_account()}") if part)
+def format_command_note(note: str = "") -> str:
+    """A note with the account the command was typed in: a name given with --by is not verified."""
+    return ", ".join(part for part in (note, f"command, account {get_account()}") if part)
 
 
-def this_account() -> str:
-    """The name of the account that started this, or its number where it has none."""
+def get_account() -> str:
+    """The name of the account that started this command, or its number where it has no name."""
     try:
         return pwd.getpwuid(typed_by()).pw_name
     except KeyError:

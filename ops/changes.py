@@ -1,24 +1,24 @@
-"""What came of asking for a change: done, done before, or refused."""
+"""The outcome of a change: made now, made before, or refused."""
 
 from dataclasses import dataclass
 
 from companion.cards import Card
 
 
-class Refused(Exception):
+class ChangeRefused(Exception):
     """Nothing was changed; the sentence says why, and what to do instead."""
 
 
-class NobodyNamed(Refused):
+class ParticipantNotFound(ChangeRefused):
     """There is no participant of this name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Done:
-    """It stands as was asked for. `secret`, a password, and `card` are shown once and kept nowhere."""
+class ChangeResult:
+    """The change is made. `secret`, a password, and `card` are shown once and not stored."""
 
     sentence: str
     is_new: bool = True
-    """Whether anything was changed now, and is on record; it may have stood like this before."""
+    """Whether this call made and recorded it. False: it was so before."""
     secret: str = ""
     card: Card | None = None

@@ -15,17 +15,17 @@ from django.utils.timezone import now
 from companion import drafts
 from companion.sessions import SessionStore
 from companion.turn_conditions import is_live
-from ops.alerts.kinds import Kind
-from ops.alerts.rows import close, raise_alert
-from ops.alerts.sending import ByEmail, ByWebhook, Way, send_due
-from ops.alerts.statements import DRILL_IS_OVERDUE, PIN_IS_LONG, SENDING, WENT_ROUND, watching
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import close_alert, raise_alert
+from ops.alerts.sending import AlertTransport, EmailTransport, WebhookTransport, send_due
+from ops.alerts.statements import RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RECORD_ROUND, SEND_JOB, watch_params
 from ops.backups.reporting import records
-from ops.minutes import FORGET as FORGET_MINUTES
-from ops.minutes import last_hour
+from ops.minutes import DELETE_OLD as DELETE_OLD_MINUTES
+from ops.minutes import get_last_hour
 from ops.models import LaneProbe
-from ops.people.cards import first_origin
+from ops.people.cards import get_public_url
 from ops.selections import pins, rows
-from ops.status.usage import FORGET as FORGET_USAGE
+from ops.status.usage import DELETE_OLD as DELETE_OLD_USAGE
 from routing import selection
 from routing.lanes import NORMAL
 
@@ -56,27 +56,30 @@ def forget_processes() -> None:
 @shared_task(name="ops.count_minutes")
 def count_minutes() -> None:
     """Keep the figures of the minutes that are over, so that no page has to compute them; drop those of yesterday."""
-    last_hour()
+    get_last_hour()
     with connection.cursor() as cursor:
-        cursor.execute(FORGET_MINUTES)
-        cursor.execute(FORGET_USAGE)
+        cursor.execute(DELETE_OLD_MINUTES)
+        cursor.execute(DELETE_OLD_USAGE)
 
 
 @shared_task(name="ops.ask_for_restore_drill")
 def ask_for_restore_drill() -> None:
     """Alert operators when a quarter has passed without a proof that a backup restores, or the last drill failed."""
     if reason := records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()):
-        raise_alert(Kind.RESTORE_UNPROVED, reason)
+        raise_alert(AlertKind.RESTORE_UNPROVED, reason)
         log.warning("jobs.restore_unproved")
 
 
 @shared_task(name="ops.close_alerts")
 def close_alerts() -> None:
     """Close alerts whose cause is over: a backup has been proved, another chain is no longer in force."""
-    close(Kind.RESTORE_UNPROVED, but=records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()) or "")
+    close_alert(
+        AlertKind.RESTORE_UNPROVED,
+        but=records.explain_missing_proof(settings.COMPANION_STATE_DIR, now()) or "",
+    )
     newest = rows.read_newest()
     if selection.effective_preset(newest, now()) == NORMAL:
-        close(Kind.PIN_LONG)
+        close_alert(AlertKind.PIN_LONG)
 
 
 @shared_task(name="ops.clear_sessions")
@@ -132,19 +135,19 @@ def check_lanes() -> None:
 def watch_lanes() -> None:
     """Tell operators of a selection that lasts, and of a drill that did not take place."""
     with connection.cursor() as cursor:
-        for statement in (PIN_IS_LONG, DRILL_IS_OVERDUE):
-            cursor.execute(statement, watching())
+        for statement in (RAISE_LONG_PIN, RAISE_OVERDUE_DRILL):
+            cursor.execute(statement, watch_params())
 
 
 @shared_task(name="ops.send_alerts")
 def send_alerts() -> None:
     """Send what operators have not been sent yet, by every way that is set up."""
-    close(Kind.WORKER_AWAY)
-    desk = f"{first_origin()}/ops/"
-    ways: list[Way] = []
+    close_alert(AlertKind.WORKER_AWAY)
+    page_url = f"{get_public_url()}/ops/"
+    transports: list[AlertTransport] = []
     if settings.ALERT_WEBHOOK_URL:
-        ways.append(ByWebhook(settings.ALERT_WEBHOOK_URL, desk=desk))
-    ways.extend(ByEmail.to_each(settings.ALERT_EMAIL, desk=desk))
-    send_due(ways)
+        transports.append(WebhookTransport(settings.ALERT_WEBHOOK_URL, page_url=page_url))
+    transports.extend(EmailTransport.to_each(settings.ALERT_EMAIL, page_url=page_url))
+    send_due(transports)
     with connection.cursor() as cursor:
-        cursor.execute(WENT_ROUND, {"job": SENDING})
+        cursor.execute(RECORD_ROUND, {"job": SEND_JOB})

@@ -1,7 +1,7 @@
-"""The last hour in one row for each minute, so that its figures cost the same however many turns are stored.
+"""The last hour as one row for each minute, so that its cost does not grow with the stored turns.
 
-A minute that is over does not change any more: it is computed once, from the turns that ended in it, and kept. A reader
-computes only what is not kept yet. The worker reads every minute too, so a page seldom has to compute more than two.
+A minute that is over does not change: it is computed once, from the turns that ended in it, and kept. Readers compute
+only the minutes that are not kept yet. The worker reads every minute too, so a page seldom computes more than two.
 """
 
 import json
@@ -19,11 +19,11 @@ from companion.turn_conditions import is_live
 HOUR_MIN = 60
 KEEP_H = 24
 SAMPLES = 100
-"""Times to the first word kept of a minute, and of a lane in it: a random choice where there were more."""
+"""Times to the first word kept for a minute, and for a lane in it: a random sample where there were more."""
 NO_WAIT_S = 0.25
-"""A turn that was admitted sooner has not waited."""
+"""A turn that was admitted within this time counts as not having waited."""
 
-# A turn's end may be committed some seconds after the moment it carries: a minute is kept once none can be missing. The
+# A turn's end may be committed some seconds after its `closed_at`, so a minute is kept once none can be missing. The
 # range of `closed_at` has two ends because a planner without statistics takes an open range for a third of the table;
 # `OFFSET 0` has it look attempts up by turn instead of reading them all.
 #
@@ -137,12 +137,12 @@ keep AS (
 SELECT at, figures FROM kept UNION ALL SELECT at, figures FROM computed ORDER BY at
 """
 
-FORGET = f"DELETE FROM ops_minutefigures WHERE at < statement_timestamp() - interval '{KEEP_H} hours'"
+DELETE_OLD = f"DELETE FROM ops_minutefigures WHERE at < statement_timestamp() - interval '{KEEP_H} hours'"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneHour:
-    """What a lane answered in the last hour. Times to the first word begin with its own call, in milliseconds."""
+    """The replies of a lane in the last hour. Times to the first word count from its own call, in milliseconds."""
 
     answers: int = 0
     last_at: datetime | None = None
@@ -165,28 +165,31 @@ class LastHour:
     """(begins, figures) of each minute, oldest first."""
 
 
-def last_hour() -> LastHour:
-    """The last hour until now. Uses Django's connection, and keeps the minutes that are over."""
+def get_last_hour() -> LastHour:
+    """The hour until now. Uses Django's connection, and keeps the minutes that are over."""
     with connection.cursor() as cursor:
         cursor.execute(LAST_HOUR)
-        return gather(cursor.fetchall())
+        return aggregate(cursor.fetchall())
 
 
-def gather(rows: Iterable[tuple[datetime, Any]]) -> LastHour:
-    """Add up what LAST_HOUR found."""
+def aggregate(rows: Iterable[tuple[datetime, Any]]) -> LastHour:
+    """Add up the rows that LAST_HOUR gives."""
     minutes = [(at, json.loads(figures) if isinstance(figures, str) else figures) for at, figures in rows]
-    found = [figures for _, figures in minutes]
-    p50_ms, p95_ms = _percentiles(ms for figures in found for ms in figures.get("first_words_ms", ()))
-    lanes = sorted({lane for figures in found for lane in figures.get("lanes", ())})
-    called = sorted({lane for figures in found for lane in figures.get("attempts", ())})
+    all_figures = [figures for _, figures in minutes]
+    p50_ms, p95_ms = _percentiles(ms for figures in all_figures for ms in figures.get("first_words_ms", ()))
+    lanes = sorted({lane for figures in all_figures for lane in figures.get("lanes", ())})
+    called = sorted({lane for figures in all_figures for lane in figures.get("attempts", ())})
     return LastHour(
-        states=_sum(figures.get("states", {}) for figures in found),
-        reasons=_sum(figures.get("reasons", {}) for figures in found),
+        states=_sum(figures.get("states", {}) for figures in all_figures),
+        reasons=_sum(figures.get("reasons", {}) for figures in all_figures),
         attempts={
-            lane: _sum(figures.get("attempts", {}).get(lane, {}) for figures in found) for lane in called
+            lane: _sum(figures.get("attempts", {}).get(lane, {}) for figures in all_figures)
+            for lane in called
         },
         lanes={
-            lane: _lane([figures["lanes"][lane] for figures in found if lane in figures.get("lanes", ())])
+            lane: _lane(
+                [figures["lanes"][lane] for figures in all_figures if lane in figures.get("lanes", ())]
+            )
             for lane in lanes
         },
         p50_ms=p50_ms,

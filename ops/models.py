@@ -1,4 +1,4 @@
-"""What running the service keeps: who may see which site, who read what, and where questions are sent."""
+"""The tables of operation: access of staff, the audit, selections, probes and checks of lanes, alerts, figures."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -11,7 +11,7 @@ from routing.lanes import NORMAL
 
 
 class Supervision(models.Model):
-    """A member of staff supervises a site: sees its people, and nobody else's."""
+    """A member of staff supervises a site and sees its people."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="supervisions")
     site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="supervisions")
@@ -24,9 +24,9 @@ class Supervision(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who read what, and about whom. Append-only: the database refuses to change or delete a row.
+    """Who did what, and about whom. Append-only: the database refuses to change or delete a row.
 
-    Holds no word that anybody wrote. People are named by number, so the record outlives them.
+    Holds no participant's text. Participants are named by id, so the record outlives their rows.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -45,10 +45,9 @@ class AuditEntry(models.Model):
 
 
 class Selection(models.Model):
-    """Which preset was selected, by whom, why and until when. Append-only: this table is the trail itself.
+    """Which preset was selected, by whom, why and until when. Append-only: this table is its own audit trail.
 
-    The database refuses a version that does not rise, and to change or delete a row. `ops.selections.selector`
-    writes here, and `ops.selections.pins` when a selection expires.
+    The database refuses a version that does not rise, and to change or delete a row. Written by `ops.selections`.
     """
 
     version = models.IntegerField(primary_key=True)
@@ -63,7 +62,7 @@ class Selection(models.Model):
             models.CheckConstraint(condition=~Q(by="") & ~Q(reason=""), name="selection_who_and_why"),
             models.CheckConstraint(
                 condition=Q(preset=NORMAL, expires_at__isnull=True)
-                # Said for itself: a comparison with nothing is neither true nor false, and a check lets that pass.
+                # A CHECK passes on NULL, so NOT NULL is explicit.
                 | ~Q(preset=NORMAL) & Q(expires_at__isnull=False) & Q(expires_at__gt=F("at")),
                 name="selection_ends_unless_normal",
             ),
@@ -74,7 +73,7 @@ class Selection(models.Model):
 
 
 class LaneProbe(models.Model):
-    """What came of one question of our own to one lane; see `ops.lane_checks.answers`."""
+    """The outcome of one test question to one lane; see `ops.lane_checks.answers`."""
 
     lane = models.CharField(max_length=40)
     at = models.DateTimeField()
@@ -92,9 +91,9 @@ class LaneProbe(models.Model):
 
 
 class Alert(models.Model):
-    """Something a person should look at. One row for the same thing until somebody has said that they have seen it.
+    """Something that needs a person. Equal causes share one row until an operator acknowledges it.
 
-    `kind` is one of `ops.alerts.kinds`; `about` is a name, a number or a code. Never a word that anybody wrote.
+    `kind` is an `ops.alerts.kinds.AlertKind`; `about` is a name, a number or a code. Holds no participant's text.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -104,16 +103,16 @@ class Alert(models.Model):
     last_at = models.DateTimeField(db_default=Now())
     count = models.IntegerField(db_default=1)
     site = models.ForeignKey(Site, null=True, on_delete=models.SET_NULL, related_name="+")
-    """The site whose staff are told as well as operators."""
+    """The site whose staff read the alert as well as operators."""
     turn = models.BigIntegerField(null=True)
     """The last turn that it was raised for."""
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=150, blank=True, db_default="")
 
     sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
-    """The ways it has gone out by: `webhook`, and one for each e-mail address; see `ops.alerts.sending`."""
+    """The transports that have sent it: `webhook`, and one for each e-mail address; see `ops.alerts.sending`."""
     send_at = models.DateTimeField(db_default=Now())
-    """When sending it is tried next."""
+    """When it is sent, or tried again, at the earliest."""
     sendings = models.IntegerField(db_default=0)
 
     class Meta:
@@ -131,7 +130,7 @@ class Alert(models.Model):
 
 
 class Round(models.Model):
-    """When a job of the worker last went its round: a worker that is away can tell nobody so itself."""
+    """When a job of the worker last ran. Web processes see by this that the worker is away."""
 
     job = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -141,7 +140,7 @@ class Round(models.Model):
 
 
 class LaneDay(models.Model):
-    """What the calls to one lane took on one day (UTC); see `ops.status.usage`. Holds nothing of any person."""
+    """The usage of one lane on one day (UTC); see `ops.status.usage`. Holds no personal data."""
 
     day = models.DateField()
     lane = models.CharField(max_length=64)
@@ -149,7 +148,7 @@ class LaneDay(models.Model):
     """Of `cost`; empty while the lane has no price."""
     calls = models.BigIntegerField()
     calls_told = models.BigIntegerField()
-    """Calls whose provider told the tokens they took: `input_tokens`, `output_tokens` and `cost` are of these alone."""
+    """Calls whose provider reported tokens: `input_tokens`, `output_tokens` and `cost` are of these alone."""
     input_tokens = models.BigIntegerField()
     output_tokens = models.BigIntegerField()
     cost = models.DecimalField(max_digits=20, decimal_places=8)
@@ -168,7 +167,7 @@ class LaneDay(models.Model):
 
 
 class ContractCheck(models.Model):
-    """What a contract check found; see `ops.lane_checks.contract`. Holds no reply. The last twenty are kept."""
+    """The findings of a contract check; see `ops.lane_checks.contract`. Holds no reply. The last twenty are kept."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -186,7 +185,7 @@ class ContractCheck(models.Model):
 
 
 class MinuteFigures(models.Model):
-    """What happened in one minute that is over, in numbers: see `ops.minutes`. Holds nothing of any person."""
+    """Counts of one minute that is over; see `ops.minutes`. Holds no personal data."""
 
     at = models.DateTimeField(primary_key=True)
     figures = models.JSONField()

@@ -1,4 +1,4 @@
-"""PURE. The wording rules, held over what our own pages say to participants outside the drafted lines."""
+"""PURE. Applies the wording rules to the texts of participants' pages outside the drafted lines."""
 
 import re
 from html.parser import HTMLParser
@@ -9,12 +9,12 @@ _TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _TEMPLATE_VALUE = re.compile(r"\{\{.*?\}\}", re.S)
 _SPOKEN_ATTRIBUTES = {"aria-label", "placeholder", "title", "alt"}
 _UNSEEN = {"script", "style"}
-# These stand inside a sentence; every other tag ends it.
+# Tags inside a sentence. Every other tag ends it.
 _INLINE = {"a", "abbr", "b", "bdi", "em", "i", "q", "small", "span", "strong"}
 
 
 def lint_page(name: str, html: str) -> list[Finding]:
-    """Every breach of the wording rules in a page or template; `name` becomes each finding's key."""
+    """Every breach of the wording rules in a page or template. `name` is the key of each finding."""
     reader = _Reader()
     reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", html)))
     reader.close()

@@ -1,4 +1,4 @@
-"""PURE. Text that several rooms write: times, durations, and words that come from outside."""
+"""PURE. Formats and parses times and durations, and escapes untrusted text."""
 
 import unicodedata
 from datetime import UTC, datetime, timedelta
@@ -10,34 +10,34 @@ def format_time(moment: datetime | None) -> str:
 
 
 def format_duration(value: float) -> str:
-    """A duration as people read it."""
+    """A duration in milliseconds or seconds."""
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 
 def format_length(length_s: int) -> str:
-    """A length of time in hours, minutes and seconds, without those that are nought."""
-    minutes, left = divmod(length_s, 60)
-    parts = zip((*divmod(minutes, 60), left), ("h", "min", "s"), strict=True)
+    """A length of time in hours, minutes and seconds, without parts that are zero."""
+    minutes, seconds = divmod(length_s, 60)
+    parts = zip((*divmod(minutes, 60), seconds), ("h", "min", "s"), strict=True)
     return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
 
 
-def escape_controls(words: str) -> str:
-    """Text with every character that could steer a terminal made visible: escapes, carriage returns, overrides."""
-    return "".join(f"\\u{ord(letter):04x}" if _steers(letter) else letter for letter in words)
+def escape_controls(text: str) -> str:
+    """The text with every character that could control a terminal made visible: escapes, returns, overrides."""
+    return "".join(f"\\u{ord(letter):04x}" if _is_control(letter) else letter for letter in text)
 
 
-# Joined emoji and some scripts are written with these two, and they steer nothing.
+# Joined emoji and some scripts need the two joiners, which are harmless.
 HARMLESS = frozenset("\n\t\u200c\u200d")
 # Controls, formats (the bidirectional overrides are among them), line and paragraph separators.
-STEERING = frozenset({"Cc", "Cf", "Zl", "Zp"})
+CONTROL_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp"})
 
 
-def _steers(letter: str) -> bool:
-    return letter not in HARMLESS and unicodedata.category(letter) in STEERING
+def _is_control(letter: str) -> bool:
+    return letter not in HARMLESS and unicodedata.category(letter) in CONTROL_CATEGORIES
 
 
 def format_age(moment: datetime | None, now: datetime) -> str:
-    """How long ago something was that is looked for in the last day alone, in words."""
+    """How long ago, in words. None means that nothing was found in the last day."""
     if moment is None:
         return "not in the last day"
     seconds = max(0, round((now - moment).total_seconds()))
@@ -48,10 +48,10 @@ def format_age(moment: datetime | None, now: datetime) -> str:
     return f"{seconds // 3600} hours ago" if seconds < 172_800 else f"{seconds // 86_400} days ago"
 
 
-def parse_length(text_of: str) -> timedelta:
-    """A length of time as people write it: 45m, 4h, 1h30m, 2d. Raises ValueError."""
+def parse_length(text: str) -> timedelta:
+    """Parse a length of time such as 45m, 4h, 1h30m or 2d. Raises ValueError."""
     seconds, number = 0, ""
-    for letter in text_of.strip().lower():
+    for letter in text.strip().lower():
         if letter.isascii() and letter.isdigit() and len(number) < 6:
             number += letter
         elif letter in SECONDS_OF and number:

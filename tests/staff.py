@@ -1,4 +1,4 @@
-"""Staff sessions without a browser, and the turns they look at."""
+"""Signed-in staff without a browser, and the turns they look at."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,32 +16,32 @@ from tests.people import Person, in_database
 from tests.processes import Rehearsal, Web
 
 BEARER = {"Authorization": "Bearer a token for tests"}
-"""The token that every web process of the tests is started with."""
+"""Of the token that every web process of these tests is started with."""
 
 
 @contextmanager
 def open_staff_client(service: Web, user: User, password: str) -> Iterator[httpx.Client]:
-    """Sign a member of staff in; yields the client, as a browser without JavaScript."""
-    with httpx.Client(base_url=service.url, trust_env=False) as desk:
-        desk.get("/staff/sign-in/")
-        answer = sign_in(desk, user.get_username(), password)
+    """A signed-in member of staff, as a browser without JavaScript has it."""
+    with httpx.Client(base_url=service.url, trust_env=False) as staff_client:
+        staff_client.get("/staff/sign-in/")
+        answer = sign_in(staff_client, user.get_username(), password)
         assert (answer.status_code, answer.headers["location"]) == (302, "/ops/")
-        yield desk
+        yield staff_client
 
 
-def fetch_figures(service: Web) -> dict[str, Any]:
-    """Fetch the current figures, as a program with the token does."""
+def figures(service: Web) -> dict[str, Any]:
+    """The figures of the moment, as a program with the token reads them."""
     answer = httpx.get(f"{service.url}/ops/status.json", headers=BEARER, trust_env=False, verify=False)
     answer.raise_for_status()
-    figures: dict[str, Any] = answer.json()
-    return figures
+    told: dict[str, Any] = answer.json()
+    return told
 
 
-def sign_in(desk: httpx.Client, name: str, password: str, *, origin: str = "") -> httpx.Response:
-    """Submit the sign-in form, with the service's own origin unless `origin` is given."""
-    form = {"username": name, "password": password, "csrfmiddlewaretoken": desk.cookies["csrftoken"]}
-    headers = {"Origin": origin or str(desk.base_url).rstrip("/")}
-    return desk.post("/staff/sign-in/", data=form, headers=headers)
+def sign_in(staff_client: httpx.Client, name: str, password: str, *, origin: str = "") -> httpx.Response:
+    """Fill in the form and send it, from a page of the service itself unless `origin` says otherwise."""
+    form = {"username": name, "password": password, "csrfmiddlewaretoken": staff_client.cookies["csrftoken"]}
+    headers = {"Origin": origin or str(staff_client.base_url).rstrip("/")}
+    return staff_client.post("/staff/sign-in/", data=form, headers=headers)
 
 
 async def play_broken_turn(
@@ -52,8 +52,8 @@ async def play_broken_turn(
     question: str = "What helps against fear?",
     fault: dict[str, Any] | None = None,
 ) -> Turn:
-    """Play a turn into a fault of the provider, by default a cut after some words; returns it as stored."""
-    # A slow pace: the last words before a cut may be lost on the way, and some must arrive.
+    """A turn of this person that met a fault of the provider (by default a cut after some words), as stored."""
+    # Slowly, because the last words before a cut may be lost on the way, and there must be some.
     cut = {"cut": "reset", "after": 5, "pace_ms": 40}
     return await play_turn(service, person, rehearsal, question=question, fault=fault or cut)
 
@@ -61,7 +61,7 @@ async def play_broken_turn(
 async def play_turn(
     service: Web, person: Person, rehearsal: Rehearsal, *, question: str, fault: dict[str, Any] | None = None
 ) -> Turn:
-    """Play a turn to its end over a real socket; returns it as stored."""
+    """A turn of this person, played to its end over a real socket, as stored."""
     if fault is not None:
         rehearsal.will(fault, times=1)
     async with Page(service.socket_url, person.sign_in(service.url)) as page:
@@ -71,11 +71,11 @@ async def play_turn(
 
 
 def expire_hold(turn: Turn) -> None:
-    """Set the hold of this turn's question to have expired a minute ago."""
+    """The hold of this turn's question ran out a minute ago."""
     past = timezone.now() - timedelta(minutes=1)
     in_database(lambda: Turn.objects.filter(id=turn.pk).update(held_until=past))
 
 
 def get_audit_entries(person: Person) -> list[AuditEntry]:
-    """The audit entries about a person, oldest first."""
+    """What is on record about a person, oldest first."""
     return in_database(lambda: list(AuditEntry.objects.filter(about=person.row.pk).order_by("id")))

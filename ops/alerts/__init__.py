@@ -1,1 +1,1 @@
-"""What operators are told of: the closed list of alerts, their rows, and the ways they go out."""
+"""Alerts to operators: the closed list of them, their rows, and the transports that send them."""

@@ -1,4 +1,4 @@
-"""E-mail with a deadline: a server that answers a byte at a time is left, whatever the time-out of a single read is."""
+"""E-mail with a deadline for the whole conversation: a server that answers a byte at a time never times out."""
 
 import contextlib
 import smtplib
@@ -8,18 +8,18 @@ from typing import Any
 
 from django.core.mail.backends.smtp import EmailBackend
 
-MAIL_WITHIN_S = 15.0
-"""From the connection to the last answer. A single read or connect may take `EMAIL_TIMEOUT`, which is less."""
+MAIL_TIMEOUT_S = 15.0
+"""From the connection to the last response. `EMAIL_TIMEOUT` limits a single read or connect, and is less."""
 
 
 class LimitedSMTP(smtplib.SMTP):
-    """Ends the conversation with the server when its time is up: the caller gets SMTPServerDisconnected."""
+    """Closes the connection after MAIL_TIMEOUT_S: the caller gets SMTPServerDisconnected."""
 
     _limit: threading.Timer | None = None
 
     def connect(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
-        """As smtplib does it. The time begins here."""
-        self._limit = threading.Timer(MAIL_WITHIN_S, self._end)
+        """Connect, and start the timer."""
+        self._limit = threading.Timer(MAIL_TIMEOUT_S, self._end)
         self._limit.daemon = True
         self._limit.start()
         try:
@@ -29,7 +29,7 @@ class LimitedSMTP(smtplib.SMTP):
             raise
 
     def close(self) -> None:
-        """As smtplib does it."""
+        """Stop the timer and close."""
         if self._limit is not None:
             self._limit.cancel()
         super().close()

@@ -1,4 +1,4 @@
-"""The rows of alerts. The same thing is one row, and counts, until somebody has said that they have seen it."""
+"""The rows of alerts. The same cause is one row, and counts, until an operator acknowledges it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,16 +8,15 @@ from typing import Any
 from django.db import connection
 from django.db.models.functions import Now
 
-from ops.alerts.kinds import MEANINGS, Kind
-from ops.alerts.lasting import BY_ITSELF
-from ops.alerts.statements import OPEN, RAISE, facts
+from ops.alerts.kinds import AlertKind
+from ops.alerts.statements import CLOSED_BY_SERVICE, LIST_OPEN, RAISE, raise_params
 from ops.models import Alert
 
-__all__ = ["BY_ITSELF", "Told", "acknowledge", "close", "in_words", "open_alerts", "raise_alert", "told"]
+_KINDS = {kind.value: kind for kind in AlertKind}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class AlertView:
     """An open alert, in words for a person."""
 
     id: int
@@ -29,53 +28,54 @@ class Told:
     last_at: datetime
     count: int
     site: int | None = None
-    """Staff of this site are told as well as operators."""
+    """Staff of this site read the alert as well as operators."""
     turn: int | None = None
 
 
-def raise_alert(kind: Kind, about: str) -> None:
-    """Tell operators. Uses Django's connection."""
+def raise_alert(kind: AlertKind, about: str) -> None:
+    """Raise an alert, or count one that is open. Uses Django's connection."""
     with connection.cursor() as cursor:
-        cursor.execute(RAISE, facts(kind, about))
+        cursor.execute(RAISE, raise_params(kind, about))
 
 
-def close(kind: Kind, about: str | None = None, *, before: datetime | None = None, but: str = "") -> None:
-    """The cause is over: close what is open of this kind, and about this if it is named.
+def close_alert(
+    kind: AlertKind, about: str | None = None, *, before: datetime | None = None, but: str = ""
+) -> None:
+    """Close the open alerts of this kind, because their cause is over; with `about`, only those about it.
 
-    `before`: only what last came before that moment. `but`: not what is about this.
+    `before`: only those last raised before that moment. `but`: not those about this.
     """
-    gone = Alert.objects.filter(kind=kind, acknowledged_at=None).exclude(about=but[:100])
+    open_rows = Alert.objects.filter(kind=kind, acknowledged_at=None).exclude(about=but[:100])
     if about is not None:
-        gone = gone.filter(about=about[:100])
+        open_rows = open_rows.filter(about=about[:100])
     if before is not None:
-        gone = gone.filter(last_at__lt=before)
-    gone.update(acknowledged_at=Now(), acknowledged_by=BY_ITSELF)
+        open_rows = open_rows.filter(last_at__lt=before)
+    open_rows.update(acknowledged_at=Now(), acknowledged_by=CLOSED_BY_SERVICE)
 
 
-def open_alerts() -> list[Told]:
-    """What nobody has seen yet, the newest first. Uses Django's connection."""
+def list_open_alerts() -> list[AlertView]:
+    """The alerts that are not acknowledged, newest first. Uses Django's connection."""
     with connection.cursor() as cursor:
-        cursor.execute(OPEN)
-        return in_words(cursor.fetchall())
+        cursor.execute(LIST_OPEN)
+        return build_views(cursor.fetchall())
 
 
-def in_words(found: Iterable[tuple[Any, ...]]) -> list[Told]:
-    """What OPEN found."""
+def build_views(rows: Iterable[tuple[Any, ...]]) -> list[AlertView]:
+    """The views of the rows that LIST_OPEN gives."""
     names = ("id", "kind", "about", "first_at", "last_at", "count", "site_id", "turn")
-    return [told(Alert(**dict(zip(names, row, strict=True)))) for row in found]
+    return [build_view(Alert(**dict(zip(names, row, strict=True)))) for row in rows]
 
 
-def told(row: Alert) -> Told:
-    """The alert in words. A kind that another release has raised is shown as it is."""
-    kind = Kind(row.kind) if row.kind in set(Kind) else None
-    meaning = MEANINGS[kind] if kind else None
-    says = meaning.of(row.about) if meaning else f"{row.kind}: {row.about}"
-    return Told(
+def build_view(row: Alert) -> AlertView:
+    """The alert in words. A kind that another release has raised is shown as it is stored."""
+    kind = _KINDS.get(row.kind)
+    text = kind.describe(row.about) if kind else f"{row.kind}: {row.about}"
+    return AlertView(
         id=row.pk,
         kind=row.kind,
-        says=f"{says} Last: turn {row.turn}." if row.turn else says,
-        do=meaning.do if meaning else "",
-        runbook=f"ops/runbooks/{meaning.runbook}" if meaning else "",
+        says=f"{text} Last: turn {row.turn}." if row.turn else text,
+        do=kind.do if kind else "",
+        runbook=f"ops/runbooks/{kind.runbook}" if kind else "",
         first_at=row.first_at,
         last_at=row.last_at,
         count=row.count,
@@ -85,6 +85,6 @@ def told(row: Alert) -> Told:
 
 
 def acknowledge(alert: int, *, by: str, at: datetime) -> bool:
-    """Somebody has seen it. False: somebody else had, or there is no such alert."""
+    """Mark an alert as seen. False if it was acknowledged before, or does not exist."""
     seen = Alert.objects.filter(id=alert, acknowledged_at=None)
     return seen.update(acknowledged_at=at, acknowledged_by=by[:150]) == 1

@@ -1,16 +1,15 @@
-"""Alerts that leave the house: by e-mail, by webhook. Each goes out once by each way; what fails is tried again.
+"""Sends alerts by e-mail and webhook. Each is sent once by each transport, and retried until that succeeds.
 
-Every e-mail address is a way of its own: one that is refused holds up no other, and is tried again alone. A webhook
-has taken an alert if it answers with 2xx within `WEBHOOK_WITHIN_S`, and its body, where that is a JSON object, holds
-neither `"ok": false` nor `"success": false` nor an `error` or `errors` that says something.
+Every e-mail address is a transport of its own, so that one that is refused delays no other and is retried alone. A
+webhook has accepted an alert if it answers with 2xx within `WEBHOOK_TIMEOUT_S` and its body, where that is a JSON
+object, has neither `"ok": false` nor `"success": false` nor a non-empty `error` or `errors`.
 
-A way that fails a second time is an alert itself, which goes out by the other ways and closes when the way works.
+A transport that fails twice raises an alert, which the other transports send, and which closes when it works again.
 
-What comes again long after it went out, and nobody has said that they have seen it, goes out again: see
-`statements.COMES_AGAIN`. What comes again right after it was closed waits for a quiet time: `statements.AFTER_QUIET`.
+`send_at` decides when an alert is due: see `_COUNT` and `_SEND_AT` in `statements`.
 
-A row is claimed before it is sent, so two workers do not send the same one. A worker that dies in between sends it
-again: twice is better than never.
+A row is claimed before it is sent, so two workers do not send the same one. If a worker dies in between, the alert is
+sent again: twice is better than never.
 """
 
 import asyncio
@@ -28,43 +27,46 @@ from django.core.mail import EmailMessage
 from django.db import connection
 from django.db.models.functions import Now
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.alerts.mail import LimitedMail
-from ops.alerts.rows import BY_ITSELF, Told, close, raise_alert, told
+from ops.alerts.rows import AlertView, build_view, close_alert, raise_alert
+from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.models import Alert
 from ops.text import escape_controls, format_time
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 5
-ROUND_WITHIN_S = 60.0
-"""No sending begins later in a round, so that it is over before the worker counts as away (`statements.AWAY_AFTER`)."""
-WEBHOOK_WITHIN_S = 5.0
+BATCH_SIZE = 5
+ROUND_TIMEOUT_S = 60.0
+"""No sending begins later in a round, so that the round ends before `statements.WORKER_TIMEOUT`."""
+WEBHOOK_TIMEOUT_S = 5.0
 """From the connection to the end of the answer."""
-MOST_READ_BYTES = 65_536
-"""Of a webhook's answer. A longer one is judged by its status alone."""
-TOLD_AFTER = 2
-"""SignInThrottle of an alert that fail before the way is told of: a single failure is often over at the next try."""
+MAX_RESPONSE_BYTES = 65_536
+"""Of a webhook's response. A longer one is judged by its status alone."""
+ALERT_AFTER_TRIES = 2
+"""Failed tries of one alert before the transport raises an alert: a single failure is often over at the next try."""
 
-# At first after half a minute, in the end every hour; what has not come again for a day is left to the page.
+# Retried after half a minute at first, every hour in the end. After a day without a new cause, only pages show it.
 CLAIM = """
 UPDATE ops_alert SET sendings = sendings + 1,
        send_at = clock_timestamp() + least(interval '1 hour', interval '30 seconds' * power(2, least(sendings, 10)))
 WHERE id IN (
     SELECT id FROM ops_alert
-    WHERE acknowledged_at IS NULL AND send_at <= clock_timestamp() AND NOT sent_by @> %(ways)s::varchar[]
+    WHERE acknowledged_at IS NULL AND send_at <= clock_timestamp() AND NOT sent_by @> %(transports)s::varchar[]
       AND last_at > clock_timestamp() - interval '1 day'
-    ORDER BY id LIMIT %(at_once)s FOR UPDATE SKIP LOCKED
+    ORDER BY id LIMIT %(batch_size)s FOR UPDATE SKIP LOCKED
 )
 RETURNING id
 """
-SENT = "UPDATE ops_alert SET sent_by = array_append(sent_by, %s) WHERE id = %s AND NOT sent_by @> ARRAY[%s]::varchar[]"
+MARK_SENT = """
+UPDATE ops_alert SET sent_by = array_append(sent_by, %s) WHERE id = %s AND NOT sent_by @> ARRAY[%s]::varchar[]
+"""
 
 
-class NotSent(Exception):
-    """It did not go out. The text is a short code, and holds no address.
+class SendFailed(Exception):
+    """An alert was not sent. The text is a short code without addresses.
 
-    `is_away`: the server itself does not work, so nothing else is sent through it in the same round.
+    `is_away`: the server itself fails, so nothing else is sent through it in the same round.
     """
 
     def __init__(self, code: str, *, is_away: bool = False) -> None:
@@ -72,50 +74,54 @@ class NotSent(Exception):
         self.is_away = is_away
 
 
-class Way(Protocol):
-    """One way out."""
+class AlertTransport(Protocol):
+    """Sends alerts to one destination."""
 
     @property
     def name(self) -> str:
-        """At most 8 characters: stands in the row."""
+        """Kept in the row's `sent_by`; at most 8 characters."""
         ...
 
     @property
     def label(self) -> str:
-        """For people. Holds no address."""
+        """For pages and logs. Holds no address."""
         ...
 
     @property
     def server(self) -> str:
-        """The same for ways through the same server."""
+        """Equal for transports through the same server."""
         ...
 
-    def send(self, alert: Told) -> None:
-        """Send it, or raise NotSent."""
+    def send(self, alert: AlertView) -> None:
+        """Send the alert. Raises SendFailed."""
         ...
 
 
-class ByEmail:
-    """To one person, through the server that Django's settings name. `label` says which one without the address."""
+class EmailTransport:
+    """E-mail to one address, through the server of Django's settings. `label` names it without the address."""
 
     server = "mail"
 
-    def __init__(self, address: str, *, label: str = "e-mail", desk: str) -> None:
+    def __init__(self, address: str, *, label: str = "e-mail", page_url: str) -> None:
         self._address = address
-        self._desk = desk
+        self._page_url = page_url
         self.label = label
         self.name = f"e{hashlib.sha256(address.encode()).hexdigest()[:7]}"
 
     @classmethod
-    def to_each(cls, addresses: Sequence[str], *, desk: str) -> "list[ByEmail]":
-        """One way for each address."""
+    def to_each(cls, addresses: Sequence[str], *, page_url: str) -> "list[EmailTransport]":
+        """A transport for each address."""
         return [
-            cls(address, label=f"e-mail to address {number} of {len(addresses)} in ALERT_EMAIL", desk=desk)
+            cls(
+                address,
+                label=f"e-mail to address {number} of {len(addresses)} in ALERT_EMAIL",
+                page_url=page_url,
+            )
             for number, address in enumerate(addresses, start=1)
         ]
 
-    def send(self, alert: Told) -> None:
-        """Send it, or raise NotSent."""
+    def send(self, alert: AlertView) -> None:
+        """Send the alert. Raises SendFailed."""
         subject = " ".join(escape_controls(f"[companion] {alert.says}").split())[:120]
         times = "once" if alert.count == 1 else f"{alert.count} times"
         body = "\n".join(
@@ -125,55 +131,55 @@ class ByEmail:
                 "",
                 f"First at {format_time(alert.first_at)}, last at {format_time(alert.last_at)}, {times} so far.",
                 f"Runbook: {alert.runbook}",
-                f"Where to look, and to say that it has been seen: {self._desk}",
+                f"See it and acknowledge it here: {self._page_url}",
             ]
         )
         try:
             EmailMessage(subject, body, None, [self._address], connection=LimitedMail()).send()
         except (smtplib.SMTPRecipientsRefused, smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as failure:
-            raise NotSent(type(failure).__name__) from None
+            raise SendFailed(type(failure).__name__) from None
         except (smtplib.SMTPException, OSError) as failure:
-            raise NotSent(type(failure).__name__, is_away=True) from None
+            raise SendFailed(type(failure).__name__, is_away=True) from None
 
 
-class ByWebhook:
+class WebhookTransport:
     """One POST of JSON. `text` is what chat services show."""
 
     name = server = "webhook"
     label = "webhook"
 
-    def __init__(self, url: str, *, desk: str) -> None:
+    def __init__(self, url: str, *, page_url: str) -> None:
         self._url = url
-        self._desk = desk
+        self._page_url = page_url
 
-    def send(self, alert: Told) -> None:
-        """Send it, or raise NotSent."""
+    def send(self, alert: AlertView) -> None:
+        """Send the alert. Raises SendFailed."""
         try:
             status, body = asyncio.run(self._post(self._document(alert)))
         except (httpx.HTTPError, TimeoutError) as failure:
-            raise NotSent(type(failure).__name__, is_away=True) from None
+            raise SendFailed(type(failure).__name__, is_away=True) from None
         if not 200 <= status < 300:
-            raise NotSent(f"status_{status}")
-        if said := failure_said(body):
-            raise NotSent(said)
+            raise SendFailed(f"status_{status}")
+        if said := find_reported_failure(body):
+            raise SendFailed(said)
 
     async def _post(self, document: Mapping[str, Any]) -> tuple[int, bytes]:
         # Each read has a time-out of its own, which an answer a byte at a time never reaches: this one is for all.
         async with (
-            asyncio.timeout(WEBHOOK_WITHIN_S),
+            asyncio.timeout(WEBHOOK_TIMEOUT_S),
             httpx.AsyncClient(trust_env=False, headers={"Accept-Encoding": "identity"}) as client,
             client.stream("POST", self._url, json=document) as answer,
         ):
             body = bytearray()
             async for piece in answer.aiter_raw():
                 body += piece
-                if len(body) > MOST_READ_BYTES:
+                if len(body) > MAX_RESPONSE_BYTES:
                     return answer.status_code, b""
             return answer.status_code, bytes(body)
 
-    def _document(self, alert: Told) -> Mapping[str, Any]:
+    def _document(self, alert: AlertView) -> Mapping[str, Any]:
         return {
-            "text": f"{escape_controls(alert.says)} {alert.do} {self._desk}",
+            "text": f"{escape_controls(alert.says)} {alert.do} {self._page_url}",
             "id": alert.id,
             "kind": alert.kind,
             "says": escape_controls(alert.says),
@@ -185,8 +191,8 @@ class ByWebhook:
         }
 
 
-def failure_said(body: bytes) -> str | None:
-    """PURE: how the body of an answer with 2xx says that the alert was not taken, or None where it does not."""
+def find_reported_failure(body: bytes) -> str | None:
+    """A code for the failure that the body of a 2xx response reports; None where it reports none."""
     try:
         said = json.loads(body)
     except ValueError:
@@ -199,52 +205,56 @@ def failure_said(body: bytes) -> str | None:
     return next((f"said_{name}" for name in ("error", "errors") if said.get(name)), None)
 
 
-def send_due(ways: Sequence[Way], *, now: Callable[[], float] = time.monotonic) -> int:
-    """Send what is due by every way it has not gone out by. Returns how many went out. Uses Django's connection."""
-    if not ways:
+def send_due(transports: Sequence[AlertTransport], *, now: Callable[[], float] = time.monotonic) -> int:
+    """Send each due alert by every transport that has not sent it. Returns the count. Uses Django's connection."""
+    if not transports:
         return 0
-    _close_former(ways)
+    _close_removed(transports)
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"ways": [way.name for way in ways], "at_once": AT_ONCE})
+        cursor.execute(
+            CLAIM, {"transports": [transport.name for transport in transports], "batch_size": BATCH_SIZE}
+        )
         claimed = [alert for (alert,) in cursor.fetchall()]
-    over_at = now() + ROUND_WITHIN_S
+    deadline = now() + ROUND_TIMEOUT_S
     rows = list(Alert.objects.filter(id__in=claimed).order_by("id"))
-    sent: list[Way] = []
+    sent: list[AlertTransport] = []
     away: set[str] = set()
-    for way, row in ((way, row) for way in ways for row in rows if way.name not in row.sent_by):
-        if now() >= over_at:
+    for transport, row in (
+        (transport, row) for transport in transports for row in rows if transport.name not in row.sent_by
+    ):
+        if now() >= deadline:
             break
-        # That a way fails is no longer so once something has gone out by it.
-        is_over = row.kind == Kind.NOT_SENT and row.about in {one.label for one in sent}
-        if way.server not in away and not is_over and _went_out(row, way, away):
-            sent.append(way)
+        # An alert about a failing transport is outdated once that transport has sent something.
+        is_outdated = row.kind == AlertKind.NOT_SENT and row.about in {one.label for one in sent}
+        if transport.server not in away and not is_outdated and _try_send(row, transport, away):
+            sent.append(transport)
     return len(sent)
 
 
-def _went_out(row: Alert, way: Way, away: set[str]) -> bool:
+def _try_send(row: Alert, transport: AlertTransport, away: set[str]) -> bool:
     try:
-        way.send(told(row))
+        transport.send(build_view(row))
     except SoftTimeLimitExceeded:
-        # The job's own time is up. What it has claimed is tried again.
+        # The job's time limit. The claimed alerts are retried.
         raise
     except Exception as failure:
-        # Whatever is wrong with one way or one alert, the others go out. The texts of foreign errors hold addresses.
-        cause = failure if isinstance(failure, NotSent) else type(failure).__name__
-        log.warning("alerts.not_sent alert=%d way=%s cause=%s", row.pk, way.label, cause)
-        if isinstance(failure, NotSent) and failure.is_away:
-            away.add(way.server)
-        if row.sendings >= TOLD_AFTER:
-            raise_alert(Kind.NOT_SENT, way.label)
+        # A failure of one transport or alert must not stop the others. Texts of library errors hold addresses.
+        cause = failure if isinstance(failure, SendFailed) else type(failure).__name__
+        log.warning("alerts.not_sent alert=%d way=%s cause=%s", row.pk, transport.label, cause)
+        if isinstance(failure, SendFailed) and failure.is_away:
+            away.add(transport.server)
+        if row.sendings >= ALERT_AFTER_TRIES:
+            raise_alert(AlertKind.NOT_SENT, transport.label)
         return False
     with connection.cursor() as cursor:
-        cursor.execute(SENT, [way.name, row.pk, way.name])
-    close(Kind.NOT_SENT, way.label)
-    log.info("alerts.sent alert=%d way=%s", row.pk, way.label)
+        cursor.execute(MARK_SENT, [transport.name, row.pk, transport.name])
+    close_alert(AlertKind.NOT_SENT, transport.label)
+    log.info("alerts.sent alert=%d way=%s", row.pk, transport.label)
     return True
 
 
-def _close_former(ways: Sequence[Way]) -> None:
-    """Ways that no setting names any more fail no longer."""
-    former = Alert.objects.filter(kind=Kind.NOT_SENT, acknowledged_at=None)
-    former = former.exclude(about__in=[way.label for way in ways])
-    former.update(acknowledged_at=Now(), acknowledged_by=BY_ITSELF)
+def _close_removed(transports: Sequence[AlertTransport]) -> None:
+    """Close alerts about transports that the settings no longer name."""
+    former = Alert.objects.filter(kind=AlertKind.NOT_SENT, acknowledged_at=None)
+    former = former.exclude(about__in=[transport.label for transport in transports])
+    former.update(acknowledged_at=Now(), acknowledged_by=CLOSED_BY_SERVICE)

@@ -1,51 +1,50 @@
-"""The SQL of alerts, the same for pages, worker and web processes. Types are named: not every caller sends them."""
+"""The SQL of alerts: every statement that inserts one. Pages, the worker and web processes run the same statements.
+
+Parameters are cast, because not every caller's driver sends their types.
+"""
 
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from ops.alerts.kinds import DAILY, Kind, again_after, quiet_after
+from ops.alerts.kinds import DAILY, AlertKind
 from routing.lanes import NORMAL
 from routing.selection import ALERT_AFTER, LATELY
 
-# An open alert that comes again is the same row. It goes out anew if it last went out long ago: `send_at` lies at
+# An open alert that is raised again stays one row. It is sent anew if it was last sent long ago: `send_at` lies at
 # most an hour after the last sending.
-_AGAIN = """
+_COUNT = """
 ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
 DO UPDATE SET count = a.count + excluded.count, last_at = LAST_AT,
     site_id = excluded.site_id, turn = excluded.turn,
-    sent_by = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN '{}' ELSE a.sent_by END,
-    sendings = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval THEN 0 ELSE a.sendings END,
-    send_at = CASE WHEN a.send_at < clock_timestamp() - %(again_after)s::interval
+    sent_by = CASE WHEN a.send_at < clock_timestamp() - %(resend_after)s::interval THEN '{}' ELSE a.sent_by END,
+    sendings = CASE WHEN a.send_at < clock_timestamp() - %(resend_after)s::interval THEN 0 ELSE a.sendings END,
+    send_at = CASE WHEN a.send_at < clock_timestamp() - %(resend_after)s::interval
               THEN clock_timestamp() ELSE a.send_at END
 """
-COMES_AGAIN = _AGAIN.replace("LAST_AT", "clock_timestamp()")
-COMES_AGAIN_AS_OF = _AGAIN.replace("LAST_AT", "excluded.last_at")
-"""The same for a cause that is told of some time after it came."""
+_COUNT_NOW = _COUNT.replace("LAST_AT", "clock_timestamp()")
+_COUNT_AS_OF_CAUSE = _COUNT.replace("LAST_AT", "excluded.last_at")
 
-# An alert that was closed a moment ago and is raised again stands on the pages at once, and goes out after a quiet
-# time: its cause is known. `cause` gives kind and about.
-AFTER_QUIET = """
-greatest(clock_timestamp(), %(quiet)s::interval + (
+# An alert that was closed a moment ago and is raised again stands on the pages at once. It is sent after a quiet
+# time, because its cause is known. `cause` gives kind and about.
+_SEND_AT = """
+greatest(clock_timestamp(), %(quiet_after)s::interval + (
     SELECT closed.acknowledged_at FROM ops_alert closed
     WHERE closed.kind = cause.kind AND closed.about = cause.about AND closed.acknowledged_at IS NOT NULL
     ORDER BY closed.id DESC LIMIT 1))
 """
 
-RAISE = (
-    f"""
+RAISE = f"""
 INSERT INTO ops_alert AS a (kind, about, count, send_at)
-SELECT cause.kind, cause.about, %(times)s::int, {AFTER_QUIET}
+SELECT cause.kind, cause.about, %(times)s::int, {_SEND_AT}
 FROM (SELECT %(kind)s::text AS kind, %(about)s::text AS about) AS cause
+{_COUNT_NOW}
 """
-    + COMES_AGAIN
-)
 
 # About the site of a turn; the row names the last such turn.
-RAISE_OF_TURN = (
-    f"""
+RAISE_FOR_TURN = f"""
 INSERT INTO ops_alert AS a (kind, about, site_id, turn, send_at)
-SELECT cause.kind, cause.about, cause.site_id, cause.turn, {AFTER_QUIET}
+SELECT cause.kind, cause.about, cause.site_id, cause.turn, {_SEND_AT}
 FROM (
     SELECT %(kind)s::text AS kind, site.slug AS about, site.id AS site_id, turn.id AS turn
     FROM companion_turn turn
@@ -54,20 +53,66 @@ FROM (
     JOIN companion_site site ON site.id = person.site_id
     WHERE turn.id = %(turn)s
 ) AS cause
+{_COUNT_NOW}
 """
-    + COMES_AGAIN
+
+# `last_at` is the end of the last minute that was counted: earlier minutes are never counted again. Two processes may
+# run this at once; the second finds that the row has counted these minutes already.
+RAISE_FOR_ENDINGS = f"""
+WITH uncounted AS (
+    SELECT minute.at, (SELECT coalesce(sum(counted.value::int), 0)
+                       FROM jsonb_each_text(minute.figures -> %(part)s::text) counted
+                       WHERE counted.key = ANY(%(names)s::text[])) AS turns
+    FROM ops_minutefigures minute
+    WHERE minute.at >= greatest(clock_timestamp() - interval '1 hour', (
+        SELECT last.last_at FROM ops_alert last WHERE last.kind = %(kind)s::text AND last.about = %(about)s::text
+        ORDER BY last.id DESC LIMIT 1))
+),
+cause AS (
+    SELECT %(kind)s::text AS kind, %(about)s::text AS about, sum(turns)::int AS turns,
+           min(at) AS first_at, max(at) + interval '1 minute' AS last_at
+    FROM uncounted WHERE turns > 0 HAVING count(*) > 0
 )
+INSERT INTO ops_alert AS a (kind, about, count, first_at, last_at, send_at)
+SELECT kind, about, turns, first_at, last_at, {_SEND_AT} FROM cause
+{_COUNT_AS_OF_CAUSE}
+WHERE a.last_at < excluded.last_at
+"""
 
-AWAY_AFTER = timedelta(minutes=2)
-"""A worker that has not looked through the alerts for so long is away, or hangs. It does so every ten seconds."""
 
-OPEN = """
+def raise_while(query: str) -> str:
+    """A statement that raises an alert for each `about` that `query` finds, and closes open ones it finds no more.
+
+    One that the service closed is raised again after an hour, one that an operator closed after `resend_after`.
+    """
+    return f"""
+WITH cause AS MATERIALIZED (SELECT DISTINCT left(about, 100) AS about FROM ({query}) AS found),
+over AS (
+    UPDATE ops_alert SET acknowledged_at = clock_timestamp(), acknowledged_by = %(closed_by_service)s::text
+    WHERE kind = %(kind)s::text AND acknowledged_at IS NULL AND about NOT IN (SELECT about FROM cause)
+)
+INSERT INTO ops_alert AS a (kind, about)
+SELECT %(kind)s::text, about FROM cause
+WHERE NOT EXISTS (
+    SELECT 1 FROM ops_alert former WHERE former.kind = %(kind)s::text AND former.about = cause.about
+    AND former.last_at > clock_timestamp() - CASE WHEN former.acknowledged_by = %(closed_by_service)s::text
+                                             THEN interval '1 hour' ELSE %(resend_after)s::interval END)
+{_COUNT_NOW}"""
+
+
+CLOSED_BY_SERVICE = "the service"
+"""Stands where the name of an operator would, for alerts whose cause is over."""
+
+WORKER_TIMEOUT = timedelta(minutes=2)
+"""A worker that has not run the send job for this long is away or hangs. It runs it every ten seconds."""
+
+LIST_OPEN = """
 SELECT id, kind, about, first_at, last_at, count, site_id, turn
 FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
 """
 
-# Since the first selection after the last `normal`: extending a pin does not begin its hour anew. Told once.
-PIN_IS_LONG = """
+# Since the first selection after the last `normal`: extending a pin does not restart its hour. Raised once.
+RAISE_LONG_PIN = """
 WITH pinned AS (
     SELECT min(version) AS version, min(at) AS since, (array_agg(preset ORDER BY version DESC))[1] AS preset
     FROM ops_selection
@@ -81,30 +126,28 @@ WHERE since <= clock_timestamp() - %(alert_after)s::interval
 ON CONFLICT DO NOTHING
 """
 
-# Where there has been none yet, the first processes get an hour's time. Told once a day, as long as it is so.
-DRILL_IS_OVERDUE = (
-    """
+# Before the first drill, the first processes get an hour. Raised once a day while it lasts.
+RAISE_OVERDUE_DRILL = f"""
 INSERT INTO ops_alert AS a (kind, about)
 SELECT %(drill_overdue)s::text, 'the fallback drill'
 WHERE coalesce((SELECT max(at) FROM ops_laneprobe WHERE how = 'drill') + %(lately)s::interval,
                (SELECT min(started_at) FROM companion_process) + %(first_drill)s::interval) < clock_timestamp()
   AND NOT EXISTS (SELECT 1 FROM ops_alert WHERE kind = %(drill_overdue)s::text
                   AND last_at > clock_timestamp() - %(lately)s::interval)
+{_COUNT_NOW}
 """
-    + COMES_AGAIN
-)
 
-SENDING = "send_alerts"
-"""The job that looks through the alerts, as its rounds are kept."""
-BACKUP = "backup"
-"""The command that makes backups, as its last success is kept beside the jobs."""
-WENT_ROUND = """
+SEND_JOB = "send_alerts"
+"""The name under which the rounds of the job that sends alerts are kept."""
+BACKUP_JOB = "backup"
+"""The name under which the last successful backup is kept beside the jobs."""
+RECORD_ROUND = """
 INSERT INTO ops_round (job, at) VALUES (%(job)s::text, clock_timestamp())
 ON CONFLICT (job) DO UPDATE SET at = excluded.at
 """
 
-# Told of by the web processes. Where no worker has ever been, the first processes get an hour's time.
-WORKER_IS_AWAY = """
+# Raised by the web processes. Before the worker's first round, the first processes get an hour.
+RAISE_WORKER_AWAY = """
 INSERT INTO ops_alert (kind, about)
 SELECT %(worker_away)s::text, 'more than two minutes'
 WHERE coalesce((SELECT at FROM ops_round WHERE job = %(sending)s::text) + %(away)s::interval,
@@ -112,10 +155,9 @@ WHERE coalesce((SELECT at FROM ops_round WHERE job = %(sending)s::text) + %(away
 ON CONFLICT DO NOTHING
 """
 
-# Against the last turn: whoever answered it had another file. Told once for each time that this step is taken, and at
-# most once an hour: while two releases run side by side, each finds the other's turns.
-PERSONA_IS_ANOTHER = (
-    """
+# Compared with the last turn: the process that answered it had another file. Raised once for each change, and at most
+# once an hour: while two releases run side by side, each finds the other's turns.
+RAISE_PERSONA_CHANGED = f"""
 WITH step AS (
     SELECT persona_version || ' to ' || %(persona)s::text AS about, created_at
     FROM (SELECT persona_version, created_at FROM companion_turn ORDER BY id DESC LIMIT 1) last
@@ -123,40 +165,54 @@ WITH step AS (
 )
 INSERT INTO ops_alert AS a (kind, about)
 SELECT %(persona_changed)s::text, about FROM step
-WHERE NOT EXISTS (SELECT 1 FROM ops_alert told WHERE told.kind = %(persona_changed)s::text AND told.about = step.about
-                  AND told.last_at > least(step.created_at, clock_timestamp() - interval '1 hour'))
+WHERE NOT EXISTS (SELECT 1 FROM ops_alert former
+                  WHERE former.kind = %(persona_changed)s::text AND former.about = step.about
+                  AND former.last_at > least(step.created_at, clock_timestamp() - interval '1 hour'))
+{_COUNT_NOW}
 """
-    + COMES_AGAIN
-)
+
+# A common table expression, so that a pin's end and its alert are one statement. `ended` gives version and preset.
+RAISE_FOR_ENDED_PIN = """
+INSERT INTO ops_alert AS a (kind, about)
+SELECT %(reverted)s::text, 'version ' || version || ' (' || preset || ')' FROM ended
+ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
+DO UPDATE SET count = a.count + 1, last_at = clock_timestamp()
+"""
 
 
-def facts(kind: Kind, about: str, *, times: int = 1) -> Mapping[str, Any]:
-    """What RAISE takes."""
-    return {**_timing(kind), "about": about[:100], "times": times}
+def raise_params(kind: AlertKind, about: str, *, times: int = 1) -> Mapping[str, Any]:
+    """The parameters of RAISE."""
+    return {**timing_params(kind), "about": about[:100], "times": times}
 
 
-def facts_of_turn(kind: Kind, turn: int) -> Mapping[str, Any]:
-    """What RAISE_OF_TURN takes."""
-    return {**_timing(kind), "turn": turn}
+def raise_for_turn_params(kind: AlertKind, turn: int) -> Mapping[str, Any]:
+    """The parameters of RAISE_FOR_TURN."""
+    return {**timing_params(kind), "turn": turn}
 
 
-def _timing(kind: Kind) -> Mapping[str, Any]:
-    return {"kind": kind.value, "again_after": again_after(kind), "quiet": quiet_after(kind)}
+def timing_params(kind: AlertKind) -> Mapping[str, Any]:
+    """The kind, and the times that decide when it is sent."""
+    return {"kind": kind.value, "resend_after": kind.resend_after, "quiet_after": kind.quiet_after}
 
 
-def watching(persona_version: str = "") -> Mapping[str, Any]:
-    """What the other statements take."""
+def watch_params(persona_version: str = "") -> Mapping[str, Any]:
+    """The parameters of RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RAISE_WORKER_AWAY and RAISE_PERSONA_CHANGED."""
     return {
         "normal": NORMAL,
         "alert_after": ALERT_AFTER,
         "lately": LATELY,
         "first_drill": timedelta(hours=1),
         "persona": persona_version,
-        "again_after": DAILY,
-        "sending": SENDING,
-        "away": AWAY_AFTER,
+        "resend_after": DAILY,
+        "sending": SEND_JOB,
+        "away": WORKER_TIMEOUT,
         **{
             kind.value: kind.value
-            for kind in (Kind.PIN_LONG, Kind.DRILL_OVERDUE, Kind.PERSONA_CHANGED, Kind.WORKER_AWAY)
+            for kind in (
+                AlertKind.PIN_LONG,
+                AlertKind.DRILL_OVERDUE,
+                AlertKind.PERSONA_CHANGED,
+                AlertKind.WORKER_AWAY,
+            )
         },
     }

@@ -1,4 +1,4 @@
-"""Looks, once a minute and in every web process, for what nobody else would notice: the worker may be away."""
+"""Raises what web processes find once a minute. The worker does not do this, because it may be away itself."""
 
 import asyncio
 import logging
@@ -7,50 +7,52 @@ from typing import Any
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from ops.alerts.ended import ENDED_BADLY, TELL
-from ops.alerts.lasting import LASTING
+from ops.alerts.condition_queries import CONDITION_QUERIES
 from ops.alerts.statements import (
-    DRILL_IS_OVERDUE,
-    PERSONA_IS_ANOTHER,
-    PIN_IS_LONG,
-    WORKER_IS_AWAY,
-    watching,
+    RAISE_FOR_ENDINGS,
+    RAISE_LONG_PIN,
+    RAISE_OVERDUE_DRILL,
+    RAISE_PERSONA_CHANGED,
+    RAISE_WORKER_AWAY,
+    watch_params,
 )
+from ops.alerts.turns import ENDING_RULES
 from ops.minutes import LAST_HOUR
 
 log = logging.getLogger(__name__)
 
-EVERY_S = 60.0
+INTERVAL_S = 60.0
+TIMEOUT_S = 5.0
 
 
-class Watch:
-    """Raises alerts about what lasts too long, and about a character that is not the one of before."""
+class AlertWatch:
+    """Runs the statements that look for causes in the database."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], *, persona_version: str, every_s: float = EVERY_S
+        self, pool: AsyncConnectionPool[Any], *, persona_version: str, every_s: float = INTERVAL_S
     ) -> None:
         self._pool = pool
-        self._facts = watching(persona_version)
+        self._params = watch_params(persona_version)
         self._every_s = every_s
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
             try:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(TIMEOUT_S):
                     await self.look()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("watch.missed cause=%s", type(failure).__name__)
             await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
-        """Look once. Raises psycopg.Error."""
+        """Run every statement once. Raises psycopg.Error."""
         async with self._pool.connection() as connection:
-            for one in LASTING:
-                await connection.execute(one.statement, one.facts)
-            for statement in (PERSONA_IS_ANOTHER, PIN_IS_LONG, DRILL_IS_OVERDUE, WORKER_IS_AWAY):
-                await connection.execute(statement, self._facts)
-            # The worker keeps the minutes that are over too; alerts about them must not wait for it.
+            for condition in CONDITION_QUERIES:
+                await connection.execute(condition.statement, condition.params)
+            for statement in (RAISE_PERSONA_CHANGED, RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RAISE_WORKER_AWAY):
+                await connection.execute(statement, self._params)
+            # The worker keeps the minutes too, but alerts about them must not wait for it.
             await connection.execute(LAST_HOUR)
-            for ending in ENDED_BADLY:
-                await connection.execute(TELL, ending.facts)
+            for rule in ENDING_RULES:
+                await connection.execute(RAISE_FOR_ENDINGS, rule.params)

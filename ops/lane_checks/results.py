@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from ops.alerts.kinds import Kind
-from ops.alerts.rows import close, raise_alert
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import close_alert, raise_alert
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.contract import ContractReport
 from ops.lane_checks.formatting import check_document
@@ -14,7 +14,7 @@ from ops.models import ContractCheck, LaneProbe
 from routing.errors import unknown_finish_word
 from routing.lanes import NORMAL
 
-PROVEN_WRONG = (Kind.MISCONFIGURED, Kind.QUOTA)
+PROVEN_WRONG = (AlertKind.MISCONFIGURED, AlertKind.QUOTA)
 """Alerts that a whole reply of their lane disproves."""
 
 CHECKS_KEPT = 20
@@ -43,9 +43,9 @@ def store_answers(answers: Sequence[LaneAnswer], *, preset: str = NORMAL) -> Non
         if answer.ok:
             _close_disproved(answer, about)
         else:
-            raise_alert(Kind.DRILL_FAILED, about)
+            raise_alert(AlertKind.DRILL_FAILED, about)
             if word := unknown_finish_word(answer.code):
-                raise_alert(Kind.UNKNOWN_FINISH, f"{answer.lane}, {word}")
+                raise_alert(AlertKind.UNKNOWN_FINISH, f"{answer.lane}, {word}")
 
 
 @transaction.atomic
@@ -69,8 +69,8 @@ def is_fresh(routing_hash: str, now: datetime) -> bool:
 
 def _close_disproved(answer: LaneAnswer, about: str) -> None:
     # An alert that was raised after the lane was asked may still be true.
-    close(Kind.DRILL_FAILED, about, before=answer.at)
+    close_alert(AlertKind.DRILL_FAILED, about, before=answer.at)
     if answer.how == "drill":
-        close(Kind.DRILL_OVERDUE, before=answer.at)
+        close_alert(AlertKind.DRILL_OVERDUE, before=answer.at)
         for kind in PROVEN_WRONG:
-            close(kind, answer.lane, before=answer.at)
+            close_alert(kind, answer.lane, before=answer.at)

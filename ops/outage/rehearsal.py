@@ -18,7 +18,7 @@ from ops.outage.errors import RehearsalBroke
 from ops.testbed.rehearsal_provider import RehearsalProvider
 from ops.text import escape_controls
 from ops.transcripts import formatting
-from ops.transcripts.shapes import Story
+from ops.transcripts.records import TurnRecord
 
 WORDS_BEFORE_CUT = 9
 # A little slower than usual, so that people who watch can follow.
@@ -56,7 +56,7 @@ class OutageRehearsal:
     display: RehearsalDisplay
     browser: Browser
     providers: Sequence[RehearsalProvider]
-    read_transcript: Callable[[], Awaitable[list[Story]]]
+    read_transcript: Callable[[], Awaitable[list[TurnRecord]]]
     lines: DraftedLines
     person: str
     character: str
@@ -129,10 +129,10 @@ class OutageRehearsal:
             (snapshot["question"], snapshot["reply"], snapshot["line"]) == (question, "", self.lines.pause),
         )
 
-    async def _show_staff_view(self, question: str) -> Story:
+    async def _show_staff_view(self, question: str) -> TurnRecord:
         self._write_heading("3. What operators see")
         story = (await self.read_transcript())[-1]
-        self.display.write_line(formatting.text(story))
+        self.display.write_line(formatting.format_turn(story))
         self._write_note(f"The same on a page for staff: {self.staff_turns_url}{story.id}/")
         failures = [attempt.failure for attempt in story.attempts]
         self._check(
@@ -142,7 +142,7 @@ class OutageRehearsal:
         self._check("The question is held.", story.is_held and story.question == question)
         return story
 
-    async def _write_again(self, question: str, broken: Story) -> None:
+    async def _write_again(self, question: str, broken: TurnRecord) -> None:
         self._write_heading(f"4. {self.person} writes again")
         asked = f"Are you there again? I also want to go for a walk. ({self.mark})"
         async with self.browser.open_page() as page:
@@ -205,7 +205,7 @@ class OutageRehearsal:
     def _check(self, says: str, kept: bool) -> None:
         self.promises.append(CheckedPromise(says=says, kept=kept))
 
-    async def _find_stored(self, shown: ShownTurn) -> Story:
+    async def _find_stored(self, shown: ShownTurn) -> TurnRecord:
         for story in await self.read_transcript():
             if story.id == shown.turn:
                 return story

@@ -1,4 +1,4 @@
-"""Participants and their cards: to add somebody, to print a card, and to make a lost one useless. All on record."""
+"""Participants and their cards: add, print, renew, withdraw, restore. Every change is recorded in the audit."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from django.db import transaction
 from companion.access import add_participant, end_visits, get_card
 from companion.models import Participant
 from ops import audit, names
-from ops.changes import Done, Refused
-from ops.people import finding
+from ops.changes import ChangeRefused, ChangeResult
+from ops.people import lookup
 from ops.text import escape_controls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Meant:
-    """Which participant: the name, and the site or the number where several have it."""
+class ParticipantQuery:
+    """Names a participant: by name, and by site or number where several share it."""
 
     name: str
     site: str | None = None
@@ -23,78 +23,90 @@ class Meant:
 
 
 @transaction.atomic
-def printed(meant: Meant, *, by: str) -> Done:
-    """The card as it is. Whoever holds it reads everything its owner ever wrote, so printing is on record."""
-    person = _meant(meant, is_active=True)
+def print_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
+    """The current card. Its holder can read everything the participant wrote, so printing is recorded."""
+    person = _lock(query, is_active=True)
     if not person.is_active:
-        raise Refused(f"The card of {_told(person)} was withdrawn. --restore gives them a new one.")
+        raise ChangeRefused(
+            f"The card of {_format_person(person)} was withdrawn. --restore gives them a new one."
+        )
     audit.record(
-        audit.PRINTED_CARD, who=by, about=person.pk, note=audit.by_command(f"issue {person.card_issue}")
+        audit.PRINTED_CARD,
+        who=by,
+        about=person.pk,
+        note=audit.format_command_note(f"issue {person.card_issue}"),
     )
-    return Done(sentence="", card=get_card(person))
+    return ChangeResult(sentence="", card=get_card(person))
 
 
 @transaction.atomic
-def added(meant: Meant, *, by: str) -> Done:
-    """Somebody new, with a card; or the card of whoever is there by that name already."""
-    if found := finding.people(meant.name, site=meant.site, number=meant.number):
-        person = finding.person(found, meant.name, is_active=True)
+def enrol_participant(query: ParticipantQuery, *, by: str) -> ChangeResult:
+    """A new participant with a card; the current card if there is one of that name already."""
+    if found := lookup.find_participants(query.name, site=query.site, number=query.number):
+        person = lookup.choose_participant(found, query.name, is_active=True)
         if not person.is_active:
-            raise Refused(
-                f"{_told(person)} was here before. --restore gives them a new card, and they find what they wrote. "
-                "Somebody else needs another name, so that nobody confuses the two."
+            raise ChangeRefused(
+                f"{_format_person(person)} was here before. "
+                "--restore gives them a new card, and they find what they wrote. "
+                "Another person needs another name, so that the two are not confused."
             )
-        return printed(meant, by=by)
-    if meant.number is not None:
-        raise Refused("A number is given by the service: leave --number out to add somebody.")
-    site = finding.the_site(meant.site)
-    person = add_participant(names.name(meant.name), site=site)
-    audit.record(audit.ADDED_PERSON, who=by, about=person.pk, note=audit.by_command(f"site {site.pk}"))
+        return print_card(query, by=by)
+    if query.number is not None:
+        raise ChangeRefused("A number is given by the service: leave --number out to add a participant.")
+    site = lookup.get_only_site(query.site)
+    person = add_participant(names.clean_name(query.name), site=site)
+    audit.record(
+        audit.ADDED_PERSON, who=by, about=person.pk, note=audit.format_command_note(f"site {site.pk}")
+    )
     sentence = f"{escape_controls(person.name)} was added to {escape_controls(site.name)}."
-    return Done(sentence=sentence, card=get_card(person))
+    return ChangeResult(sentence=sentence, card=get_card(person))
 
 
 @transaction.atomic
-def renewed(meant: Meant, *, by: str) -> Done:
-    """A new card. The one before opens nothing from now on, and whoever came in with it is out."""
-    person = _meant(meant, is_active=True)
+def renew_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
+    """A new card. The old one stops working, and visits that began with it end."""
+    person = _lock(query, is_active=True)
     if not person.is_active:
-        raise Refused(f"The card of {_told(person)} was withdrawn. --restore gives them a new one.")
+        raise ChangeRefused(
+            f"The card of {_format_person(person)} was withdrawn. --restore gives them a new one."
+        )
     ended = _reissue(person, is_active=True)
     _record(audit.RENEWED_CARD, person, ended, by=by)
-    return Done(
-        sentence=f"{_told(person)} has a new card. The old one opens nothing any more; visits ended: {ended}.",
+    return ChangeResult(
+        sentence=f"{_format_person(person)} has a new card. The old one opens nothing any more; visits ended: {ended}.",
         card=get_card(person),
     )
 
 
 @transaction.atomic
-def withdrawn(meant: Meant, *, by: str) -> Done:
-    """No card of this person opens anything; what they wrote is kept."""
-    person = _meant(meant, is_active=True)
+def withdraw_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
+    """Withdraw the card; what the participant wrote is kept."""
+    person = _lock(query, is_active=True)
     if not person.is_active:
-        return Done(sentence=f"The card of {_told(person)} was withdrawn before.", is_new=False)
+        return ChangeResult(
+            sentence=f"The card of {_format_person(person)} was withdrawn before.", is_new=False
+        )
     ended = _reissue(person, is_active=False)
     _record(audit.WITHDREW_CARD, person, ended, by=by)
-    return Done(
-        sentence=f"The card of {_told(person)} is withdrawn and opens nothing; visits ended: {ended}."
+    return ChangeResult(
+        sentence=f"The card of {_format_person(person)} is withdrawn and opens nothing; visits ended: {ended}."
     )
 
 
 @transaction.atomic
-def restored(meant: Meant, *, by: str) -> Done:
-    """Somebody comes back, with a new card, to what they wrote before."""
-    person = _meant(meant, is_active=False)
+def restore_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
+    """A participant comes back, with a new card, to what they wrote before."""
+    person = _lock(query, is_active=False)
     if person.is_active:
-        return Done(sentence=f"The card of {_told(person)} is not withdrawn.", is_new=False)
+        return ChangeResult(sentence=f"The card of {_format_person(person)} is not withdrawn.", is_new=False)
     ended = _reissue(person, is_active=True)
     _record(audit.RESTORED_CARD, person, ended, by=by)
-    return Done(sentence=f"{_told(person)} is back, with a new card.", card=get_card(person))
+    return ChangeResult(sentence=f"{_format_person(person)} is back, with a new card.", card=get_card(person))
 
 
-def _meant(meant: Meant, *, is_active: bool) -> Participant:
-    found = finding.people(meant.name, site=meant.site, number=meant.number)
-    return finding.person(found, meant.name, is_active=is_active)
+def _lock(query: ParticipantQuery, *, is_active: bool) -> Participant:
+    found = lookup.find_participants(query.name, site=query.site, number=query.number)
+    return lookup.lock_participant(lookup.choose_participant(found, query.name, is_active=is_active))
 
 
 def _reissue(person: Participant, *, is_active: bool) -> int:
@@ -106,14 +118,14 @@ def _reissue(person: Participant, *, is_active: bool) -> int:
 
 
 def _record(what: str, person: Participant, ended: int, *, by: str) -> None:
-    note = audit.by_command(f"issue {person.card_issue}, visits ended {ended}")
+    note = audit.format_command_note(f"issue {person.card_issue}, visits ended {ended}")
     audit.record(what, who=by, about=person.pk, note=note)
 
 
-def _told(person: Participant) -> str:
+def _format_person(person: Participant) -> str:
     return f"{escape_controls(person.name)} at {escape_controls(person.site.name)}"
 
 
-def first_origin() -> str:
-    """Where a browser finds the service: the first of TRUSTED_ORIGINS."""
+def get_public_url() -> str:
+    """The service's address for browsers: the first of TRUSTED_ORIGINS."""
     return settings.TRUSTED_ORIGINS[0].rstrip("/") if settings.TRUSTED_ORIGINS else "http://127.0.0.1:8000"

@@ -1,4 +1,4 @@
-"""What the three commands about people share: who decides it, one sentence, and an exit code."""
+"""The base of the commands about people: `--by`, one sentence, and an exit code."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
@@ -8,45 +8,50 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from companion.cards import Card
-from ops.changes import Done, Refused
+from ops.changes import ChangeRefused, ChangeResult
 
 Typed = TypeVar("Typed", str, str | None)
 
 
-def _nothing(card: Card) -> Sequence[str]:
+def _print_nothing(card: Card) -> Sequence[str]:
     return ()
 
 
 class PeopleCommand(BaseCommand):
-    """Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."""
+    """Exit code 0: done, or was so before; 1: nothing was changed; 2: invalid arguments."""
 
-    # People must be let in, and kept out, while the persona file is being mended.
+    # Cards and staff must be manageable while the persona file is invalid.
     requires_system_checks = ()
 
-    def tell(self, ask: Callable[[], Done], *, shown: Callable[[Card], Sequence[str]] = _nothing) -> None:
-        """Ask for it and say what came of it; a password or a card comes last, on lines alone. Raises CommandError."""
+    def report(
+        self,
+        change: Callable[[], ChangeResult],
+        *,
+        format_card: Callable[[Card], Sequence[str]] = _print_nothing,
+    ) -> None:
+        """Make the change and print its sentence, then a password or card on lines alone. Raises CommandError."""
         try:
-            done = ask()
-        except Refused as refusal:
+            result = change()
+        except ChangeRefused as refusal:
             raise CommandError(f"Nothing was changed. {refusal}") from None
         except OperationalError:
             raise CommandError("Nothing was changed: the database does not answer.") from None
-        if done.sentence:
-            self.stdout.write(done.sentence)
-        if done.secret:
-            self.stdout.write(done.secret)
-        for line in shown(done.card) if done.card else ():
+        if result.sentence:
+            self.stdout.write(result.sentence)
+        if result.secret:
+            self.stdout.write(result.secret)
+        for line in format_card(result.card) if result.card else ():
             self.stdout.write(line)
 
 
-def read(reader: Callable[[Typed], str], typed: Typed) -> str:
-    """What was typed, as `names` reads it. Raises CommandError, in words, before the database could."""
+def parse(clean: Callable[[Typed], str], typed: Typed) -> str:
+    """The typed text, cleaned by a function of `names`. Raises CommandError with its sentence."""
     try:
-        return reader(typed)
-    except Refused as refusal:
-        raise CommandError(f"Nothing was done. {refusal}") from None
+        return clean(typed)
+    except ChangeRefused as refusal:
+        raise CommandError(f"Nothing was result. {refusal}") from None
 
 
-def needs_by(part: ArgumentParser) -> None:
-    """Every change is somebody's."""
+def add_by_argument(part: ArgumentParser) -> None:
+    """Add the required `--by`."""
     part.add_argument("--by", required=True, metavar="WHO", help="who decides it; it stays on record")

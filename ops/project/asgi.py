@@ -7,7 +7,6 @@ from typing import Any
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
 _django: Callable[..., Awaitable[None]] = get_asgi_application()
@@ -26,11 +25,11 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 from companion.process import WebProcess  # noqa: E402
 from companion.sockets import build_socket_application  # noqa: E402
 from ops.project.uncancelled import uncancelled  # noqa: E402
-from ops.staff.page_socket import NowConsumer  # noqa: E402
-from ops.status.live import Live  # noqa: E402
+from ops.staff.urls import build_socket_patterns  # noqa: E402
+from ops.status.live import LiveStatus  # noqa: E402
 
 running: list[WebProcess] = []
-watched: list[Live] = []
+watched: list[LiveStatus] = []
 
 
 def process() -> WebProcess:
@@ -38,14 +37,12 @@ def process() -> WebProcess:
     return running[0]
 
 
-def live() -> Live:
+def live() -> LiveStatus:
     """The figures that staff watch here."""
     return watched[0]
 
 
-_staff = {"live": live, "cookie_name": settings.SESSION_COOKIE_NAME}
-_now = path("ws/ops/", NowConsumer.as_asgi(**_staff, wants_figures=True))
-_page = path("ws/ops/page/", NowConsumer.as_asgi(**_staff, wants_figures=False))
+_staff = build_socket_patterns(live=live, cookie_name=settings.SESSION_COOKIE_NAME)
 application = ProtocolTypeRouter(
-    {"http": uncancelled(pages), "websocket": build_socket_application(process, _now, _page)}
+    {"http": uncancelled(pages), "websocket": build_socket_application(process, *_staff)}
 )

@@ -59,7 +59,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "ops.alerts.shown.alerts",
+                "ops.alerts.context_processors.alerts",
                 "ops.project.page_version.add_version",
             ]
         },
@@ -88,7 +88,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 CSRF_COOKIE_SECURE = COMPANION_SECURE_COOKIES
-CSRF_FAILURE_VIEW = "ops.staff.error_pages.form_too_old"
+CSRF_FAILURE_VIEW = "ops.staff.error_pages.csrf_failure"
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 # Under "no-referrer" browsers send forms with "Origin: null", which the CSRF check must refuse.

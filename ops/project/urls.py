@@ -1,17 +1,14 @@
-"""Where every page lives."""
+"""Every page: the checks of a load balancer, the figures, the staff's pages, the participants' pages."""
 
 import time
 
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from ops.project import wiring
-from ops.staff import dashboard_page as now
-from ops.staff import routing_page
-from ops.staff import turn_pages as desk
+from ops.staff.urls import build_urlpatterns
 from ops.status import views
-from ops.status.caching import Fresh
-from ops.status.figures import status
+from ops.status.caching import CachedValue
+from ops.status.figures import get_status
 
 
 def _is_ready() -> bool:
@@ -20,25 +17,22 @@ def _is_ready() -> bool:
     return bool(asgi.running) and asgi.process().is_ready
 
 
-handler403 = "ops.staff.error_pages.not_allowed"
-handler404 = "ops.staff.error_pages.not_found"
-handler500 = "ops.staff.error_pages.fault"
+handler403 = "ops.staff.error_pages.permission_denied"
+handler404 = "ops.staff.error_pages.page_not_found"
+handler500 = "ops.staff.error_pages.server_error"
 
-_figures = Fresh(lambda: status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
-_routes = {"routing": wiring.build_routing, "selector": lambda: wiring.build_selector(wiring.build_routing())}
+_figures = CachedValue(lambda: get_status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", views.healthz),
     path("readyz", views.readyz, {"is_ready": _is_ready}),
-    path("ops/status.json", views.status_json, {"facts": wiring.facts_now}),
     path("metrics", views.metrics, {"figures": _figures}),
-    path("ops/", now.home, {"facts": wiring.facts_now}, name="staff_home"),
-    path("ops/", include("ops.staff.urls")),
-    path("ops/routing/", routing_page.page, _routes, name="staff_routing"),
-    path("ops/routing/select/", routing_page.select, _routes, name="staff_routing_select"),
-    path("ops/routing/revert/", routing_page.revert, _routes, name="staff_routing_revert"),
-    path("ops/alerts/<int:alert>/seen/", routing_page.seen, name="staff_alert_seen"),
-    path("staff/sign-in/", desk.SignIn.as_view(throttle=wiring.build_throttle), name="staff_sign_in"),
-    path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
+    path("ops/status.json", views.status_json, {"status_settings": wiring.facts_now}),
+    *build_urlpatterns(
+        status_settings=wiring.facts_now,
+        routing=wiring.build_routing,
+        selector=lambda: wiring.build_selector(wiring.build_routing()),
+        throttle=wiring.build_throttle,
+    ),
     path("", include("companion.urls"), {"context": wiring.build_page_context}),
 ]

@@ -21,23 +21,22 @@ from companion.prompt import min_context_tokens
 from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
-from ops.access import OPERATORS
-from ops.alerts.book import AlertBook
-from ops.alerts.conditions import Conditions, WatchedFile, of_persona
-from ops.alerts.watch import Watch
+from ops.alerts.buffer import AlertBuffer
+from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona
+from ops.alerts.watch import AlertWatch
 from ops.backups.reporting import records
 from ops.project.addresses import VANISHED_SERVER
 from ops.selections.board import board_summary, build_concerns, read_board
 from ops.selections.last_known_good import LastKnownGood
 from ops.selections.selector import Selector
 from ops.selections.store import RoutingStore
-from ops.socket_access import StaffDoor
-from ops.staff.dashboard_page import place
-from ops.status.caching import Lately
-from ops.status.figures import Settings
-from ops.status.live import Live
+from ops.socket_access import StaffSessions
+from ops.staff.dashboard_page import get_turn_url
+from ops.status.caching import BackgroundValue
+from ops.status.figures import StatusSettings
+from ops.status.live import LiveStatus
 from ops.status.rules import POLICY_MEANINGS, list_rules
-from ops.status.usage import UsageBook, days
+from ops.status.usage import UsageBuffer, list_usage
 from personas.errors import PersonaInvalid
 from personas.load import load
 from personas.schema import Persona, system_prompt
@@ -109,7 +108,7 @@ async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 @cache
-def build_facts() -> Settings:
+def build_facts() -> StatusSettings:
     """What the figures of the moment are held against, and every rule the service runs by."""
     policy, routing = build_turn_policy(), build_routing()
     numbers = {
@@ -117,7 +116,7 @@ def build_facts() -> Settings:
     }
     values = {name: getattr(settings, name) for name in numbers}
     values |= {name: getattr(policy, name) for name in POLICY_MEANINGS}
-    return Settings(
+    return StatusSettings(
         ceiling=policy.ceiling,
         wait_ceiling_s=settings.COMPANION_WAIT_CEILING_S,
         hold_s=settings.COMPANION_HOLD_S,
@@ -131,12 +130,12 @@ def build_facts() -> Settings:
             "normal_weakness": routing.weakness(lanes.NORMAL),
         },
         preset_ceiling=routing.presets[lanes.NORMAL].ceiling,
-        alert_ways=len(settings.ALERT_EMAIL) + bool(settings.ALERT_WEBHOOK_URL),
+        alert_transports=len(settings.ALERT_EMAIL) + bool(settings.ALERT_WEBHOOK_URL),
         rules=tuple(list_rules(values, {**numbers, **POLICY_MEANINGS})),
     )
 
 
-def facts_now() -> Settings:
+def facts_now() -> StatusSettings:
     """The same, with the chain that is in force and how its lanes are. For pages: uses Django's connection."""
     seen = read_board(build_routing())
     ceiling = build_routing().presets[seen.preset].ceiling
@@ -145,23 +144,23 @@ def facts_now() -> Settings:
         routing=dict(board_summary(seen)),
         preset_ceiling=ceiling,
         drill=records.make_status(settings.COMPANION_STATE_DIR),
-        usage=tuple(day.document() for day in days(2)),
+        usage=tuple(day.build_document() for day in list_usage(2)),
     )
 
 
-def build_facts_lately() -> Lately[Settings]:
+def build_facts_lately() -> BackgroundValue[StatusSettings]:
     """The same for an event loop, which may not wait for Django's connection: as it was a moment ago."""
 
-    def read() -> Settings:
+    def read() -> StatusSettings:
         try:
             return facts_now()
         finally:
             connection.close()
 
-    return Lately(read, first=build_facts(), for_s=2.0, now=time.monotonic)
+    return BackgroundValue(read, first=build_facts(), for_s=2.0, now=time.monotonic)
 
 
-def build_live() -> Live:
+def build_live() -> LiveStatus:
     """The figures that staff watch on one process. Its pool is its own: watching takes no connection from a reply."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
@@ -169,10 +168,10 @@ def build_live() -> Live:
         max_size=2,
         timeout=4,
         open=False,
-        kwargs={"connect_timeout": 4, "application_name": "companion now", "autocommit": True},
-        name="now",
+        kwargs={"connect_timeout": 4, "application_name": "companion staff", "autocommit": True},
+        name="staff",
     )
-    return Live(pool, StaffDoor(pool, operators=OPERATORS), settings=build_facts_lately(), place=place)
+    return LiveStatus(pool, StaffSessions(pool), settings=build_facts_lately(), turn_url=get_turn_url)
 
 
 def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
@@ -194,23 +193,23 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         configure=_plan_once,
         name="companion",
     )
-    book = AlertBook(pool)
+    alerts = AlertBuffer(pool)
     store = RoutingStore(
-        routing, build_copy(routing), pool, raise_alert=book.tell, on_change=lambda: process.reroute()
+        routing, build_copy(routing), pool, raise_alert=alerts.add, on_change=lambda: process.reroute()
     )
-    usage = UsageBook(pool, routing)
+    usage = UsageBuffer(pool, routing)
 
     def on_end(end: TurnEnd) -> None:
-        book.heard(end)
-        usage.heard(end)
+        alerts.add_turn(end)
+        usage.add_turn(end)
 
-    watch = Watch(pool, persona_version=policy.persona_version)
-    conditions = Conditions(
+    watch = AlertWatch(pool, persona_version=policy.persona_version)
+    conditions = ConditionMonitor(
         routing,
         list(_watched_files(policy, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
         needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
-        persona=lambda: of_persona(build_persona(), localdate()),
+        persona=lambda: check_persona(build_persona(), localdate()),
     )
     process = WebProcess(
         pool=pool,
@@ -224,7 +223,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         on_end=on_end,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
-        extra_loops=(store.run, book.run, usage.run, watch.run, conditions.run),
+        extra_loops=(store.run, alerts.run, usage.run, watch.run, conditions.run),
     )
     return process
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from companion.models import Breaker as BreakerRow
-from ops.minutes import LaneHour, last_hour
+from ops.minutes import LaneHour, get_last_hour
 from ops.selections import rows as selection_rows
 from routing import breaker, selection
 from routing.breaker import STRIKES, Breaker, State
@@ -136,7 +136,7 @@ def read_board(routing: Routing) -> Board:
         facts = cursor.fetchall()
         cursor.execute(SERVING, [ALIVE_WITHIN_S])
         serving = cursor.fetchall()
-    hour = last_hour().lanes
+    hour = get_last_hour().lanes
     rows = selection_rows.read_history(HISTORY_ROWS)
     in_force = selection_rows.newest_usable(rows, routing)
     preset = selection.effective_preset(in_force, now)

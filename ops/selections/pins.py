@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from companion.notifications import CHANNEL
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
+from ops.alerts.statements import RAISE_FOR_ENDED_PIN
 from routing.lanes import NORMAL
 
 THE_SERVICE = "the service"
@@ -16,7 +17,7 @@ THE_SERVICE = "the service"
 LOCK = "SELECT pg_advisory_xact_lock(7205759404)"
 
 # One statement, so that row, alert and notification are one. The payload is `notifications.SelectionChanged`.
-REVERT = """
+REVERT = f"""
 WITH newest AS (SELECT * FROM ops_selection ORDER BY version DESC LIMIT 1),
 ended AS (SELECT * FROM newest WHERE expires_at <= clock_timestamp()),
 back AS (
@@ -26,12 +27,7 @@ back AS (
     FROM ended
     RETURNING version
 ),
-raised AS (
-    INSERT INTO ops_alert AS a (kind, about)
-    SELECT %(reverted)s::text, 'version ' || version || ' (' || preset || ')' FROM ended
-    ON CONFLICT (kind, about) WHERE acknowledged_at IS NULL
-    DO UPDATE SET count = a.count + 1, last_at = clock_timestamp()
-)
+alert AS ({RAISE_FOR_ENDED_PIN})
 SELECT version, pg_notify(%(channel)s::text, json_build_object('routing', version)::text) FROM back
 """
 
@@ -42,7 +38,7 @@ def revert_parameters(floor: int = 0) -> Mapping[str, Any]:
         "floor": floor,
         "normal": NORMAL,
         "by": THE_SERVICE,
-        "reverted": Kind.PIN_REVERTED.value,
+        "reverted": AlertKind.PIN_REVERTED.value,
         "channel": CHANNEL,
     }
 

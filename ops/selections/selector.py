@@ -15,7 +15,7 @@ from django.utils import timezone
 from companion.models import Process
 from companion.notifications import NOTIFY, SelectionChanged, notify_parameters
 from ops import audit, names
-from ops.changes import Refused
+from ops.changes import ChangeRefused
 from ops.models import Selection as Row
 from ops.selections import rows
 from ops.selections.pins import LOCK
@@ -92,7 +92,7 @@ class Selector:
             chosen = self._build_selection(request, above=self._floor(before.version))
             Row.objects.create(**{name: getattr(chosen, name) for name in chosen.__slots__})
             note = f"version {chosen.version}: {chosen.preset}"
-            note = audit.by_command(note) if request.is_typed else note
+            note = audit.format_command_note(note) if request.is_typed else note
             audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)
             cursor.execute(NOTIFY, notify_parameters(SelectionChanged(routing=chosen.version)))
         _log_change(before, chosen, request)
@@ -127,9 +127,9 @@ class Selector:
             known = ", ".join(self._routing.presets)
             raise SelectionRefused(f"There is no preset {request.preset!r}. Select one of: {known}.")
         try:
-            names.who(request.by)
-            names.why(request.reason)
-        except Refused as refusal:
+            names.clean_by(request.by)
+            names.clean_reason(request.reason)
+        except ChangeRefused as refusal:
             raise SelectionRefused(f"{refusal} It stays on record.") from None
         if request.lasts is None:
             return
@@ -156,8 +156,8 @@ class Selector:
         return Selection(
             version=above + 1,
             preset=request.preset,
-            by=names.who(request.by),
-            reason=names.why(request.reason),
+            by=names.clean_by(request.by),
+            reason=names.clean_reason(request.reason),
             at=at,
             expires_at=selection.expiry_of(request.preset, at=at, lasts=request.lasts or LASTS),
         )

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.selections import pins
 from ops.selections.last_known_good import LastKnownGood
 from routing import chain, selection
@@ -41,9 +41,9 @@ WHERE version > %s ORDER BY version DESC LIMIT %s
 
 
 class RaiseAlert(Protocol):
-    """Raises an alert for operators; see `ops.alerts.book`."""
+    """Raises an alert for operators; see `ops.alerts.buffer`."""
 
-    def __call__(self, kind: Kind, about: str) -> None: ...
+    def __call__(self, kind: AlertKind, about: str) -> None: ...
 
 
 class RoutingStore:
@@ -166,7 +166,7 @@ class RoutingStore:
             return
         self._refused.add(mark)
         log.error("routing_store.refused document=%s which=%s why=%s", mark, name, refusal)
-        self._raise_alert(Kind.INVALID_DOCUMENT, name)
+        self._raise_alert(AlertKind.INVALID_DOCUMENT, name)
 
     async def _revert_expired(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Revert an expired selection, as the worker does; the worker may be down."""

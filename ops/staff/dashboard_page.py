@@ -1,63 +1,79 @@
-"""The page *Right now*, as it is served: right at that moment, and all there is where scripts do not run.
-
-A sync view on purpose, like every page: it uses Django's own connection.
-"""
+"""The dashboard, *Right now*: complete as it is served, and all there is where scripts do not run."""
 
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.conf import settings as django_settings
+from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_safe
 
-from ops.access import is_operator, sites_of, staff_only
-from ops.alerts.rows import open_alerts
+from ops import audit
+from ops.access import form_on, get_access, operators_only, staff_only
+from ops.alerts.rows import acknowledge, list_open_alerts
 from ops.backups.reporting import records
-from ops.minutes import last_hour
-from ops.status import frame, held, hour
-from ops.status.figures import Settings, status
-from ops.status.frame import Seen
+from ops.minutes import get_last_hour
+from ops.status import frames, held_questions, minutes
+from ops.status.figures import StatusSettings, get_status
+from ops.status.frames import StatusSnapshot
 
 
 @require_safe
 @staff_only
-def home(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
-    """The figures of the moment, in plain words, with the last hour as a drawing and as a table."""
-    settings, spent = facts(), last_hour()
-    seen = Seen(
-        figures=status(settings, spent),
-        held=tuple(held.held(_rows(held.HELD, held.FACTS))),
-        hour=tuple(hour.minutes(spent.minutes)),
-        alerts=tuple(open_alerts()),
+def dashboard(request: HttpRequest, status_settings: Callable[[], StatusSettings]) -> HttpResponse:
+    """The figures of the moment in words, with the last hour as a drawing and as a table."""
+    current, hour, access = status_settings(), get_last_hour(), get_access(request.user)
+    snapshot = StatusSnapshot(
+        figures=get_status(current, hour),
+        held=tuple(held_questions.parse_held(_fetch_all(held_questions.SELECT_HELD, held_questions.PARAMS))),
+        hour=tuple(minutes.build_minutes(hour.minutes)),
+        alerts=tuple(list_open_alerts()),
         at=datetime.now(UTC),
     )
-    told = frame.now(seen, sites=sites_of(request.user), operator=is_operator(request.user), place=place())
+    shown = frames.build_dashboard(
+        snapshot, sites=access.sites, operator=access.is_operator, turn_url=get_turn_url()
+    )
     context = {
-        "told": told,
-        "texts": told["texts"],
-        "hour_json": json.dumps(told["hour"]),
-        "newest_first": told["hour"][::-1],
-        "rules": settings.rules,
-        "scripted": settings.routing.get("scripted", False),
-        "weakness": settings.routing.get("normal_weakness", ""),
-        "here": "home",
-        **records.make_page_context(django_settings.COMPANION_STATE_DIR, seen.at),
+        "shown": shown,
+        "texts": shown["texts"],
+        "hour_json": json.dumps(shown["hour"]),
+        "newest_first": shown["hour"][::-1],
+        "rules": current.rules,
+        "scripted": current.routing.get("scripted", False),
+        "weakness": current.routing.get("normal_weakness", ""),
+        "here": "dashboard",
+        **records.make_page_context(settings.COMPANION_STATE_DIR, snapshot.at),
     }
-    return render(request, "ops/home.html", context)
+    return render(request, "ops/dashboard.html", context)
 
 
-def place() -> str:
-    """Where the story of turn 0 would be."""
+@form_on("staff_dashboard")
+@operators_only
+def acknowledge_alert(request: HttpRequest, alert: int) -> HttpResponse:
+    """An operator has seen an alert. It leaves every page; if its cause is raised again, it comes back."""
+    username = request.user.get_username()
+    if acknowledge(alert, by=username, at=timezone.now()):
+        audit.record(audit.SAW_ALERT, who=username, note=f"alert {alert}")
+    page = request.POST.get("next", "")
+    # The address comes from a form: follow it only to a page for staff.
+    if page.startswith("/ops/") and url_has_allowed_host_and_scheme(page, allowed_hosts=None):
+        return HttpResponseRedirect(page)
+    return redirect("staff_dashboard")
+
+
+def get_turn_url() -> str:
+    """The address of turn 0, to be filled in with another number."""
     return reverse("staff_turn", args=[0])
 
 
-def _rows(query: str, facts: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def _fetch_all(query: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(query, facts)
+        cursor.execute(query, params)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows

@@ -1,7 +1,7 @@
-"""What staff read where there is no page, no right, or a fault; participants have pages of their own for that.
+"""The error pages of staff, under /ops/ and /staff/; other addresses get the participants' pages.
 
-Django renders these pages in a thread of the event loop, not in that of the request, and closes no connection there. So
-each page closes its own: otherwise every such thread would keep one of the pool for ever, also one that has died.
+Django renders error pages in another thread than the request's and closes no connection there. Each page closes its
+own, or every such thread would keep one of the pool for ever, even after it has died.
 """
 
 from collections.abc import Callable
@@ -36,39 +36,39 @@ def closing_connection(page: Callable[Arguments, HttpResponse]) -> Callable[Argu
 
 
 @closing_connection
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    if _is_staffs(request):
+    if _is_staff_page(request):
         return render(request, "ops/404.html", status=404)
     return defaults.page_not_found(request, exception)
 
 
 @closing_connection
-def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403."""
-    if _is_staffs(request):
+    if _is_staff_page(request):
         if request.user.is_authenticated:
-            asked = request.resolver_match.url_name if request.resolver_match else ""
-            audit.record_refusal(request.user.get_username(), note=f"page {asked}")
+            page = request.resolver_match.url_name if request.resolver_match else ""
+            audit.record_refusal(request.user.get_username(), note=f"page {page}")
         return render(request, "ops/403.html", status=403)
     return defaults.permission_denied(request, exception)
 
 
 @closing_connection
-def form_too_old(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403, where a form does not carry what its page was given."""
-    if _is_staffs(request):
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403, for a form with a missing or outdated CSRF token."""
+    if _is_staff_page(request):
         return render(request, "ops/403_csrf.html", status=403)
-    found: HttpResponse = csrf.csrf_failure(request, reason=reason)
-    return found
+    response: HttpResponse = csrf.csrf_failure(request, reason=reason)
+    return response
 
 
-def fault(request: HttpRequest, *_: Any) -> HttpResponse:
-    """500. Asks the database nothing: it may be what is away."""
-    if _is_staffs(request):
+def server_error(request: HttpRequest, *_: Any) -> HttpResponse:
+    """500. Uses no database, because it may be the cause."""
+    if _is_staff_page(request):
         return HttpResponse(render_to_string("ops/500.html"), status=500)
     return defaults.server_error(request)
 
 
-def _is_staffs(request: HttpRequest) -> bool:
+def _is_staff_page(request: HttpRequest) -> bool:
     return request.path.startswith(STAFF_PAGES)

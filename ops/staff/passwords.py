@@ -1,4 +1,4 @@
-"""Checks passwords of staff, two at a time: each takes a core for half a second, and pages need the cores too."""
+"""Checks staff passwords, two at a time: each check takes a core for half a second, and pages need the cores too."""
 
 import threading
 from collections.abc import Iterator
@@ -10,24 +10,24 @@ from django.db import connection
 CHECKS_AT_ONCE = 2
 WAIT_LIMIT_S = 20.0
 
-_places = threading.BoundedSemaphore(CHECKS_AT_ONCE)
+_slots = threading.BoundedSemaphore(CHECKS_AT_ONCE)
 
 
 class TooBusy(Exception):
-    """So many passwords are waiting that this one was not checked."""
+    """Too many checks are queued; this password was not checked."""
 
 
-def user_with_password(name: str, password: str) -> User | None:
-    """The active user of this name, if the password is theirs. Raises TooBusy.
+def check_staff_password(name: str, password: str) -> User | None:
+    """The active user with this name and password, else None. Raises TooBusy.
 
-    Holds no database connection while it waits and hashes: those of the pool are few, and pages wait for them.
+    Holds no database connection while it waits and hashes, because the pool is small.
     """
     user = User.objects.filter(username=name).first()
     if not connection.in_atomic_block:
         connection.close()
-    with _place():
+    with _slot():
         if user is None:
-            # As long as for a name that exists, so that the time does not tell which do.
+            # Hash all the same, so that the time taken does not reveal which names exist.
             User().set_password(password)
             return None
         fits = user.check_password(password)
@@ -35,10 +35,10 @@ def user_with_password(name: str, password: str) -> User | None:
 
 
 @contextmanager
-def _place() -> Iterator[None]:
-    if not _places.acquire(timeout=WAIT_LIMIT_S):
+def _slot() -> Iterator[None]:
+    if not _slots.acquire(timeout=WAIT_LIMIT_S):
         raise TooBusy
     try:
         yield
     finally:
-        _places.release()
+        _slots.release()

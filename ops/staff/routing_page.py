@@ -1,4 +1,4 @@
-"""The staff's page about lanes: what is in force, how each lane is, moving traffic. Only operators change anything."""
+"""The staff's page about lanes: the selection in force, each lane, and for operators the forms that select."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +7,11 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_safe
 
-from ops import audit
-from ops.access import by_form_of, operators_only, staff_only
-from ops.alerts.rows import acknowledge
+from ops.access import form_on, operators_only, staff_only
 from ops.models import ContractCheck
 from ops.selections import board_text, rows
 from ops.selections.board import Board, LaneStatus, list_concerns, read_board
@@ -27,13 +23,13 @@ from routing.lanes import NORMAL, Routing
 from routing.selection import Concern, Selection
 
 LENGTHS = ((1, "one hour"), (4, "four hours"), (8, "eight hours"), (24, "one day"))
-USUAL = 4
-SHOWN = 10
-REVERTED = "Back to normal, from the page."
+DEFAULT_HOURS = 4
+MAX_HISTORY = 10
+REVERT_REASON = "Back to normal, from the page."
 
 
 class SelectForm(forms.Form):
-    """What an operator chose. The words of the page stand in its template."""
+    """What an operator chose. The template holds its labels."""
 
     preset = forms.CharField(max_length=40)
     reason = forms.CharField(max_length=200)
@@ -43,16 +39,16 @@ class SelectForm(forms.Form):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Offered:
-    """A preset that can be selected, and what speaks against it now."""
+class PresetOption:
+    """A preset that can be selected, and the concerns about it now."""
 
     preset: Preset
     concerns: tuple[Concern, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """A lane, in words."""
+class LaneRow:
+    """A lane of the page, in words."""
 
     lane: LaneStatus
     state: str
@@ -63,76 +59,65 @@ class Line:
 
 @require_safe
 @staff_only
-def page(request: HttpRequest, routing: Callable[[], Routing], **_: Any) -> HttpResponse:
-    """How things stand, for all staff; with the forms, for operators."""
-    return _page(request, routing())
+def lanes(request: HttpRequest, routing: Callable[[], Routing]) -> HttpResponse:
+    """The selection in force and every lane, for all staff; the forms are for operators."""
+    return _render(request, routing())
 
 
-@by_form_of("staff_routing")
+@form_on("staff_routing")
 @operators_only
 def select(
     request: HttpRequest, routing: Callable[[], Routing], selector: Callable[[], Selector]
 ) -> HttpResponse:
-    """Select a preset. What speaks against it is shown first, and asks for a second yes."""
+    """Select a preset. If there are concerns about it, they are shown first and must be confirmed."""
     form = SelectForm(request.POST)
     if not form.is_valid():
-        return _page(request, routing(), problem=_wrong(form), entered=request.POST)
-    wanted = form.cleaned_data
-    is_normal = wanted["preset"] == NORMAL
+        return _render(request, routing(), problem=_describe_error(form), entered=request.POST)
+    chosen = form.cleaned_data
+    is_normal = chosen["preset"] == NORMAL
     choice = SelectionRequest(
-        preset=wanted["preset"],
+        preset=chosen["preset"],
         by=request.user.get_username()[:100],
-        reason=wanted["reason"],
-        lasts=None if is_normal else timedelta(hours=wanted["hours"] or USUAL),
-        seen=wanted["seen"],
-        is_confirmed=wanted["sure"],
+        reason=chosen["reason"],
+        lasts=None if is_normal else timedelta(hours=chosen["hours"] or DEFAULT_HOURS),
+        seen=chosen["seen"],
+        is_confirmed=chosen["sure"],
         account=request.user.pk,
     )
     try:
-        chosen = selector().select(choice)
+        selection = selector().select(choice)
     except ConfirmationRequired as refusal:
         return render(
             request,
             "ops/routing_sure.html",
-            {"wanted": wanted, "concerns": refusal.concerns, "here": "routing"},
+            {"chosen": chosen, "concerns": refusal.concerns, "here": "routing"},
         )
     except SelectionRefused as refusal:
-        return _page(request, routing(), problem=f"Nothing was selected. {refusal}", entered=request.POST)
-    return _selected(request, chosen)
+        return _render(request, routing(), problem=f"Nothing was selected. {refusal}", entered=request.POST)
+    return _redirect_after(request, selection)
 
 
-@by_form_of("staff_routing")
+@form_on("staff_routing")
 @operators_only
 def revert(
     request: HttpRequest, routing: Callable[[], Routing], selector: Callable[[], Selector]
 ) -> HttpResponse:
     """Back to normal, in one press."""
     who = request.user
-    return _selected(request, selector().revert(by=who.get_username()[:100], reason=REVERTED, account=who.pk))
+    return _redirect_after(
+        request, selector().revert(by=who.get_username()[:100], reason=REVERT_REASON, account=who.pk)
+    )
 
 
-@by_form_of("staff_home")
-@operators_only
-def seen(request: HttpRequest, alert: int) -> HttpResponse:
-    """An operator has seen an alert. It is on record, and goes from the pages; if it happens again it comes back."""
-    who = request.user.get_username()
-    if acknowledge(alert, by=who, at=timezone.now()):
-        audit.record(audit.SAW_ALERT, who=who, note=f"alert {alert}")
-    where = request.POST.get("next", "")
-    # Only a page of ours: an address in a form can be anybody's.
-    if where.startswith("/ops/") and url_has_allowed_host_and_scheme(where, allowed_hosts=None):
-        return HttpResponseRedirect(where)
-    return redirect("staff_home")
-
-
-def _selected(request: HttpRequest, chosen: Selection) -> HttpResponse:
+def _redirect_after(request: HttpRequest, selection: Selection) -> HttpResponse:
     messages.success(
-        request, f"{chosen.preset} is selected, as version {chosen.version}. New turns follow it at once."
+        request,
+        f"{selection.preset} is selected, as version {selection.version}. New turns follow it at once.",
     )
     return redirect("staff_routing")
 
 
-def _page(
+def _render(
     request: HttpRequest,
     routing: Routing,
     *,
@@ -144,18 +129,18 @@ def _page(
         "board": standing,
         "left": board_text.format_time_left(standing),
         "unrecorded": board_text.format_unrecorded(standing),
-        "lines": [_line(standing, lane) for lane in _in_order(standing)],
+        "lines": [_build_row(standing, lane) for lane in _sort_by_place(standing)],
         "offered": [
-            Offered(preset=preset, concerns=tuple(list_concerns(standing, routing, name)))
+            PresetOption(preset=preset, concerns=tuple(list_concerns(standing, routing, name)))
             for name, preset in routing.presets.items()
             if name != NORMAL
         ],
-        "usage": usage.days(),
+        "usage": usage.list_usage(),
         "check": ContractCheck.objects.filter(preset=NORMAL).order_by("-id").first(),
         "normal": routing.presets[NORMAL],
-        "history": rows.read_history(SHOWN),
+        "history": rows.read_history(MAX_HISTORY),
         "lengths": LENGTHS,
-        "usual": str(USUAL),
+        "usual": str(DEFAULT_HOURS),
         "problem": problem,
         "entered": entered or {},
         "here": "routing",
@@ -163,12 +148,12 @@ def _page(
     return render(request, "ops/routing.html", context)
 
 
-def _in_order(standing: Board) -> list[LaneStatus]:
+def _sort_by_place(standing: Board) -> list[LaneStatus]:
     return sorted(standing.lanes, key=lambda lane: lane.place or len(standing.lanes) + 1)
 
 
-def _line(standing: Board, lane: LaneStatus) -> Line:
-    return Line(
+def _build_row(standing: Board, lane: LaneStatus) -> LaneRow:
+    return LaneRow(
         lane=lane,
         state=board_text.STATES[lane.state],
         answered=format_age(lane.last_answered_at, standing.now),
@@ -177,7 +162,7 @@ def _line(standing: Board, lane: LaneStatus) -> Line:
     )
 
 
-def _wrong(form: SelectForm) -> str:
+def _describe_error(form: SelectForm) -> str:
     if "reason" in form.errors:
         return "Nothing was selected. Say why, in at most 200 characters: it stays on record."
     return "Nothing was selected. Choose one of the presets."

@@ -1,11 +1,47 @@
-"""The staff's pages, under /ops/. The first of them needs the figures, so `ops.project.urls` places it."""
+"""The addresses of the staff's pages and sockets. `ops.project` passes in what they are served from."""
 
-from django.urls import path
+from collections.abc import Callable
 
-from ops.staff import turn_pages
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, path
 
-urlpatterns = [
-    path("turns/", turn_pages.turns, name="staff_turns"),
-    path("turns/<int:turn>/", turn_pages.turn, name="staff_turn"),
-    path("turns/<int:turn>/words/", turn_pages.words, name="staff_turn_words"),
-]
+from companion.throttle import SignInThrottle
+from ops.selections.selector import Selector
+from ops.staff import dashboard_page, routing_page, turn_pages
+from ops.staff.consumers import StaffConsumer
+from ops.staff.sign_in import SignIn
+from ops.status.figures import StatusSettings
+from ops.status.live import LiveStatus
+from routing.lanes import Routing
+
+
+def build_urlpatterns(
+    *,
+    status_settings: Callable[[], StatusSettings],
+    routing: Callable[[], Routing],
+    selector: Callable[[], Selector],
+    throttle: Callable[[], SignInThrottle],
+) -> list[URLPattern]:
+    """Every page for staff. The arguments are called when a page is served."""
+    routes = {"routing": routing, "selector": selector}
+    return [
+        path("ops/", dashboard_page.dashboard, {"status_settings": status_settings}, name="staff_dashboard"),
+        path("ops/alerts/<int:alert>/seen/", dashboard_page.acknowledge_alert, name="staff_alert_seen"),
+        path("ops/turns/", turn_pages.turns, name="staff_turns"),
+        path("ops/turns/<int:turn>/", turn_pages.turn, name="staff_turn"),
+        path("ops/turns/<int:turn>/words/", turn_pages.words, name="staff_turn_words"),
+        path("ops/routing/", routing_page.lanes, {"routing": routing}, name="staff_routing"),
+        path("ops/routing/select/", routing_page.select, routes, name="staff_routing_select"),
+        path("ops/routing/revert/", routing_page.revert, routes, name="staff_routing_revert"),
+        path("staff/sign-in/", SignIn.as_view(throttle=throttle), name="staff_sign_in"),
+        path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
+    ]
+
+
+def build_socket_patterns(*, live: Callable[[], LiveStatus], cookie_name: str) -> list[URLPattern]:
+    """The dashboard's socket, and the one of every page for staff."""
+    shared = {"live": live, "cookie_name": cookie_name}
+    return [
+        path("ws/ops/", StaffConsumer.as_asgi(**shared, wants_figures=True)),
+        path("ws/ops/page/", StaffConsumer.as_asgi(**shared, wants_figures=False)),
+    ]

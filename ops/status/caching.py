@@ -1,4 +1,4 @@
-"""A value that many ask for and that is worth asking for once a second: the rest are given the same."""
+"""Values that are read at most once per period, however many callers ask for them."""
 
 import logging
 import threading
@@ -10,30 +10,30 @@ log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
 
-class Fresh(Generic[Value]):
-    """`read` is called when the value is older than `for_s`; whoever asks meanwhile waits for that one call."""
+class CachedValue(Generic[Value]):
+    """Caches a value for `for_s` seconds; concurrent callers share one read and wait for it."""
 
     def __init__(self, read: Callable[[], Value], *, for_s: float, now: Callable[[], float]) -> None:
         self._read = read
         self._for_s = for_s
         self._now = now
         self._lock = threading.Lock()
-        self._kept: tuple[float, Value] | None = None
+        self._cached: tuple[float, Value] | None = None
 
     def __call__(self) -> Value:
-        """The value, at most `for_s` old. Raises what `read` raises, and keeps nothing then."""
+        """The value, at most `for_s` seconds old. An exception of `read` is raised and nothing is cached."""
         with self._lock:
-            if self._kept is None or self._now() - self._kept[0] >= self._for_s:
-                asked_at = self._now()
-                self._kept = None
-                self._kept = (asked_at, self._read())
-            return self._kept[1]
+            if self._cached is None or self._now() - self._cached[0] >= self._for_s:
+                read_at = self._now()
+                self._cached = None
+                self._cached = (read_at, self._read())
+            return self._cached[1]
 
 
-class Lately(Generic[Value]):
-    """For callers that may not wait: the value as it was known last. Asking for an old one has a new one read.
+class BackgroundValue(Generic[Value]):
+    """Caches a value for callers that must not block, such as an event loop: they get the last value at once.
 
-    `read` is called in a thread of its own; while it fails, the value stays.
+    A call that finds the value older than `for_s` seconds starts a read in a thread. While reads fail, the value stays.
     """
 
     def __init__(
@@ -43,28 +43,28 @@ class Lately(Generic[Value]):
         self._for_s = for_s
         self._now = now
         self._lock = threading.Lock()
-        self._reading: threading.Thread | None = None
-        self._asked_at: float | None = None
+        self._thread: threading.Thread | None = None
+        self._read_at: float | None = None
         self._value = first
 
     def __call__(self) -> Value:
-        """The value, at once."""
+        """The last value, without waiting."""
         with self._lock:
             known = self._value
-            is_old = self._asked_at is None or self._now() - self._asked_at >= self._for_s
-            if is_old and (self._reading is None or not self._reading.is_alive()):
-                self._asked_at = self._now()
-                self._reading = threading.Thread(target=self._renew, daemon=True)
-                self._reading.start()
+            is_old = self._read_at is None or self._now() - self._read_at >= self._for_s
+            if is_old and (self._thread is None or not self._thread.is_alive()):
+                self._read_at = self._now()
+                self._thread = threading.Thread(target=self._refresh, daemon=True)
+                self._thread.start()
             return known
 
     def settle(self) -> None:
-        """Wait until nothing is being read."""
-        if self._reading is not None:
-            self._reading.join()
+        """Wait for the read that is under way, if any."""
+        if self._thread is not None:
+            self._thread.join()
 
-    def _renew(self) -> None:
+    def _refresh(self) -> None:
         try:
             self._value = self._read()
         except Exception as failure:
-            log.warning("fresh.unread cause=%s", type(failure).__name__)
+            log.warning("caching.read_failed cause=%s", type(failure).__name__)

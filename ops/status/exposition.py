@@ -1,4 +1,7 @@
-"""PURE. The figures of the moment in Prometheus' text format."""
+"""PURE. The figures of the moment in the text format of Prometheus.
+
+Written by hand: every figure is a gauge read from the database, so a client library's registry has nothing to count.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,8 +13,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Sample = tuple[Mapping[str, str], float | None]
 
 
-def exposition(figures: Mapping[str, Any], *, at: datetime) -> str:
-    """The document of /ops/status.json as gauges, at this moment. A figure that is not known yet is left out."""
+def format_exposition(figures: Mapping[str, Any], *, at: datetime) -> str:
+    """The document of /ops/status.json as gauges. `at`: the time of the figures. Unknown figures are left out."""
     return "".join([*_lines(figures), *_state(figures, at)])
 
 
@@ -53,7 +56,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
             )
         ),
     )
-    # Whoever adds these up must not count the dead.
+    # Exclude dead processes: these figures are summed.
     alive = [one for one in figures["processes"] if one["beat_age_s"] <= LEASE_S]
     yield from _gauge("processes", "Web processes that were heard of within their lease.", [({}, len(alive))])
     for name, key, what in (
@@ -96,7 +99,7 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         "0 if the normal chain has one lane, or lanes of one failure domain alone.",
         [({}, int(not routing["normal_weakness"]))],
     )
-    yield from _gauge("alerts_open", "Alerts that nobody has seen, by kind.", _by("kind", alerts["open"]))
+    yield from _gauge("alerts_open", "Open alerts, by kind.", _by("kind", alerts["open"]))
     yield from _gauge(
         "alerts_looked_through_seconds",
         "Since the worker last looked through the alerts.",
@@ -105,11 +108,11 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
     yield from _usage(figures["usage"], at)
     yield from _gauge(
         "alerts_unsent",
-        "Open alerts that were tried more than once and have not gone out by every way.",
+        "Open alerts that were tried more than once and were not sent by every transport.",
         [({}, alerts["unsent"])],
     )
     yield from _gauge(
-        "alert_ways", "Ways by which alerts go out: e-mail addresses and webhook.", [({}, alerts["ways"])]
+        "alert_ways", "Transports that send alerts: e-mail addresses and webhook.", [({}, alerts["ways"])]
     )
     for name, key, what in (
         ("restore_proved_seconds", "proved_at", "Since a drill last proved that a backup restores."),
@@ -129,16 +132,16 @@ def _usage(days: Sequence[Mapping[str, Any]], at: datetime) -> Iterator[str]:
     today = [one for one in days if one["day"] == at.astimezone(UTC).date().isoformat()]
     for name, key, what in (
         ("calls_today", "calls", "Calls to each lane since midnight UTC."),
-        ("calls_told_today", "calls_told", "Those whose provider told how many tokens they took."),
+        ("calls_told_today", "calls_told", "Those whose provider reported tokens."),
         (
             "input_tokens_today",
             "input_tokens",
-            "Tokens sent to each lane since midnight UTC, as far as told.",
+            "Tokens sent to each lane since midnight UTC, as far as reported.",
         ),
         (
             "output_tokens_today",
             "output_tokens",
-            "Tokens each lane wrote since midnight UTC, as far as told.",
+            "Tokens each lane wrote since midnight UTC, as far as reported.",
         ),
         ("cost_today", "cost", "What they cost, for lanes whose prices are in the routing file."),
     ):

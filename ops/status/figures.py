@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import connection
 
-from companion.turn_conditions import is_held
-from ops.minutes import LastHour, last_hour
+from ops.minutes import LastHour, get_last_hour
 from ops.stack.version import VERSION
-from ops.status.rules import Rule
+from ops.status.held_questions import IS_HELD
+from ops.status.rules import ServiceRule
 
 FIGURES = f"""
 SELECT
@@ -18,8 +18,7 @@ SELECT
     (SELECT count(*) FROM companion_turn WHERE state = 'waiting'),
     (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
        FROM companion_turn WHERE state = 'waiting'),
-    (SELECT count(*) FROM companion_turn t
-      WHERE {is_held("t")} AND t.held_until < statement_timestamp() + interval '1 year'),
+    (SELECT count(*) FROM companion_turn t WHERE {IS_HELD}),
     (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM ops_round WHERE job = 'send_alerts'),
     (SELECT jsonb_build_object('value', value, 'by', by, 'reason', reason, 'at', at)
        FROM companion_ceiling ORDER BY id DESC LIMIT 1),
@@ -38,7 +37,7 @@ SELECT
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
        FROM companion_process p WHERE p.beat_at > clock_timestamp() - interval '10 minutes'),
     (SELECT jsonb_object_agg(kind, n) FROM (
-        SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) told),
+        SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) list_open_alerts),
     (SELECT jsonb_object_agg(ways, n) FROM (
         SELECT cardinality(sent_by) AS ways, count(*) AS n FROM ops_alert
         WHERE acknowledged_at IS NULL AND sendings > 1 GROUP BY 1) tried)
@@ -46,43 +45,43 @@ SELECT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """What the figures are held against."""
+class StatusSettings:
+    """What the figures are compared with: settings, routing, the last drill, usage."""
 
     ceiling: int
-    """As the environment sets it; the operators' ceiling, if there is one, stands in its place."""
+    """As the environment sets it. A ceiling that operators have set takes its place."""
     wait_ceiling_s: int
     hold_s: int
     persona: dict[str, str]
     routing: dict[str, Any]
     preset_ceiling: int | None = None
-    alert_ways: int = 0
-    """By how many ways alerts go out: each e-mail address is one, and the webhook."""
+    alert_transports: int = 0
+    """How many transports send alerts: one for each e-mail address, and the webhook."""
     drill: Mapping[str, str | None] = field(default_factory=dict)
     """When a backup was last drilled, with which verdict, and when the next drill is due."""
     usage: Sequence[Mapping[str, Any]] = ()
-    """What each lane took today and yesterday."""
-    rules: tuple[Rule, ...] = ()
+    """The usage of each lane today and yesterday."""
+    rules: tuple[ServiceRule, ...] = ()
 
 
-def status(settings: Settings, hour: LastHour | None = None) -> dict[str, Any]:
-    """The document of /ops/status.json. `hour` is the last hour, if it is known already. Uses Django's connection."""
+def get_status(settings: StatusSettings, hour: LastHour | None = None) -> dict[str, Any]:
+    """The document of /ops/status.json. `hour` is the last hour, where the caller has it. Uses Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(FIGURES)
         row = cursor.fetchone()
-    return document(row, settings, hour or last_hour())
+    return build_status(row, settings, hour or get_last_hour())
 
 
-def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[str, Any]:
-    """The figures in the row that FIGURES gives and those of the last hour, held against the settings."""
-    in_flight, waiting, oldest_s, held, looked_s, *found = row
-    operators, processes, alerts, tried = (_loaded(value) or {} for value in found)
+def build_status(row: tuple[Any, ...], settings: StatusSettings, hour: LastHour) -> dict[str, Any]:
+    """The document from the row that FIGURES gives, the last hour and the settings."""
+    in_flight, waiting, oldest_s, held, looked_s, *documents = row
+    operators, processes, alerts, tried = (_parse_json(value) or {} for value in documents)
     chosen, preset = operators.get("value"), settings.preset_ceiling
     return {
         "version": VERSION,
         "in_flight": in_flight,
-        "ceiling": ceiling_in_force(setting=settings.ceiling, operators=chosen, preset=preset),
-        # Where it comes from. A lane's own limit holds as well, for the turns on that lane.
+        "ceiling": compute_ceiling(setting=settings.ceiling, operators=chosen, preset=preset),
+        # Where it comes from. A lane's own limit applies as well, to the turns on that lane.
         "ceiling_from": {
             "setting": settings.ceiling,
             "operators": chosen,
@@ -97,34 +96,34 @@ def document(row: tuple[Any, ...], settings: Settings, hour: LastHour) -> dict[s
         "last_hour": {
             state: hour.states.get(state, 0) for state in ("complete", "paused", "refused", "stopped")
         },
-        # During an outage these two name it: why replies broke off, and how the calls to each lane ended.
+        # During an outage these two name its cause: why replies broke off, and how the calls to each lane ended.
         "paused_last_hour_by_reason": dict(hour.reasons),
         "attempts_last_hour_by_lane": {lane: dict(ends) for lane, ends in hour.attempts.items()},
         "first_word_ms": {"p50": hour.p50_ms, "p95": hour.p95_ms},
         "processes": processes or [],
         "alerts": {
             "open": dict(sorted(alerts.items())),
-            # The worker does this every few seconds; None: it never has.
+            # The worker does this every ten seconds. None: it never has.
             "looked_through_s": None if looked_s is None else round(looked_s, 1),
-            # Tried more than once, and still not gone out by every way.
-            "unsent": sum(n for ways, n in tried.items() if int(ways) < settings.alert_ways),
-            "ways": settings.alert_ways,
+            # Tried more than once, and still not sent by every transport.
+            "unsent": sum(n for ways, n in tried.items() if int(ways) < settings.alert_transports),
+            "ways": settings.alert_transports,
         },
         "routing": settings.routing,
         "drill": dict(settings.drill),
-        # Days are those of UTC. None: the provider does not tell, or the routing file has no price.
+        # Days of UTC. None: the provider reports no tokens, or the routing file has no price.
         "usage": [dict(day) for day in settings.usage],
         "persona": settings.persona,
         "settings": {rule.name: rule.value for rule in settings.rules},
     }
 
 
-def ceiling_in_force(*, setting: int, operators: int | None, preset: int | None) -> int:
-    """The operators' ceiling, or the setting where they have named none; the preset's, if that is lower."""
+def compute_ceiling(*, setting: int, operators: int | None, preset: int | None) -> int:
+    """The operators' ceiling, else the setting; the preset's where that is lower."""
     chosen = setting if operators is None else operators
     return chosen if preset is None else min(chosen, preset)
 
 
-def _loaded(value: Any) -> Any:
+def _parse_json(value: Any) -> Any:
     # Django's cursors hand JSON over as text.
     return json.loads(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The figures of the moment for everybody who watches: asked once a second by each process, however many watch."""
+"""The figures of the moment for open staff pages: read once a second by each process, however many pages are open."""
 
 import asyncio
 import logging
@@ -11,190 +11,188 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-from ops.alerts.rows import in_words
-from ops.alerts.statements import OPEN
-from ops.minutes import LAST_HOUR, gather
-from ops.socket_access import Staff, StaffDoor
-from ops.status import frame, held, hour
-from ops.status.figures import FIGURES, Settings, document
-from ops.status.frame import Seen
-from ops.status.marks import MARKS, Mark, marks
+from ops.access import StaffAccess
+from ops.alerts.rows import build_views
+from ops.alerts.statements import LIST_OPEN
+from ops.minutes import LAST_HOUR, aggregate
+from ops.socket_access import StaffSessions
+from ops.status import frames, held_questions, minutes
+from ops.status.figures import FIGURES, StatusSettings, build_status
+from ops.status.frames import StatusSnapshot
+from ops.status.turn_marks import SELECT_TURN_MARKS, TurnMark, parse_marks
 
 log = logging.getLogger(__name__)
 
-EVERY_S = 1.0
-HOUR_EVERY = 10
-"""Times that the figures are asked for until the last hour is drawn anew."""
-MOST_TURNS = 50
-"""How many turns one page may follow: a list holds fewer."""
-WITHIN_S = 5.0
+INTERVAL_S = 1.0
+ROUNDS_PER_DRAWING = 10
+"""The drawing of the last hour is renewed once in this many rounds."""
+MAX_TURNS = 50
+"""Turns that one page may follow. A list holds fewer."""
+ROUND_TIMEOUT_S = 5.0
 RIGHTS_CHANGED = {"type": "rights"}
 
 
-class Watcher(Protocol):
-    """Somebody who watches."""
+class StaffPage(Protocol):
+    """An open page, as its socket's consumer offers it."""
 
     @property
     def session_key(self) -> str: ...
-    async def show(self, told: dict[str, Any]) -> None: ...
-    async def turn_away(self) -> None: ...
+    async def send_frame(self, frame: dict[str, Any]) -> None: ...
+    async def deny(self) -> None: ...
     async def close(self, code: int) -> None: ...
 
 
 @dataclass(slots=True)
-class _Watch:
-    """What one watcher may see, and was shown last."""
+class _Subscription:
+    """What one page may see, and what it was sent last."""
 
-    staff: Staff
+    access: StaffAccess
     wants_figures: bool
-    shown: dict[str, Any] | None = None
-    turns: dict[int, Mark | None] = field(default_factory=dict)
-    """The turns on the page, as it was told that they stand."""
+    sent: dict[str, Any] | None = None
+    turns: dict[int, TurnMark | None] = field(default_factory=dict)
+    """The turns on the page, as it was last sent that they stand."""
 
 
-class Live:
-    """Built for one process. `settings` gives what the figures are held against; `place` the address of turn 0."""
+class LiveStatus:
+    """The open staff pages of one process. Reads only while there are some.
+
+    `settings` gives what the figures are compared with, `turn_url` the address of turn 0.
+    """
 
     def __init__(
         self,
         pool: AsyncConnectionPool[Any],
-        door: StaffDoor,
+        sessions: StaffSessions,
         *,
-        settings: Callable[[], Settings],
-        place: Callable[[], str],
+        settings: Callable[[], StatusSettings],
+        turn_url: Callable[[], str],
     ) -> None:
         self._pool = pool
-        self._door = door
+        self._sessions = sessions
         self._settings = settings
-        self._place = place
-        self._watches: dict[Watcher, _Watch] = {}
+        self._turn_url = turn_url
+        self._pages: dict[StaffPage, _Subscription] = {}
         self._task: asyncio.Task[None] | None = None
-        self._hour: list[hour.Minute] = []
-        self._seen: Seen | None = None
-        self._opened = False
+        self._hour: list[minutes.Minute] = []
+        self._is_open = False
 
     def __len__(self) -> int:
-        return len(self._watches)
+        return len(self._pages)
 
-    async def admit(self, session_key: str | None) -> Staff | None:
-        """Whose session this is, if it is a member of staff's. Raises psycopg.Error."""
+    async def admit(self, session_key: str | None) -> StaffAccess | None:
+        """What the user of this session may see; None unless they are active staff. Raises psycopg.Error."""
         if not session_key:
             return None
         await self._open()
-        return (await self._door.staff_of([session_key])).get(session_key)
+        return (await self._sessions.get_access([session_key])).get(session_key)
 
-    def watch(self, watcher: Watcher, staff: Staff, *, wants_figures: bool) -> None:
-        """Tell `watcher` from now on when its rights change, and show it the figures if it wants them."""
-        self._watches[watcher] = _Watch(staff=staff, wants_figures=wants_figures)
+    def subscribe(self, page: StaffPage, access: StaffAccess, *, wants_figures: bool) -> None:
+        """Send `page` a frame whenever its rights change, and the figures if it wants them."""
+        self._pages[page] = _Subscription(access=access, wants_figures=wants_figures)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
-    def follow(self, watcher: Watcher, turns: Sequence[int]) -> None:
-        """Tell `watcher` how these turns stand, now and whenever one of them changes."""
-        if watch := self._watches.get(watcher):
-            watch.turns = dict.fromkeys(turns[:MOST_TURNS])
+    def follow(self, page: StaffPage, turns: Sequence[int]) -> None:
+        """Send `page` how these turns stand, now and whenever one of them changes."""
+        if subscription := self._pages.get(page):
+            subscription.turns = dict.fromkeys(turns[:MAX_TURNS])
 
-    def leave(self, watcher: Watcher) -> None:
-        """`watcher` has gone."""
-        self._watches.pop(watcher, None)
+    def unsubscribe(self, page: StaffPage) -> None:
+        """Send `page` nothing more."""
+        self._pages.pop(page, None)
 
     async def close(self, code: int) -> None:
-        """Turn everybody away and stop asking."""
-        await asyncio.gather(
-            *(watcher.close(code) for watcher in list(self._watches)), return_exceptions=True
-        )
+        """Close every page's socket with this code, and stop reading."""
+        await asyncio.gather(*(page.close(code) for page in list(self._pages)), return_exceptions=True)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._opened:
+        if self._is_open:
             await self._pool.close(timeout=2)
 
     async def _open(self) -> None:
-        if not self._opened:
-            self._opened = True
+        if not self._is_open:
+            self._is_open = True
             await self._pool.open()
 
     async def _run(self) -> None:
-        asked = 0
+        rounds = 0
         loop = asyncio.get_running_loop()
-        while self._watches:
-            due = loop.time() + EVERY_S
+        while self._pages:
+            due = loop.time() + INTERVAL_S
             try:
-                async with asyncio.timeout(WITHIN_S):
-                    await self._recheck()
-                    await self._tell_of_turns()
-                    if any(watch.wants_figures for watch in self._watches.values()):
-                        self._seen = await self._look(with_hour=asked % HOUR_EVERY == 0 or not self._hour)
-                        await self._tell(self._seen)
+                async with asyncio.timeout(ROUND_TIMEOUT_S):
+                    await self._recheck_access()
+                    await self._send_turns()
+                    if any(subscription.wants_figures for subscription in self._pages.values()):
+                        with_hour = rounds % ROUNDS_PER_DRAWING == 0 or not self._hour
+                        await self._send_figures(await self._read(with_hour=with_hour))
             except (psycopg.Error, TimeoutError) as failure:
-                # Nothing is said, and the page itself notices that its figures grow old.
-                log.warning(
-                    "live.cannot_read watchers=%d cause=%s", len(self._watches), type(failure).__name__
-                )
-            asked += 1
+                # Send nothing: the page notices by itself that its figures grow old.
+                log.warning("live.cannot_read pages=%d cause=%s", len(self._pages), type(failure).__name__)
+            rounds += 1
             await asyncio.sleep(max(0.0, due - loop.time()))
 
-    async def _look(self, *, with_hour: bool) -> Seen:
+    async def _read(self, *, with_hour: bool) -> StatusSnapshot:
         async with self._pool.connection() as native:
-            row = await _one(native, FIGURES)
-            found = held.held(await _all(native, held.HELD, held.FACTS))
-            alerts = in_words(await _all(native, OPEN))
-            spent = gather(await _all(native, LAST_HOUR))
+            [row] = await _fetch_all(native, FIGURES)
+            held = await _fetch_all(native, held_questions.SELECT_HELD, held_questions.PARAMS)
+            alerts = await _fetch_all(native, LIST_OPEN)
+            hour = aggregate(await _fetch_all(native, LAST_HOUR))
         if with_hour:
-            self._hour = hour.minutes(spent.minutes)
-        figures = document(row, self._settings(), spent)
-        return Seen(
-            figures=figures,
-            held=tuple(found),
+            self._hour = minutes.build_minutes(hour.minutes)
+        return StatusSnapshot(
+            figures=build_status(row, self._settings(), hour),
+            held=tuple(held_questions.parse_held(held)),
             hour=tuple(self._hour),
-            alerts=tuple(alerts),
+            alerts=tuple(build_views(alerts)),
             at=datetime.now(UTC),
         )
 
-    async def _tell(self, seen: Seen) -> None:
-        place = self._place()
-        for watcher, watch in list(self._watches.items()):
-            if not watch.wants_figures:
+    async def _send_figures(self, snapshot: StatusSnapshot) -> None:
+        turn_url = self._turn_url()
+        for page, subscription in list(self._pages.items()):
+            if not subscription.wants_figures:
                 continue
-            told = frame.now(seen, sites=watch.staff.sites, operator=watch.staff.is_operator, place=place)
-            await watcher.show(frame.since(watch.shown, told))
-            watch.shown = told
+            access = subscription.access
+            dashboard = frames.build_dashboard(
+                snapshot, sites=access.sites, operator=access.is_operator, turn_url=turn_url
+            )
+            await page.send_frame(frames.build_frame(subscription.sent, dashboard))
+            subscription.sent = dashboard
 
-    async def _recheck(self) -> None:
-        """Access is withdrawn live: whoever signed out, left or lost a site sees no more of it."""
-        still = await self._door.staff_of([watcher.session_key for watcher in self._watches])
-        for watcher, watch in list(self._watches.items()):
-            staff = still.get(watcher.session_key)
-            if staff is None:
-                await watcher.turn_away()
+    async def _recheck_access(self) -> None:
+        """Access ends within a second of a sign-out, a withdrawal or the loss of a site."""
+        current = await self._sessions.get_access([page.session_key for page in self._pages])
+        for page, subscription in list(self._pages.items()):
+            access = current.get(page.session_key)
+            if access is None:
+                await page.deny()
                 continue
-            if staff != watch.staff:
-                await watcher.show(RIGHTS_CHANGED)
-            watch.staff = staff
+            if access != subscription.access:
+                await page.send_frame(RIGHTS_CHANGED)
+            subscription.access = access
 
-    async def _tell_of_turns(self) -> None:
-        turns = {turn for watch in self._watches.values() for turn in watch.turns}
+    async def _send_turns(self) -> None:
+        turns = {turn for subscription in self._pages.values() for turn in subscription.turns}
         if not turns:
             return
         async with self._pool.connection() as native:
-            found = marks(await _all(native, MARKS, {"turns": list(turns)}))
-        for watcher, watch in list(self._watches.items()):
-            for turn, told in watch.turns.items():
-                mark = found.get(turn)
-                if mark is None or mark == told or mark.site not in watch.staff.sites:
+            marks = parse_marks(await _fetch_all(native, SELECT_TURN_MARKS, {"turns": list(turns)}))
+        for page, subscription in list(self._pages.items()):
+            for turn, sent in subscription.turns.items():
+                mark = marks.get(turn)
+                if mark is None or mark == sent or mark.site not in subscription.access.sites:
                     continue
-                watch.turns[turn] = mark
-                await watcher.show({"type": "turn", "turn": turn, "stands": mark.stands, "seq": mark.seq})
+                subscription.turns[turn] = mark
+                await page.send_frame(
+                    {"type": "turn", "turn": turn, "stands": mark.state_key, "seq": mark.seq}
+                )
 
 
-async def _one(native: AsyncConnection[Any], query: str) -> tuple[Any, ...]:
-    [row] = await _all(native, query)
-    return row
-
-
-async def _all(
-    native: AsyncConnection[Any], query: str, facts: dict[str, Any] | None = None
+async def _fetch_all(
+    native: AsyncConnection[Any], query: str, params: dict[str, Any] | None = None
 ) -> list[tuple[Any, ...]]:
     async with native.cursor() as cursor:
-        await cursor.execute(query, facts)
+        await cursor.execute(query, params)
         return await cursor.fetchall()

@@ -1,4 +1,4 @@
-"""PURE. Every figure the service runs by, with what it means in plain words: for the ops page and /ops/status.json."""
+"""PURE. Every limit and time-out of the service with its meaning, for the dashboard and /ops/status.json."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ POLICY_MEANINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
-    """One figure, named after its setting or its field of TurnPolicy."""
+class ServiceRule:
+    """One limit. `name` is the setting, or the field of `TurnPolicy` that holds it."""
 
     name: str
     value: float
     meaning: str
 
 
-def list_rules(values: Mapping[str, float], meanings: Mapping[str, str]) -> Iterator[Rule]:
+def list_rules(values: Mapping[str, float], meanings: Mapping[str, str]) -> Iterator[ServiceRule]:
     """One rule for each meaning, in that order. Raises KeyError where a value is missing."""
     for name, meaning in meanings.items():
-        yield Rule(name=name, value=values[name], meaning=meaning)
+        yield ServiceRule(name=name, value=values[name], meaning=meaning)

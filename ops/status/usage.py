@@ -1,4 +1,4 @@
-"""Tokens and cost by lane and day: gathered in each web process, and added to one row for each lane and day."""
+"""Tokens and cost by lane and day: summed in each web process, and added to one row for each lane and day."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ from routing.retry import RULES
 
 log = logging.getLogger(__name__)
 
-EVERY_S = 10.0
+INTERVAL_S = 10.0
 SHOWN_DAYS = 7
 KEEP_DAYS = 800
 
-# Rows are taken in the same order by every process, so that no two wait for each other.
+# Every process updates rows in the same order, so that no two deadlock.
 ADD = """
 INSERT INTO ops_laneday AS d (day, lane, currency, calls, calls_told, input_tokens, output_tokens, cost,
                               replies, replies_unmarked, cheaper_than)
@@ -43,14 +43,14 @@ SELECT day, lane, currency, calls, calls_told, input_tokens, output_tokens, cost
 FROM ops_laneday WHERE day > (statement_timestamp() AT TIME ZONE 'UTC')::date - %s::int
 ORDER BY day DESC, lane, currency
 """
-FORGET = f"""
+DELETE_OLD = f"""
 DELETE FROM ops_laneday WHERE day < (statement_timestamp() AT TIME ZONE 'UTC')::date - {KEEP_DAYS}
 """
 
 
 @dataclass(kw_only=True, slots=True)
-class _Sum:
-    """What is not written yet of one lane."""
+class _Totals:
+    """The sums of one lane that are not written yet."""
 
     calls: int = 0
     calls_told: int = 0
@@ -60,47 +60,49 @@ class _Sum:
     replies: int = 0
     replies_unmarked: int = 0
 
-    def add(self, other: "_Sum") -> None:
-        for name in _Sum.__slots__:
+    def add(self, other: "_Totals") -> None:
+        for name in _Totals.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-class UsageBook:
-    """Adds up what calls took, and writes it every few seconds. Kept while the database is away.
+class UsageBuffer:
+    """Sums the usage of calls and writes it every few seconds. Keeps the sums while the database is away.
 
-    A process that is killed loses what it has not written: the figures are for people who plan, and no bill.
+    A killed process loses up to INTERVAL_S of usage: the figures are for planning, not for billing.
     """
 
-    def __init__(self, pool: AsyncConnectionPool[Any], routing: Routing, *, every_s: float = EVERY_S) -> None:
+    def __init__(
+        self, pool: AsyncConnectionPool[Any], routing: Routing, *, every_s: float = INTERVAL_S
+    ) -> None:
         self._pool = pool
         self._lanes = routing.lanes
         self._head = routing.lanes[routing.presets[NORMAL].chain[0]]
         self._every_s = every_s
-        self._kept: dict[str, _Sum] = {}
+        self._totals: dict[str, _Totals] = {}
 
-    def heard(self, end: TurnEnd) -> None:
-        """A turn has ended like this."""
+    def add_turn(self, end: TurnEnd) -> None:
+        """Add the calls of an ended turn."""
         for attempt in end.attempts:
             if attempt.lane not in self._lanes:
                 continue
             if attempt.failure is not None and not RULES[attempt.failure].is_call:
                 continue
-            kept = self._kept.setdefault(attempt.lane, _Sum())
-            kept.calls += 1
+            lane_totals = self._totals.setdefault(attempt.lane, _Totals())
+            lane_totals.calls += 1
             if attempt.usage is not None:
-                kept.calls_told += 1
-                kept.input_tokens += attempt.usage.input_tokens
-                kept.output_tokens += attempt.usage.output_tokens
+                lane_totals.calls_told += 1
+                lane_totals.input_tokens += attempt.usage.input_tokens
+                lane_totals.output_tokens += attempt.usage.output_tokens
                 if prices := self._lanes[attempt.lane].prices:
-                    kept.cost += prices.cost(
+                    lane_totals.cost += prices.cost(
                         input_tokens=attempt.usage.input_tokens, output_tokens=attempt.usage.output_tokens
                     )
             if attempt.failure is None and end.state is TurnState.COMPLETE:
-                kept.replies += 1
-                kept.replies_unmarked += not end.marked
+                lane_totals.replies += 1
+                lane_totals.replies_unmarked += not end.marked
 
     async def run(self) -> None:
-        """Write every few seconds, until cancelled; and then what is left."""
+        """Write every few seconds, until cancelled; then write what is left."""
         try:
             while True:
                 await asyncio.sleep(self._every_s)
@@ -113,87 +115,87 @@ class UsageBook:
                 await self.write()
 
     async def write(self) -> None:
-        """Write what has been gathered. Raises psycopg.Error or TimeoutError, and keeps it then."""
-        if not self._kept:
+        """Write the sums. Raises psycopg.Error or TimeoutError, and keeps them then."""
+        if not self._totals:
             return
-        found, self._kept = self._kept, {}
+        totals, self._totals = self._totals, {}
         try:
             async with asyncio.timeout(5), self._pool.connection() as connection, connection.transaction():
-                for name in sorted(found):
-                    await connection.execute(ADD, self._facts(self._lanes[name], found[name]))
+                for name in sorted(totals):
+                    await connection.execute(ADD, self._params(self._lanes[name], totals[name]))
         except BaseException:
-            for name, kept in found.items():
-                self._kept.setdefault(name, _Sum()).add(kept)
+            for name, lane_totals in totals.items():
+                self._totals.setdefault(name, _Totals()).add(lane_totals)
             raise
 
-    def _facts(self, lane: Lane, kept: _Sum) -> Mapping[str, Any]:
+    def _params(self, lane: Lane, totals: _Totals) -> Mapping[str, Any]:
         head, prices = self._head, lane.prices
         is_cheaper = bool(prices and head.prices and prices.is_below(head.prices))
         return {
             "lane": lane.name,
             "currency": prices.currency if prices else "",
             "cheaper_than": head.name if is_cheaper else "",
-            **{name: getattr(kept, name) for name in _Sum.__slots__},
+            **{name: getattr(totals, name) for name in _Totals.__slots__},
         }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Day:
-    """What one lane took on one day (UTC)."""
+class LaneUsage:
+    """The usage of one lane on one day (UTC)."""
 
     day: date
     lane: str
     currency: str
-    """Empty: no price is known."""
+    """Of `cost`; empty while the lane has no price."""
     calls: int
     calls_told: int
-    """Calls whose provider told how many tokens they took. The figures below are of these alone."""
+    """Calls whose provider reported tokens. The figures below are of these alone."""
     input_tokens: int
     output_tokens: int
     cost: Decimal
     replies: int
 
     @property
-    def tokens_said(self) -> str:
-        """The tokens, in words."""
+    def tokens_text(self) -> str:
+        """The tokens in words."""
         if not self.calls_told:
-            return "not told"
-        said = f"{self.input_tokens:,} in, {self.output_tokens:,} out"
-        untold = self.calls - self.calls_told
-        if not untold:
-            return said
-        return f"{said} (not told for {untold:,} {'call' if untold == 1 else 'calls'})"
+            return "not reported"
+        text = f"{self.input_tokens:,} in, {self.output_tokens:,} out"
+        unreported = self.calls - self.calls_told
+        if not unreported:
+            return text
+        return f"{text} (not reported for {unreported:,} {'call' if unreported == 1 else 'calls'})"
 
     @property
-    def cost_said(self) -> str:
-        """The cost, in words."""
+    def cost_text(self) -> str:
+        """The cost in words."""
         if not self.currency:
             return "no price is set"
-        return f"{self.cost:,.2f} {self.currency}" if self.calls_told else "not told"
+        return f"{self.cost:,.2f} {self.currency}" if self.calls_told else "not reported"
 
-    def document(self) -> dict[str, Any]:
-        """For programs. What is not known is null."""
-        is_told = self.calls_told > 0
+    def build_document(self) -> dict[str, Any]:
+        """For /ops/status.json. An unknown figure is null."""
+        is_reported = self.calls_told > 0
         return {
             "day": self.day.isoformat(),
             "lane": self.lane,
             "calls": self.calls,
             "calls_told": self.calls_told,
             "replies": self.replies,
-            "input_tokens": self.input_tokens if is_told else None,
-            "output_tokens": self.output_tokens if is_told else None,
-            "cost": float(self.cost) if is_told and self.currency else None,
+            "input_tokens": self.input_tokens if is_reported else None,
+            "output_tokens": self.output_tokens if is_reported else None,
+            "cost": float(self.cost) if is_reported and self.currency else None,
             "currency": self.currency or None,
         }
 
 
-def days(many: int = SHOWN_DAYS) -> tuple[Day, ...]:
-    """The last days, today first, each with the lanes that were called. Uses Django's connection."""
-    return tuple(_days(many))
+def list_usage(days: int = SHOWN_DAYS) -> tuple[LaneUsage, ...]:
+    """The usage of the last days, today first, by lane. Uses Django's connection."""
+    return tuple(_read_usage(days))
 
 
-def _days(many: int) -> Iterator[Day]:
+def _read_usage(days: int) -> Iterator[LaneUsage]:
     with connection.cursor() as cursor:
-        cursor.execute(DAYS, [many])
+        cursor.execute(DAYS, [days])
         for row in cursor.fetchall():
-            yield Day(**dict(zip(Day.__slots__, row, strict=True)))
+            yield LaneUsage(**dict(zip(LaneUsage.__slots__, row, strict=True)))

@@ -1,4 +1,4 @@
-"""A first look for operators: is it alive, is it ready, what is it doing."""
+"""What machines ask: is it alive, is it ready, what are its figures."""
 
 import hmac
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from ops.status.exposition import CONTENT_TYPE, exposition
-from ops.status.figures import Settings, status
+from ops.status.exposition import CONTENT_TYPE, format_exposition
+from ops.status.figures import StatusSettings, get_status
 
 
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 as long as this process answers at all."""
+    """200 while this process answers."""
     return JsonResponse({"alive": True})
 
 
@@ -31,18 +31,18 @@ def readyz(request: HttpRequest, is_ready: Callable[[], bool]) -> HttpResponse:
 
 @require_safe
 @never_cache
-def status_json(request: HttpRequest, facts: Callable[[], Settings]) -> HttpResponse:
-    """The figures of the moment, for signed-in staff or the bearer of OPS_TOKEN."""
-    return JsonResponse(status(facts())) if may_see_figures(request) else _for_staff()
+def status_json(request: HttpRequest, status_settings: Callable[[], StatusSettings]) -> HttpResponse:
+    """The figures of the moment as JSON, for signed-in staff or the bearer of OPS_TOKEN."""
+    return JsonResponse(get_status(status_settings())) if may_see_figures(request) else _refuse()
 
 
 @require_safe
 @never_cache
 def metrics(request: HttpRequest, figures: Callable[[], dict[str, Any]]) -> HttpResponse:
-    """The same figures in Prometheus' text format, at most a second old however many ask."""
+    """The same figures in the text format of Prometheus, at most a second old."""
     if not may_see_figures(request):
-        return _for_staff()
-    return HttpResponse(exposition(figures(), at=datetime.now(UTC)), content_type=CONTENT_TYPE)
+        return _refuse()
+    return HttpResponse(format_exposition(figures(), at=datetime.now(UTC)), content_type=CONTENT_TYPE)
 
 
 def may_see_figures(request: HttpRequest) -> bool:
@@ -54,7 +54,7 @@ def may_see_figures(request: HttpRequest) -> bool:
     return request.user.is_authenticated and request.user.is_active and request.user.is_staff
 
 
-def _for_staff() -> HttpResponse:
+def _refuse() -> HttpResponse:
     response = JsonResponse({"problem": "Sign in as staff, or send OPS_TOKEN as a bearer token."}, status=401)
     response["WWW-Authenticate"] = "Bearer"
     return response

@@ -8,13 +8,13 @@ from typing import Any
 
 from companion.states import Settlement, TurnState
 from ops.text import escape_controls, format_duration, format_time
-from ops.transcripts.meanings import meaning_of
-from ops.transcripts.shapes import Story, Tried
+from ops.transcripts.records import AttemptRecord, TurnRecord
+from ops.transcripts.text import explain_reason
 
 TIMES = ("created_at", "wait_until", "admitted_at", "first_word_at", "closed_at")
 
 
-def document(story: Story) -> dict[str, Any]:
+def build_document(story: TurnRecord) -> dict[str, Any]:
     """A turn with every field, as JSON can hold it. Times are ISO 8601 in UTC; durations are in seconds."""
     return {
         "id": story.id,
@@ -23,7 +23,7 @@ def document(story: Story) -> dict[str, Any]:
         "reason": story.reason,
         "question": story.question,
         "reply": story.reply,
-        "lines": list(lines_shown(story)),
+        "lines": list(list_shown_lines(story)),
         "openings": [dict(opening) for opening in story.openings],
         "line": story.line,
         "seq": story.seq,
@@ -48,14 +48,14 @@ def document(story: Story) -> dict[str, Any]:
     }
 
 
-def lines_shown(story: Story) -> Iterator[str]:
+def list_shown_lines(story: TurnRecord) -> Iterator[str]:
     """The drafted lines the participant was shown with this turn, in order."""
     yield from (opening["line"] for opening in story.openings)
     if story.line:
         yield story.line
 
 
-def text(story: Story) -> str:
+def format_turn(story: TurnRecord) -> str:
     """A turn for a person at a terminal. What people wrote cannot steer the terminal."""
     return "\n".join(_lines(story))
 
@@ -73,7 +73,7 @@ SETTLED: Mapping[str, str] = MappingProxyType(
 """What became of a question that was settled without an answer."""
 
 
-def next_step(story: Story) -> str:
+def describe_next_step(story: TurnRecord) -> str:
     """What happens next with this turn's question, in plain words."""
     match story.state:
         case TurnState.WAITING:
@@ -116,7 +116,7 @@ class Step:
     otherwise: str
 
 
-def steps(story: Story) -> list[Step]:
+def list_steps(story: TurnRecord) -> list[Step]:
     """A turn's steps in order, from the question to its end."""
     return [
         Step(
@@ -134,17 +134,17 @@ def steps(story: Story) -> list[Step]:
     ]
 
 
-def barred(lane: Mapping[str, Any]) -> str:
+def format_skipped_lane(lane: Mapping[str, Any]) -> str:
     """A lane that its breaker barred, why and until when, and whether it was tried nevertheless."""
     tried = "; tried nevertheless, as every lane was barred" if lane["tried"] else ""
     return f"{lane['lane']}: {lane['why']}, until {format_time(datetime.fromisoformat(lane['until']))}{tried}"
 
 
-def _lines(story: Story) -> Iterator[str]:
+def _lines(story: TurnRecord) -> Iterator[str]:
     ended = f", {format_time(story.closed_at)}" if story.closed_at else ""
     yield f"Turn {story.id}: {story.state}{ended}"
     if story.reason:
-        yield f"  why          {story.reason}: {meaning_of(story.reason)}"
+        yield f"  why          {story.reason}: {explain_reason(story.reason)}"
     yield f"  asked        {format_time(story.created_at)}"
     yield from _quoted("question", story.question)
     for opening in story.openings:
@@ -158,18 +158,18 @@ def _lines(story: Story) -> Iterator[str]:
         model = f" ({story.model})" if story.model else ""
         yield f"  lane         {story.lane or 'none'}{model}, preset {story.preset}, version {story.routing_version}"
     for lane in story.skipped:
-        yield f"  {'barred':<12} {barred(lane)}"
+        yield f"  {'barred':<12} {format_skipped_lane(lane)}"
     yield f"  first word   {format_time(story.first_word_at)}"
     yield f"  character    version {story.persona_version}"
     for attempt in story.attempts:
         yield f"  attempt {attempt.number:<4} {_attempt(attempt)}"
     if story.answers:
         yield f"  also answers {', '.join(f'turn {turn}' for turn in story.answers)}"
-    yield f"  next         {next_step(story)}"
+    yield f"  next         {describe_next_step(story)}"
 
 
-def _attempt(attempt: Tried) -> str:
-    told = f"{attempt.failure}: {meaning_of(attempt.failure)}" if attempt.failure else "whole"
+def _attempt(attempt: AttemptRecord) -> str:
+    told = f"{attempt.failure}: {explain_reason(attempt.failure)}" if attempt.failure else "whole"
     named = [str(part) for part in (attempt.status, attempt.code) if part]
     return (
         f"{attempt.lane} ({attempt.model}), {told} [{' '.join(named) or 'no answer'}; waited "

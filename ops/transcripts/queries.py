@@ -1,10 +1,10 @@
-"""The one read of whole turns, half answers included, for staff alone: the page and the commands share it.
+"""The queries of whole turns, half answers included, for staff alone: pages and commands share them.
 
 A participant's pages, prompts and exports read through `companion.history`, which hides half answers.
-Whoever calls this puts it on record first; see `ops.audit`.
+Callers record the reading first; see `ops.audit`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
@@ -13,63 +13,65 @@ from django.db.models.functions import Coalesce, Now
 
 from companion.models import Attempt, Process, Spoken, Turn
 from companion.states import LIVE, Settlement, TurnState
-from ops.transcripts.shapes import Entry, Page, Shelf, Story, Tried
+from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnPage, TurnRecord
 
 PER_PAGE = 30
 
 
-def shelf(which: Shelf, *, sites: Sequence[int], after: int | None = None, size: int = PER_PAGE) -> Page:
-    """A page of a list, for these sites: what still waits for something oldest first, the rest newest first."""
-    turns = _placed().filter(_ON[which], conversation__participant__site__in=sites)
-    oldest_first = which in {Shelf.NOW, Shelf.HELD}
+def list_turns(
+    name: TurnList, *, sites: Collection[int], after: int | None = None, size: int = PER_PAGE
+) -> TurnPage:
+    """A page of a list, for these sites: live and held turns oldest first, the others newest first."""
+    turns = _located().filter(_FILTERS[name], conversation__participant__site__in=sites)
+    oldest_first = name in {TurnList.NOW, TurnList.HELD}
     if after is not None:
         turns = turns.filter(id__gt=after) if oldest_first else turns.filter(id__lt=after)
     rows = list(turns.order_by("id" if oldest_first else "-id")[: size + 1])
-    return Page(
+    return TurnPage(
         entries=tuple(_entry(row) for row in rows[:size]),
         further=rows[size - 1].pk if len(rows) > size else None,
     )
 
 
-def participant_of(turn: int) -> int | None:
-    """The id of the participant whose turn this is, whoever asks; None where there is no such turn."""
+def get_participant_id(turn: int) -> int | None:
+    """The id of the participant whose turn this is; None where there is no such turn. Checks no access."""
     found = Turn.objects.filter(pk=turn).values_list("conversation__participant_id", flat=True).first()
     return None if found is None else int(found)
 
 
-def story(turn: int, *, sites: Sequence[int]) -> Story | None:
-    """One turn, if it is of one of these sites."""
-    found = _whole(_placed().filter(id=turn, conversation__participant__site__in=sites))
+def get_turn(turn: int, *, sites: Collection[int]) -> TurnRecord | None:
+    """One turn; None unless it belongs to one of these sites."""
+    found = _fetch(_located().filter(id=turn, conversation__participant__site__in=sites))
     return found[0] if found else None
 
 
-def stories_of(participant: int) -> list[Story]:
+def list_turns_of(participant: int) -> list[TurnRecord]:
     """Every turn of a participant, oldest first."""
-    return _whole(_placed().filter(conversation__participant=participant))
+    return _fetch(_located().filter(conversation__participant=participant))
 
 
 # The same conditions as `companion.turn_conditions`, for the ORM.
 _UNANSWERED = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT)
-_RUN_OUT = _UNANSWERED & Q(held_until__lte=Now())
-_ON = {
-    Shelf.NOW: Q(state__in=sorted(LIVE)),
-    Shelf.ANSWERED: Q(state=TurnState.COMPLETE),
-    Shelf.PAUSED: Q(state=TurnState.PAUSED),
-    Shelf.HELD: _UNANSWERED & Q(held_until__gt=Now()),
-    Shelf.EXPIRED: _RUN_OUT,
-    Shelf.REFUSED: Q(state=TurnState.REFUSED),
-    Shelf.STOPPED: Q(state=TurnState.STOPPED),
+_EXPIRED = _UNANSWERED & Q(held_until__lte=Now())
+_FILTERS = {
+    TurnList.NOW: Q(state__in=sorted(LIVE)),
+    TurnList.ANSWERED: Q(state=TurnState.COMPLETE),
+    TurnList.PAUSED: Q(state=TurnState.PAUSED),
+    TurnList.HELD: _UNANSWERED & Q(held_until__gt=Now()),
+    TurnList.EXPIRED: _EXPIRED,
+    TurnList.REFUSED: Q(state=TurnState.REFUSED),
+    TurnList.STOPPED: Q(state=TurnState.STOPPED),
 }
 
 
-def _placed() -> QuerySet[Turn, Any]:
+def _located() -> QuerySet[Turn, Any]:
     return Turn.objects.select_related("conversation__participant__site").annotate(
-        is_expired=Case(When(_RUN_OUT, then=Value(True)), default=Value(False))
+        is_expired=Case(When(_EXPIRED, then=Value(True)), default=Value(False))
     )
 
 
-def _whole(turns: QuerySet[Turn, Any]) -> list[Story]:
-    # Pieces and reply are read by one statement: a fold between two of them would lose every word.
+def _fetch(turns: QuerySet[Turn, Any]) -> list[TurnRecord]:
+    # One statement reads pieces and reply: if the turn closed between two statements, every word would be missed.
     pieces = Spoken.objects.filter(turn_id=OuterRef("pk")).order_by().values("turn_id")
     said = pieces.annotate(said=StringAgg("text", "", order_by="seq")).values("said")
     heard = Process.objects.filter(id=OuterRef("owner")).values("beat_at")
@@ -84,12 +86,12 @@ def _whole(turns: QuerySet[Turn, Any]) -> list[Story]:
         .prefetch_related("attempts", "answered")
         .order_by("id")
     )
-    return [_story(row) for row in rows]
+    return [_record(row) for row in rows]
 
 
-def _story(row: Any) -> Story:
+def _record(row: Any) -> TurnRecord:
     person = row.conversation.participant
-    return Story(
+    return TurnRecord(
         id=row.pk,
         key=row.key,
         participant=person.pk,
@@ -110,7 +112,7 @@ def _story(row: Any) -> Story:
         preset=row.preset,
         routing_version=row.routing_version,
         persona_version=row.persona_version,
-        attempts=_tried(row.attempts.all()),
+        attempts=_attempt_records(row.attempts.all()),
         held_until=row.held_until,
         is_expired=row.is_expired,
         settled=row.settled,
@@ -126,9 +128,9 @@ def _story(row: Any) -> Story:
     )
 
 
-def _tried(attempts: Iterable[Attempt]) -> tuple[Tried, ...]:
+def _attempt_records(attempts: Iterable[Attempt]) -> tuple[AttemptRecord, ...]:
     return tuple(
-        Tried(
+        AttemptRecord(
             number=attempt.number,
             lane=attempt.lane,
             model=attempt.model,
@@ -145,9 +147,9 @@ def _tried(attempts: Iterable[Attempt]) -> tuple[Tried, ...]:
     )
 
 
-def _entry(row: Any) -> Entry:
+def _entry(row: Any) -> TurnEntry:
     person = row.conversation.participant
-    return Entry(
+    return TurnEntry(
         id=row.pk,
         participant_name=person.name,
         site_name=person.site.name,

@@ -23,10 +23,9 @@ def test_callers_who_hang_up_while_the_database_stalls_take_no_connection_with_t
     another_web: Callable[..., Web], people: People
 ) -> None:
     service = another_web()
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        request = (
-            f"GET /ops/ HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: companion={desk.cookies['companion']}\r\n\r\n"
-        )
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        cookie = staff_client.cookies["companion"]
+        request = f"GET /ops/ HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: companion={cookie}\r\n\r\n"
 
         def stall() -> None:
             with transaction.atomic(), connection.cursor() as cursor, ExitStack() as callers:
@@ -43,11 +42,11 @@ def test_callers_who_hang_up_while_the_database_stalls_take_no_connection_with_t
                 wait_until(holds_every_connection)
                 # All in one moment, so that Daphne gives all of them up at one look.
                 callers.close()
-                wait_until(lambda: "took too long to shut down" in service.log_text, within_s=30)
+                wait_until(lambda: "took too long to shut down" in service.said, within_s=30)
                 # Each is cancelled once a second, and only the first time is written.
                 time.sleep(4)
 
         in_database(stall)
 
-        assert desk.get("/ops/", timeout=30).status_code == 200
-    assert "/ops/" not in service.log_text
+        assert staff_client.get("/ops/", timeout=30).status_code == 200
+    assert "/ops/" not in service.said

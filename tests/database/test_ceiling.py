@@ -14,11 +14,11 @@ from django.core.management import CommandError, call_command
 
 from companion.models import Ceiling
 from ops.models import AuditEntry
-from ops.status.figures import ceiling_in_force
+from ops.status.figures import compute_ceiling
 from tests.ceilings import delete_ceilings
 from tests.people import in_database
 from tests.processes import Web
-from tests.staff import BEARER, fetch_figures
+from tests.staff import BEARER, figures
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +82,8 @@ def test_operators_go_back_to_the_setting_and_that_is_on_record_too(service: Web
     assert "back to the setting, by Ines: It is over" in said
     assert "Turns in flight at once: 32 (the setting COMPANION_CEILING)" in said
     assert json.loads(ceiling("--json"))["ceiling"] == 32
-    assert fetch_figures(service)["ceiling"] == 32
-    assert fetch_figures(service)["ceiling_from"]["operators"] is None
+    assert figures(service)["ceiling"] == 32
+    assert figures(service)["ceiling_from"]["operators"] is None
     assert [row.value for row in in_database(lambda: list(Ceiling.objects.order_by("id")))] == [12, None]
 
 
@@ -117,9 +117,9 @@ def test_nonsense_or_nobody_is_refused_with_a_sentence_and_changes_nothing(argum
     assert in_database(Ceiling.objects.count) == 0
 
 
-def test_the_figures_name_the_ceiling_in_force_and_where_it_comes_from(service: Web) -> None:
+def test_the_figures_name_the_compute_ceiling_and_where_it_comes_from(service: Web) -> None:
     ceiling("7", "--by", "Ines", "--reason", "A test")
-    told = fetch_figures(service)
+    told = figures(service)
 
     assert told["ceiling"] == 7
     assert told["ceiling_from"]["setting"] == 32
@@ -133,7 +133,7 @@ def test_the_figures_name_the_ceiling_in_force_and_where_it_comes_from(service: 
 def test_the_operators_stand_above_the_setting_and_the_preset_below_both(
     operators: int | None, preset: int | None, in_force: int
 ) -> None:
-    assert ceiling_in_force(setting=32, operators=operators, preset=preset) == in_force
+    assert compute_ceiling(setting=32, operators=operators, preset=preset) == in_force
 
 
 def test_the_metrics_are_for_the_bearer_of_the_token_or_staff(service: Web) -> None:

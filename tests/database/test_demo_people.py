@@ -27,7 +27,7 @@ def run(name: str, *arguments: str, **options: Any) -> str:
 @pytest.fixture
 def nobody_yet(people: People) -> None:
     in_database(lambda: User.objects.filter(username__in=["sam", "ines"]).delete())
-    # Whoever talked there before stays, under another name.
+    # People who talked there before stay, under another name.
     in_database(lambda: Site.objects.filter(slug="willow-house").update(slug=f"old-{people.site.slug}"[:50]))
 
 

@@ -11,12 +11,12 @@ import pytest
 from django.utils import timezone
 
 from ops.jobs import count_minutes
-from ops.minutes import LAST_HOUR, LastHour, gather
+from ops.minutes import LAST_HOUR, LastHour, aggregate
 from ops.models import MinuteFigures
 from ops.stack.postgres import EmbeddedPostgres
 from ops.status.figures import FIGURES
-from ops.status.held import FACTS, HELD
-from ops.status.hour import minutes
+from ops.status.held_questions import PARAMS, SELECT_HELD
+from ops.status.minutes import build_minutes
 from tests.people import in_database
 
 # Tables of the same shape that hide the real ones: empty, and for this connection alone.
@@ -61,7 +61,7 @@ class Stored:
         self.native.execute(ATTEMPT, facts)
 
     def hour(self) -> LastHour:
-        return gather(self.native.execute(LAST_HOUR).fetchall())
+        return aggregate(self.native.execute(LAST_HOUR).fetchall())
 
     def rows_read(self, query: str = LAST_HOUR, facts: dict[str, Any] | None = None) -> int:
         [(plan,)] = self.native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", facts).fetchall()
@@ -127,7 +127,7 @@ def test_a_turn_without_a_word_has_no_time_to_the_first_word(stored: Stored) -> 
 def test_a_minute_shows_how_many_spoke_and_waited_at_most(stored: Stored) -> None:
     stored.end(30 * 60, many=4)
 
-    shown = minutes(stored.hour().minutes)
+    shown = build_minutes(stored.hour().minutes)
 
     assert max(one.speaking for one in shown) == max(one.waiting for one in shown) == 4
     assert (shown[-1].speaking, shown[-1].waiting) == (0, 0)
@@ -154,7 +154,9 @@ def test_turns_before_the_last_hour_are_not_read(stored: Stored) -> None:
     assert stored.rows_read() == 0
 
 
-@pytest.mark.parametrize(("query", "facts"), [(FIGURES, None), (HELD, FACTS)], ids=["figures", "held"])
+@pytest.mark.parametrize(
+    ("query", "facts"), [(FIGURES, None), (SELECT_HELD, PARAMS)], ids=["figures", "held"]
+)
 def test_questions_whose_hold_is_over_are_not_read(
     stored: Stored, query: str, facts: dict[str, Any] | None
 ) -> None:

@@ -16,8 +16,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from companion.models import Participant, Site, Visit
-from ops.access import is_operator, sites_of
-from ops.management.commands.card import on_paper
+from ops.access import get_access
+from ops.management.commands.card import format_card
 from ops.models import AuditEntry
 from tests.patience import wait_until
 from tests.people import People, Person, in_database
@@ -62,7 +62,7 @@ def opens(service: Web, printed: Sequence[str]) -> bool:
 
 
 def on_paper_of(person: Person) -> list[str]:
-    return on_paper(person.card)
+    return format_card(person.card)
 
 
 def chat(service: Web, cookie: str) -> int:
@@ -133,7 +133,7 @@ def test_a_card_that_is_renewed_at_the_moment_it_is_opened_does_not_open(
 
 
 def waits_for(change: psycopg.Connection[Any]) -> bool:
-    """Whether somebody waits for what this connection has changed."""
+    """Whether another connection waits for a lock of this one."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
     with psycopg.connect(settings.DATABASE_URL) as look:
         found = look.execute(waiting, [change.info.backend_pid]).fetchone()
@@ -212,7 +212,7 @@ def test_closing_a_site_ends_its_visits_and_opening_it_revives_none(service: Web
     assert not opens(service, on_paper_of(rosa)) and opens(service, on_paper_of(otto))
     assert "was closed before" in run("site", "close", people.site.slug, *BY)[0]
 
-    # As if somebody had come in at the very moment of closing.
+    # As if a visit had begun at the very moment of closing.
     in_database(lambda: Visit.objects.filter(participant=rosa.row).update(ended_at=None))
     run("site", "open", people.site.slug, *BY)
     assert chat(service, hers) == 302 and opens(service, on_paper_of(rosa))
@@ -246,15 +246,15 @@ def user(username: str) -> User:
 
 
 def sees(username: str) -> list[int]:
-    return in_database(lambda: sites_of(User.objects.get(username=username)))
+    return in_database(lambda: sorted(get_access(User.objects.get(username=username)).sites))
 
 
 def test_a_new_colleague_signs_in_with_the_password_of_the_last_line_and_sees_her_site(
     service: Web, people: People
 ) -> None:
     username, password = colleague(people)
-    with open_staff_client(service, user(username), password) as desk:
-        assert desk.get("/ops/turns/").status_code == 200
+    with open_staff_client(service, user(username), password) as staff_client:
+        assert staff_client.get("/ops/turns/").status_code == 200
     assert sees(username) == [people.site.pk]
     again = run("staff", "add", username, "--name", "Kim", "--supervises", people.site.slug, *BY)
     assert len(again) == 1 and "was there before" in again[0]
@@ -289,7 +289,7 @@ def test_what_a_colleague_may_see_is_given_and_taken_and_each_is_on_record_once(
         assert in_database(AuditEntry.objects.count) == before + 1
     assert sees(username) == [people.elsewhere.pk]
     run("staff", "operator", username, *BY)
-    assert in_database(lambda: is_operator(User.objects.get(username=username)))
+    assert in_database(lambda: get_access(User.objects.get(username=username)).is_operator)
     assert f"{username}  Kim  operator" in run("staff", "list")
 
 
@@ -297,14 +297,14 @@ def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password
     service: Web, people: People
 ) -> None:
     username, password = colleague(people)
-    with open_staff_client(service, user(username), password) as desk:
+    with open_staff_client(service, user(username), password) as staff_client:
         run("staff", "withdraw", username, *BY)
-        assert desk.get("/ops/turns/").status_code == 302
+        assert staff_client.get("/ops/turns/").status_code == 302
         assert "before" in run("staff", "withdraw", username, *BY)[0]
         assert "staff restore" in refused("staff", "password", username, *BY)
         new = run("staff", "restore", username, *BY)[-1]
         # The session of before stays ended.
-        assert desk.get("/ops/turns/").status_code == 302
+        assert staff_client.get("/ops/turns/").status_code == 302
     assert in_database(lambda: authenticate(username=username, password=password)) is None
     assert in_database(lambda: authenticate(username=username, password=new)) is not None
     assert sees(username) == []
@@ -312,11 +312,11 @@ def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password
 
 def test_a_new_password_ends_the_sessions_of_the_old_one(service: Web, people: People) -> None:
     username, password = colleague(people, "--operator")
-    with open_staff_client(service, user(username), password) as desk:
+    with open_staff_client(service, user(username), password) as staff_client:
         new = run("staff", "password", username, *BY)[-1]
-        assert desk.get("/ops/turns/").status_code == 302
-    with open_staff_client(service, user(username), new) as desk:
-        assert desk.get("/ops/turns/").status_code == 200
+        assert staff_client.get("/ops/turns/").status_code == 302
+    with open_staff_client(service, user(username), new) as staff_client:
+        assert staff_client.get("/ops/turns/").status_code == 200
     assert last_entry()[1] == "signed_in"
 
 

@@ -19,9 +19,13 @@ from tests.staff import open_staff_client
 FOR_PARTICIPANTS = ("Go to the chat", "You can talk to the staff here", "You did nothing wrong")
 
 
-def choose(desk: httpx.Client, service: Web, **headers: str) -> httpx.Response:
-    form = {"csrfmiddlewaretoken": desk.cookies["csrftoken"], "preset": "pin_second", "reason": "A test"}
-    return desk.post("/ops/routing/select/", data=form, headers={"Origin": service.url, **headers})
+def choose(staff_client: httpx.Client, service: Web, **headers: str) -> httpx.Response:
+    form = {
+        "csrfmiddlewaretoken": staff_client.cookies["csrftoken"],
+        "preset": "pin_second",
+        "reason": "A test",
+    }
+    return staff_client.post("/ops/routing/select/", data=form, headers={"Origin": service.url, **headers})
 
 
 def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_that_nothing_was_changed(
@@ -29,22 +33,22 @@ def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_tha
 ) -> None:
     before = newest().version
     ines = people.add_ines()
-    with open_staff_client(service, ines, people.password) as desk:
-        desk.cookies.delete("companion")
-        sent = choose(desk, service, Referer=f"{service.url}/ops/routing/")
+    with open_staff_client(service, ines, people.password) as staff_client:
+        staff_client.cookies.delete("companion")
+        sent = choose(staff_client, service, Referer=f"{service.url}/ops/routing/")
 
         assert sent.status_code == 302
         assert sent.headers["location"] == "/staff/sign-in/?next=/ops/routing/"
-        assert "nothing was changed" in desk.get(sent.headers["location"]).text
+        assert "nothing was changed" in staff_client.get(sent.headers["location"]).text
         form = {
             "username": ines.get_username(),
             "password": people.password,
             "next": "/ops/routing/",
-            "csrfmiddlewaretoken": desk.cookies["csrftoken"],
+            "csrfmiddlewaretoken": staff_client.cookies["csrftoken"],
         }
-        back = desk.post("/staff/sign-in/", data=form, headers={"Origin": service.url})
+        back = staff_client.post("/staff/sign-in/", data=form, headers={"Origin": service.url})
         assert back.headers["location"] == "/ops/routing/"
-        assert desk.get("/ops/routing/").status_code == 200
+        assert staff_client.get("/ops/routing/").status_code == 200
     assert newest().version == before
 
 
@@ -66,12 +70,12 @@ def test_what_staff_are_refused_is_on_record_and_one_person_cannot_flood_it(
     service: Web, people: People
 ) -> None:
     sam = people.add_sam()
-    with open_staff_client(service, sam, people.password) as desk:
-        assert choose(desk, service).status_code == 403
+    with open_staff_client(service, sam, people.password) as staff_client:
+        assert choose(staff_client, service).status_code == 403
         assert refusals_of(sam.get_username()) == ["page staff_routing_select"]
 
         with ThreadPoolExecutor(8) as many:
-            codes = list(many.map(lambda _: choose(desk, service).status_code, range(30)))
+            codes = list(many.map(lambda _: choose(staff_client, service).status_code, range(30)))
 
     assert set(codes) == {403}
     notes = refusals_of(sam.get_username())
@@ -83,26 +87,26 @@ def test_what_staff_are_refused_is_on_record_and_one_person_cannot_flood_it(
 def test_an_address_that_forms_are_sent_to_leads_to_its_page(
     service: Web, people: People, referer: str
 ) -> None:
-    with open_staff_client(service, people.add_ines(), people.password) as desk:
+    with open_staff_client(service, people.add_ines(), people.password) as staff_client:
         for path, page in (
             ("/ops/routing/select/", "/ops/routing/"),
             ("/ops/routing/revert/", "/ops/routing/"),
             ("/ops/alerts/1/seen/", "/ops/"),
         ):
-            assert desk.get(path).headers["location"] == page
-        desk.cookies.delete("companion")
-        sent = choose(desk, service, **({"Referer": referer} if referer else {}))
+            assert staff_client.get(path).headers["location"] == page
+        staff_client.cookies.delete("companion")
+        sent = choose(staff_client, service, **({"Referer": referer} if referer else {}))
         assert sent.headers["location"] == "/staff/sign-in/?next=/ops/routing/select/"
 
 
 def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_not_do(
     service: Web, people: People
 ) -> None:
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        nowhere = desk.get("/ops/turns/999999999/")
-        not_hers = choose(desk, service)
-        desk.cookies.delete("csrftoken")
-        too_old = desk.post("/ops/routing/select/", headers={"Origin": service.url})
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        nowhere = staff_client.get("/ops/turns/999999999/")
+        not_hers = choose(staff_client, service)
+        staff_client.cookies.delete("csrftoken")
+        too_old = staff_client.post("/ops/routing/select/", headers={"Origin": service.url})
 
     assert (nowhere.status_code, not_hers.status_code, too_old.status_code) == (404, 403, 403)
     for answer, words in (
@@ -110,7 +114,7 @@ def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_n
         (not_hers, "This takes an operator"),
         (too_old, "Open it again"),
     ):
-        assert words in answer.text and "Staff desk" in answer.text
+        assert words in answer.text and "Staff" in answer.text
         assert not any(said in answer.text for said in FOR_PARTICIPANTS)
 
 
@@ -118,10 +122,12 @@ def test_refusals_are_answered_and_on_record_after_the_database_dropped_its_conn
     another_web: Callable[..., Web], people: People
 ) -> None:
     service, sam = another_web(), people.add_sam()
-    with open_staff_client(service, sam, people.password) as desk:
+    with open_staff_client(service, sam, people.password) as staff_client:
 
         def refused(_: int) -> tuple[int, int]:
-            return desk.get("/ops/turns/999999999/").status_code, choose(desk, service).status_code
+            return staff_client.get("/ops/turns/999999999/").status_code, choose(
+                staff_client, service
+            ).status_code
 
         with ThreadPoolExecutor(4) as many:
             before = set(many.map(refused, range(4)))
@@ -137,8 +143,8 @@ def test_participants_keep_their_own_words(service: Web) -> None:
 
 
 def test_a_fault_of_a_staff_page_is_said_to_staff_without_asking_the_database() -> None:
-    staffs = error_pages.fault(RequestFactory().get("/ops/turns/")).content.decode()
-    theirs = error_pages.fault(RequestFactory().get("/chat/")).content.decode()
+    staffs = error_pages.server_error(RequestFactory().get("/ops/turns/")).content.decode()
+    theirs = error_pages.server_error(RequestFactory().get("/chat/")).content.decode()
 
     assert "tell an operator" in staffs and not any(said in staffs for said in FOR_PARTICIPANTS)
     assert "You can talk to the staff here" in theirs

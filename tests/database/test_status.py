@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from companion.models import Process
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.jobs import send_alerts
 from ops.models import Alert, Round
@@ -15,7 +15,7 @@ from ops.stack.version import VERSION
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import BEARER, fetch_figures
+from tests.staff import BEARER, figures
 
 
 def test_a_running_process_is_alive_and_ready(service: Web) -> None:
@@ -34,14 +34,14 @@ def test_the_figures_are_for_staff_or_the_bearer_of_the_token_alone(
 async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_held(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    before = fetch_figures(service)
+    before = figures(service)
     rehearsal.will({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("How are things?")
         await page.until("words")
-        during = fetch_figures(service)
+        during = figures(service)
         await page.ending()
-    after = fetch_figures(service)
+    after = figures(service)
     assert during["in_flight"] == before["in_flight"] + 1
     assert after["held_questions"] == before["held_questions"] + 1
     assert after["last_hour"]["paused"] == before["last_hour"]["paused"] + 1
@@ -57,13 +57,13 @@ async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_h
 async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_lane_ended(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    before = fetch_figures(service)
+    before = figures(service)
     rehearsal.will({"status": 503}, times=1)
     rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("How are things?")
         await page.ending()
-    after = fetch_figures(service)
+    after = figures(service)
 
     def grew(name: str, *path: str) -> dict[str, int]:
         old, new = before[name], after[name]
@@ -78,22 +78,16 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
 
 
 def test_the_figures_say_when_a_backup_was_last_proved_and_when_it_is_due(service: Web) -> None:
-    assert set(fetch_figures(service)["drill"]) == {
-        "last_at",
-        "verdict",
-        "proved_at",
-        "proved_as_of",
-        "due_at",
-    }
+    assert set(figures(service)["drill"]) == {"last_at", "verdict", "proved_at", "proved_as_of", "due_at"}
 
 
 def test_the_figures_say_when_alerts_were_last_looked_through_and_which_are_open(service: Web) -> None:
     in_database(lambda: Round.objects.all().delete())
-    assert fetch_figures(service)["alerts"]["looked_through_s"] is None
+    assert figures(service)["alerts"]["looked_through_s"] is None
     try:
         in_database(send_alerts)
-        in_database(lambda: raise_alert(Kind.QUOTA, "of this test"))
-        told = fetch_figures(service)["alerts"]
+        in_database(lambda: raise_alert(AlertKind.QUOTA, "of this test"))
+        told = figures(service)["alerts"]
     finally:
         in_database(lambda: Round.objects.all().delete())
         in_database(lambda: Alert.objects.filter(about="of this test").delete())
@@ -108,7 +102,7 @@ def test_a_process_that_died_is_listed_for_ten_minutes_and_is_in_no_sum(service:
         dead = f"00000000-0000-0000-0000-000000{name}"
         in_database(lambda dead=dead, facts=facts: Process.objects.create(id=dead, **facts))  # type: ignore[misc]
     try:
-        listed = {one["id"][-6:] for one in fetch_figures(service)["processes"]}
+        listed = {one["id"][-6:] for one in figures(service)["processes"]}
         metrics = httpx.get(f"{service.url}/metrics", headers=BEARER, trust_env=False).text
     finally:
         in_database(lambda: Process.objects.filter(host="here").delete())

@@ -223,22 +223,22 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
     guarded: Web, people: People
 ) -> None:
     sam, ines = people.add_sam(), people.add_ines()
-    with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
-        desk.get("/staff/sign-in/")
+    with httpx.Client(base_url=guarded.url, trust_env=False) as staff_client:
+        staff_client.get("/staff/sign-in/")
         for _ in range(3):
-            assert "Not signed in." in sign_in(desk, sam.get_username(), "wrong").text
-        answer = sign_in(desk, sam.get_username(), people.password)
+            assert "Not signed in." in sign_in(staff_client, sam.get_username(), "wrong").text
+        answer = sign_in(staff_client, sam.get_username(), people.password)
         assert answer.status_code == 429
-        assert "Too many tries from here." in answer.text
-        assert sign_in(desk, ines.get_username(), people.password).status_code == 302
+        assert "Too many throttle from here." in answer.text
+        assert sign_in(staff_client, ines.get_username(), people.password).status_code == 302
 
 
 def test_wrong_codes_of_participants_do_not_keep_staff_out(guarded: Web, people: People) -> None:
     sam = people.add_sam()
-    with httpx.Client(base_url=guarded.url, trust_env=False) as desk:
+    with httpx.Client(base_url=guarded.url, trust_env=False) as staff_client:
         for _ in range(9):
-            type_code(desk, WRONG)
-        assert sign_in(desk, sam.get_username(), people.password).status_code == 302
+            type_code(staff_client, WRONG)
+        assert sign_in(staff_client, sam.get_username(), people.password).status_code == 302
 
 
 def test_staff_who_sign_in_again_and_again_are_not_counted(guarded: Web, people: People) -> None:

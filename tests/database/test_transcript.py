@@ -1,4 +1,4 @@
-"""`manage.py transcript`: every turn whole, in every field, for whoever may run commands; and on record."""
+"""`manage.py transcript`: every turn whole, in every field, recorded in the audit."""
 
 import json
 import os

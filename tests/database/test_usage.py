@@ -12,11 +12,11 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.states import Reason, TurnState
 from companion.turn_end import TurnEnd
-from ops.alerts.kinds import Kind
-from ops.alerts.lasting import LASTING
+from ops.alerts.condition_queries import CONDITION_QUERIES
+from ops.alerts.kinds import AlertKind
 from ops.models import Alert, LaneDay
 from ops.stack.postgres import EmbeddedPostgres
-from ops.status.usage import Day, UsageBook, days
+from ops.status.usage import LaneUsage, UsageBuffer, list_usage
 from routing.contracts import AttemptReport, Usage
 from routing.errors import FailureClass
 from routing.lanes import Routing, parse
@@ -67,50 +67,50 @@ def turn_end(*attempts: AttemptReport, marked: bool = False) -> TurnEnd:
     )
 
 
-def of(lane: str) -> Day:
-    return next(day for day in in_database(days) if day.lane == lane)
+def of(lane: str) -> LaneUsage:
+    return next(day for day in in_database(list_usage) if day.lane == lane)
 
 
 USAGE = Usage(input_tokens=1_000, output_tokens=200)
 
 
 async def test_calls_of_all_processes_are_added_up_with_what_they_cost(pool: Pool, routing: Routing) -> None:
-    one, another = UsageBook(pool, routing), UsageBook(pool, routing)
-    one.heard(turn_end(attempt("head", failure=FailureClass.OVERLOADED), attempt("second", USAGE)))
+    one, another = UsageBuffer(pool, routing), UsageBuffer(pool, routing)
+    one.add_turn(turn_end(attempt("head", failure=FailureClass.OVERLOADED), attempt("second", USAGE)))
     await one.write()
-    another.heard(turn_end(attempt("second", USAGE)))
-    another.heard(turn_end(attempt("third", USAGE)))
+    another.add_turn(turn_end(attempt("second", USAGE)))
+    another.add_turn(turn_end(attempt("third", USAGE)))
     await another.write()
     await another.write()
 
     second = of("second")
     assert (second.day, second.calls, second.replies) == (datetime.now(UTC).date(), 2, 2)
     assert (second.input_tokens, second.output_tokens, second.cost) == (2_000, 400, Decimal("0.0024"))
-    assert (second.tokens_said, second.cost_said) == ("2,000 in, 400 out", "0.00 USD")
-    assert (of("third").tokens_said, of("third").cost_said) == ("1,000 in, 200 out", "no price is set")
+    assert (second.tokens_text, second.cost_text) == ("2,000 in, 400 out", "0.00 USD")
+    assert (of("third").tokens_text, of("third").cost_text) == ("1,000 in, 200 out", "no price is set")
 
 
 async def test_what_a_provider_does_not_tell_is_not_guessed(pool: Pool, routing: Routing) -> None:
-    book = UsageBook(pool, routing)
-    book.heard(turn_end(attempt("head")))
-    book.heard(turn_end(attempt("second", USAGE)))
-    book.heard(turn_end(attempt("second")))
-    await book.write()
+    usage = UsageBuffer(pool, routing)
+    usage.add_turn(turn_end(attempt("head")))
+    usage.add_turn(turn_end(attempt("second", USAGE)))
+    usage.add_turn(turn_end(attempt("second")))
+    await usage.write()
 
-    assert (of("head").tokens_said, of("head").cost_said) == ("not told", "not told")
-    document = of("head").document()
+    assert (of("head").tokens_text, of("head").cost_text) == ("not reported", "not told")
+    document = of("head").build_document()
     assert [document[key] for key in ("calls", "calls_told", "input_tokens", "output_tokens", "cost")] == [
         1, 0, None, None, None
     ]  # fmt: skip
-    assert of("second").tokens_said == "1,000 in, 200 out (not told for 1 call)"
+    assert of("second").tokens_text == "1,000 in, 200 out (not reported for 1 call)"
 
 
 async def test_a_full_lane_was_not_called(pool: Pool, routing: Routing) -> None:
-    book = UsageBook(pool, routing)
-    book.heard(turn_end(attempt("head", failure=FailureClass.LOCAL_LIMIT), attempt("second", USAGE)))
-    await book.write()
+    usage = UsageBuffer(pool, routing)
+    usage.add_turn(turn_end(attempt("head", failure=FailureClass.LOCAL_LIMIT), attempt("second", USAGE)))
+    await usage.write()
 
-    assert [day.lane for day in in_database(days)] == ["second"]
+    assert [day.lane for day in in_database(list_usage)] == ["second"]
 
 
 async def test_nothing_is_lost_while_the_database_does_not_take_it(
@@ -120,14 +120,14 @@ async def test_nothing_is_lost_while_the_database_does_not_take_it(
     async with AsyncConnectionPool(
         database.url, min_size=1, max_size=1, open=False, kwargs=impatient
     ) as served:
-        book = UsageBook(served, routing)
-        book.heard(turn_end(attempt("second", USAGE)))
+        usage = UsageBuffer(served, routing)
+        usage.add_turn(turn_end(attempt("second", USAGE)))
         async with pool.connection() as another:
             await another.execute("LOCK TABLE ops_laneday")
             with pytest.raises(psycopg.errors.LockNotAvailable):
-                await book.write()
-        book.heard(turn_end(attempt("second", USAGE)))
-        await book.write()
+                await usage.write()
+        usage.add_turn(turn_end(attempt("second", USAGE)))
+        await usage.write()
 
     assert of("second").calls == 2
 
@@ -136,17 +136,17 @@ async def test_nothing_is_lost_while_the_database_does_not_take_it(
 async def test_a_cheaper_lane_that_carries_the_day_unmarked_is_told_of(
     pool: Pool, routing: Routing, *, marked: bool
 ) -> None:
-    book = UsageBook(pool, routing)
+    usage = UsageBuffer(pool, routing)
 
     async def told(lane: str, replies: int) -> list[str]:
         for _ in range(replies):
-            book.heard(turn_end(attempt(lane, USAGE), marked=marked))
-        await book.write()
-        for one in LASTING:
-            if one.kind is Kind.CHEAPER_LANE:
+            usage.add_turn(turn_end(attempt(lane, USAGE), marked=marked))
+        await usage.write()
+        for one in CONDITION_QUERIES:
+            if one.kind is AlertKind.CHEAPER_LANE:
                 async with pool.connection() as connection:
-                    await connection.execute(one.statement, one.facts)
-        rows = Alert.objects.filter(kind=Kind.CHEAPER_LANE, acknowledged_at=None)
+                    await connection.execute(one.statement, one.params)
+        rows = Alert.objects.filter(kind=AlertKind.CHEAPER_LANE, acknowledged_at=None)
         return in_database(lambda: [row.about for row in rows])
 
     assert await told("second", 19) == []

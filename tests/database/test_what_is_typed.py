@@ -1,4 +1,4 @@
-"""What somebody types on a command line is read before it is used: no trace of the program, and nothing is done."""
+"""Typed arguments are checked before they are used: no traceback, and nothing is done."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from companion.models import Ceiling
 from ops import names
 from ops.models import AuditEntry, Selection
-from ops.people.command import read
+from ops.people.command import parse
 from tests.people import in_database
 from tests.processes import ROOT, Web
 
@@ -54,6 +54,6 @@ def test_what_cannot_be_read_is_refused_in_a_sentence_and_nothing_is_done(
 
 
 def test_a_reason_and_a_name_are_kept_as_they_read() -> None:
-    assert read(names.why, "  A group   session ") == "A group session"
+    assert parse(names.clean_reason, "  A group   session ") == "A group session"
     with pytest.raises(CommandError, match="Say why"):
-        read(names.why, None)
+        parse(names.clean_reason, None)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, expect
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert, ContractCheck, LaneDay
 from routing.lanes import NORMAL
-from tests.pages.test_staff_desk import LOOKS, desk, is_sound, sign_in
+from tests.pages.test_staff_turns import LOOKS, desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import (
@@ -60,8 +60,8 @@ def _selection_is_served(database: object) -> Iterator[None]:
 async def test_the_page_is_sound_in_every_look_and_state(
     browser: Browser, service: Web, people: People, look: dict[str, Any]
 ) -> None:
-    in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
-    in_database(lambda: raise_alert(Kind.PIN_REVERTED, "version 3 (local_only)"))
+    in_database(lambda: raise_alert(AlertKind.MISCONFIGURED, "rehearsal_second"))
+    in_database(lambda: raise_alert(AlertKind.PIN_REVERTED, "version 3 (local_only)"))
     async with desk(browser, service, **look) as page:
         await sign_in(page, people.add_ines(), people.password)
         await is_sound(page)
@@ -105,7 +105,7 @@ async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_lo
             )
             table = page.get_by_role("region", name="Tokens and cost as a table")
             row = table.get_by_role("row").nth(1)
-            await expect(row).to_contain_text("12,345,678 in, 345,678 out (not told for 1 call)")
+            await expect(row).to_contain_text("12,345,678 in, 345,678 out (not reported for 1 call)")
             # On one line: no figure is broken, and what is too wide scrolls in a place of its own.
             box = await row.bounding_box()
             assert box is not None and box["height"] < 50
@@ -175,7 +175,7 @@ async def test_what_was_entered_is_still_there_when_somebody_else_was_quicker(
 async def test_an_alert_goes_once_an_operator_has_seen_it(
     browser: Browser, service: Web, people: People
 ) -> None:
-    in_database(lambda: raise_alert(Kind.MISCONFIGURED, "rehearsal_second"))
+    in_database(lambda: raise_alert(AlertKind.MISCONFIGURED, "rehearsal_second"))
     async with desk(browser, service) as page:
         await sign_in(page, people.add_ines(), people.password)
         alerts = page.get_by_role("region", name=re.compile("things? needs? a person"))

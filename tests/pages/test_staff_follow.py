@@ -16,7 +16,7 @@ from tests.pages.conftest import OpenRoom
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
-from tests.pages.test_staff_desk import desk, sign_in
+from tests.pages.test_staff_turns import desk, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn

@@ -15,7 +15,6 @@ NAMES_OF_THE_FRAMEWORK = {"Command"}
 STILL_DOUBLE: set[str] = {
     "Breaker",
     "Selection",
-    "Told",
 }
 """Names that await another one. A name leaves this list and never joins it."""
 

@@ -24,7 +24,7 @@ READERS = {
     "companion/turn_close.py": "the writer: folds the pieces into the row when a turn ends",
     "companion/models.py": "says what the tables are",
     "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
-    "ops/status/marks.py": "counts the pieces of turns that staff have open, and reads no word",
+    "ops/status/turn_marks.py": "counts the pieces of turns that staff have open, and reads no word",
     "ops/chat_client/guests.py": "removes the people of a load test, and reads nothing",
     "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
 }

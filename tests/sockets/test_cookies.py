@@ -59,8 +59,8 @@ async def test_a_neighbours_cookie_locks_no_participant_out(service: Web, people
 async def test_a_neighbours_cookie_locks_no_member_of_staff_out(
     service: Web, people: People, place: str
 ) -> None:
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        ours = f"companion={desk.cookies['companion']}"
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        ours = f"companion={staff_client.cookies['companion']}"
     for neighbour in NEIGHBOURS:
         cookie = PLACES[place](neighbour, ours)
         assert status(service, "/ops/", cookie) == 200, neighbour

@@ -37,8 +37,8 @@ async def test_the_open_page_closes_at_once_and_the_reply_ends(
 
 async def test_a_colleague_who_leaves_watches_no_longer(service: Web, people: People) -> None:
     sam = people.add_sam()
-    with open_staff_client(service, sam, people.password) as desk:
-        cookie = desk.cookies["companion"]
+    with open_staff_client(service, sam, people.password) as staff_client:
+        cookie = staff_client.cookies["companion"]
         address = service.url.replace("http", "ws", 1) + "/ws/ops/"
         headers = {"Origin": service.url, "Cookie": f"companion={cookie}"}
         async with connect(address, additional_headers=headers, proxy=None) as socket:

@@ -8,8 +8,9 @@ import pytest
 
 from companion.states import Reason, TurnState
 from companion.turn_end import TurnEnd
-from ops.alerts.kinds import MEANINGS, Kind, alerts_of, is_content_refusal
-from ops.alerts.rows import told
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import build_view
+from ops.alerts.turns import find_turn_alerts, is_content_refusal
 from ops.models import Alert
 from routing.chain import SkippedLane
 from routing.contracts import AttemptReport
@@ -49,26 +50,27 @@ def turn_end(
     )
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_every_kind_has_a_sentence_a_thing_to_do_and_a_runbook(kind: Kind) -> None:
-    meaning = MEANINGS[kind]
-    assert meaning.of("this one").count("this one") == 1
-    assert meaning.of("this one").endswith(".")
-    assert meaning.do.endswith(".")
-    assert (RUNBOOKS / meaning.runbook).exists()
+@pytest.mark.parametrize("kind", AlertKind)
+def test_every_kind_has_a_sentence_a_thing_to_do_and_a_runbook(kind: AlertKind) -> None:
+    assert kind.describe("this one").count("this one") == 1
+    assert kind.describe("this one").endswith(".")
+    assert kind.do.endswith(".")
+    assert (RUNBOOKS / kind.runbook).exists()
 
 
 @pytest.mark.parametrize(
     ("failure", "kind"),
     [
-        (FailureClass.MISCONFIGURED, Kind.MISCONFIGURED),
-        (FailureClass.BAD_REQUEST, Kind.BAD_REQUEST),
-        (FailureClass.QUOTA, Kind.QUOTA),
-        (FailureClass.UNKNOWN, Kind.UNKNOWN_FAILURE),
+        (FailureClass.MISCONFIGURED, AlertKind.MISCONFIGURED),
+        (FailureClass.BAD_REQUEST, AlertKind.BAD_REQUEST),
+        (FailureClass.QUOTA, AlertKind.QUOTA),
+        (FailureClass.UNKNOWN, AlertKind.UNKNOWN_FAILURE),
     ],
 )
-def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(failure: FailureClass, kind: Kind) -> None:
-    assert list(alerts_of(turn_end(attempt(None), attempt(failure, "second")))) == [(kind, "second")]
+def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(
+    failure: FailureClass, kind: AlertKind
+) -> None:
+    assert list(find_turn_alerts(turn_end(attempt(None), attempt(failure, "second")))) == [(kind, "second")]
 
 
 @pytest.mark.parametrize(
@@ -79,26 +81,30 @@ def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(failure: Failure
     ),
 )
 def test_a_failure_that_mends_itself_wakes_nobody(failure: FailureClass) -> None:
-    assert list(alerts_of(turn_end(attempt(failure), attempt(None)))) == []
+    assert list(find_turn_alerts(turn_end(attempt(failure), attempt(None)))) == []
 
 
 def test_a_lane_tried_although_every_lane_was_barred_is_told_of_with_the_preset() -> None:
     barred = SkippedLane(lane="primary", why="open", until=NOON, tried=False)
     tried = SkippedLane(lane="second", why="open", until=NOON, tried=True)
-    assert list(alerts_of(turn_end(passed_over=(barred,)))) == []
-    assert list(alerts_of(turn_end(passed_over=(barred, tried)))) == [(Kind.ALL_LANES_OPEN, "normal")]
+    assert list(find_turn_alerts(turn_end(passed_over=(barred,)))) == []
+    assert list(find_turn_alerts(turn_end(passed_over=(barred, tried)))) == [
+        (AlertKind.ALL_LANES_OPEN, "normal")
+    ]
 
 
 def test_what_would_pause_every_turn_of_a_lane_unheard_is_told_of() -> None:
     ended = replace(attempt(FailureClass.INCOMPLETE, "second"), code="finish.eos_x")
-    assert list(alerts_of(turn_end(ended))) == [(Kind.UNKNOWN_FINISH, "second, eos_x")]
+    assert list(find_turn_alerts(turn_end(ended))) == [(AlertKind.UNKNOWN_FINISH, "second, eos_x")]
     thinks = replace(attempt(FailureClass.INCOMPLETE, "second"), code="unopened_thoughts")
-    assert list(alerts_of(turn_end(thinks))) == [(Kind.THOUGHTS_SHOWN, "second")]
+    assert list(find_turn_alerts(turn_end(thinks))) == [(AlertKind.THOUGHTS_SHOWN, "second")]
     known = replace(attempt(FailureClass.INCOMPLETE, "second"), code="tool_calls")
-    assert list(alerts_of(turn_end(known))) == []
+    assert list(find_turn_alerts(turn_end(known))) == []
     too_long = attempt(FailureClass.TOO_LONG, "second")
-    assert list(alerts_of(turn_end(too_long, attempt(None)))) == []
-    assert list(alerts_of(turn_end(too_long, reason=FailureClass.TOO_LONG))) == [(Kind.TOO_LONG, "second")]
+    assert list(find_turn_alerts(turn_end(too_long, attempt(None)))) == []
+    assert list(find_turn_alerts(turn_end(too_long, reason=FailureClass.TOO_LONG))) == [
+        (AlertKind.TOO_LONG, "second")
+    ]
 
 
 def test_a_refusal_of_the_question_or_of_one_asked_along_is_a_content_refusal() -> None:
@@ -108,9 +114,9 @@ def test_a_refusal_of_the_question_or_of_one_asked_along_is_a_content_refusal() 
 
 
 def test_a_site_that_no_lane_may_serve_is_told_of() -> None:
-    assert list(alerts_of(turn_end(reason=Reason.REGION))) == [(Kind.REGION, "normal")]
+    assert list(find_turn_alerts(turn_end(reason=Reason.REGION))) == [(AlertKind.REGION, "normal")]
 
 
 def test_an_alert_of_another_release_is_shown_as_it_is() -> None:
     row = Alert(id=1, kind="of_the_next_release", about="x", first_at=NOON, last_at=NOON, count=1)
-    assert (told(row).says, told(row).do) == ("of_the_next_release: x", "")
+    assert (build_view(row).says, build_view(row).do) == ("of_the_next_release: x", "")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from ops.status.exposition import exposition
+from ops.status.exposition import format_exposition
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 PROCESS: dict[str, Any] = {
@@ -77,7 +77,7 @@ FIGURES: dict[str, Any] = {
 
 
 def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
-    lines = exposition(FIGURES, at=NOON).splitlines()
+    lines = format_exposition(FIGURES, at=NOON).splitlines()
 
     assert "companion_turns_in_flight 3" in lines
     assert "companion_oldest_wait_seconds 1.5" in lines
@@ -89,14 +89,14 @@ def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
 
 
 def test_a_process_that_is_gone_is_in_no_sum() -> None:
-    text = exposition(FIGURES, at=NOON)
+    text = format_exposition(FIGURES, at=NOON)
 
     assert "dead" not in text
     assert "companion_processes 1\n" in text
 
 
 def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
-    lines = exposition(FIGURES, at=NOON).splitlines()
+    lines = format_exposition(FIGURES, at=NOON).splitlines()
 
     assert 'companion_routing_version{preset="drop_first"} 7' in lines
     assert 'companion_process_routing_version{process="abc"} 7' in lines
@@ -113,7 +113,7 @@ def test_routing_breakers_alerts_and_the_last_proof_are_gauges_too() -> None:
 
 
 def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() -> None:
-    text = exposition(FIGURES, at=NOON)
+    text = format_exposition(FIGURES, at=NOON)
 
     assert 'companion_first_word_seconds{quantile="0.5"} 0.42' in text
     assert 'quantile="0.95"' not in text
@@ -122,11 +122,11 @@ def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() 
 def test_a_label_cannot_break_out_of_its_quotes() -> None:
     odd = FIGURES | {"paused_last_hour_by_reason": {'a"b\\c\nd': 1}}
 
-    assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in exposition(odd, at=NOON)
+    assert r'companion_paused_last_hour{reason="a\"b\\c\nd"} 1' in format_exposition(odd, at=NOON)
 
 
 def test_tokens_and_cost_of_today_are_there_by_lane_as_far_as_they_were_told() -> None:
-    lines = exposition(FIGURES, at=NOON).splitlines()
+    lines = format_exposition(FIGURES, at=NOON).splitlines()
 
     assert 'companion_input_tokens_today{lane="primary",currency="USD"} 900' in lines
     assert 'companion_cost_today{lane="primary",currency="USD"} 0.25' in lines

@@ -69,13 +69,15 @@ class Command(BaseCommand):
                     monitor,
                 )
         except SystemExit as stopped:
-            backups.failed(f"manage.py backup ended with {stopped.code}")
+            backups.report_failure(f"manage.py backup ended with {stopped.code}")
             raise
         if made.in_use_doubt:
-            backups.failed("it may not be of the database in use")
+            backups.report_failure("it may not be of the database in use")
         else:
-            backups.made()
-        if fault := audit.record_by_command(audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"):
+            backups.record_backup()
+        if fault := audit.record_format_command_note(
+            audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"
+        ):
             self.stderr.write(fault)
         for name in made.stuck:
             self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")

@@ -7,21 +7,21 @@ from django.urls import reverse
 
 from companion.cards import Card
 from ops import audit, names
-from ops.changes import Done, NobodyNamed, Refused
+from ops.changes import ChangeRefused, ChangeResult, ParticipantNotFound
 from ops.people import cards
-from ops.people.cards import Meant, first_origin
+from ops.people.cards import ParticipantQuery, get_public_url
 from ops.people.command import PeopleCommand
 
-CHANGES = {"renew": cards.renewed, "withdraw": cards.withdrawn, "restore": cards.restored}
+CHANGES = {"renew": cards.renew_card, "withdraw": cards.withdraw_card, "restore": cards.restore_card}
 
 
 class Command(PeopleCommand):
     help = (
         "Prints a participant's card: its pictures, its code and, last, its link. "
         "--create adds the participant first if there is none. "
-        "--renew makes a new card, and the old one opens nothing any more; --withdraw makes every card of theirs "
-        "useless; --restore lets them come back with a new one. All of it is on record, and works while all runs. "
-        "Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."
+        "--renew makes a new card, and the old one stops working; --withdraw makes every card of theirs "
+        "useless; --restore lets them come back with a new one. Every change is recorded and needs no restart. "
+        "Exit code 0: done, or was so before; 1: nothing was changed; 2: invalid arguments."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +30,7 @@ class Command(PeopleCommand):
         for flag, what in (
             ("create", "add the participant if there is none"),
             ("renew", "make a new card: the old one is lost. Needs --by"),
-            ("withdraw", "this person is to come in no more. Needs --by"),
+            ("withdraw", "this person's card stops working. Needs --by"),
             ("restore", "this person comes back, with a new card. Needs --by"),
         ):
             wanted.add_argument(f"--{flag}", dest="wanted", action="store_const", const=flag, help=what)
@@ -52,28 +52,28 @@ class Command(PeopleCommand):
         by: str | None,
         **options: Any,
     ) -> None:
-        meant = Meant(name=name, site=site, number=number)
-        self.tell(lambda: _done(meant, wanted, by), shown=on_paper)
+        query = ParticipantQuery(name=name, site=site, number=number)
+        self.report(lambda: _change(query, wanted, by), format_card=format_card)
 
 
-def on_paper(card: Card) -> list[str]:
+def format_card(card: Card) -> list[str]:
     """What stands on a printed card, the link last."""
     first, second = card.pictures
-    return [f"Pictures to press: {first}, then {second}", f"Code to type: {card.code}", link_of(card)]
+    return [f"Pictures to press: {first}, then {second}", f"Code to type: {card.code}", build_link(card)]
 
 
-def link_of(card: Card) -> str:
+def build_link(card: Card) -> str:
     """A browser sends no fragment, so opening the link tells the service nothing."""
-    return f"{first_origin()}{reverse('card')}#{card.link}"
+    return f"{get_public_url()}{reverse('card')}#{card.link}"
 
 
-def _done(meant: Meant, wanted: str | None, by: str | None) -> Done:
+def _change(query: ParticipantQuery, wanted: str | None, by: str | None) -> ChangeResult:
     if wanted in CHANGES:
-        return CHANGES[wanted](meant, by=names.who(by))
-    who = audit.this_account() if by is None else names.who(by)
+        return CHANGES[wanted](query, by=names.clean_by(by))
+    who = audit.get_account() if by is None else names.clean_by(by)
     if wanted == "create":
-        return cards.added(meant, by=who)
+        return cards.enrol_participant(query, by=who)
     try:
-        return cards.printed(meant, by=who)
-    except NobodyNamed as refusal:
-        raise Refused(f"{refusal} Add --create to add them.") from None
+        return cards.print_card(query, by=who)
+    except ParticipantNotFound as refusal:
+        raise ChangeRefused(f"{refusal} Add --create to add them.") from None

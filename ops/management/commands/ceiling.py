@@ -10,7 +10,7 @@ from django.db import transaction
 
 from companion.models import Ceiling
 from ops import audit, names
-from ops.people.command import read
+from ops.people.command import parse
 
 MIN_CEILING, MAX_CEILING = 1, 10_000
 HISTORY_ROWS = 5
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         self, *args: Any, value: int | None, by: str | None, reason: str | None, **options: Any
     ) -> None:
         if value is not None or options["default"]:
-            _set_ceiling(value, by=read(names.who, by), reason=read(names.why, reason))
+            _set_ceiling(value, by=parse(names.clean_by, by), reason=parse(names.clean_reason, reason))
         elif by or reason:
             raise CommandError("Name the ceiling: manage.py ceiling N --by WHO --reason WHY, or --default.")
         rows = list(Ceiling.objects.order_by("-id")[:HISTORY_ROWS])
@@ -73,4 +73,6 @@ def _set_ceiling(value: int | None, *, by: str, reason: str) -> None:
     # No notification is needed: the gate of every process reads the last row each time it runs, at least once a second.
     with transaction.atomic():
         Ceiling.objects.create(value=value, by=by, reason=reason)
-        audit.record(audit.SET_CEILING, who=by, note=audit.by_command(f"ceiling {value or 'default'}"))
+        audit.record(
+            audit.SET_CEILING, who=by, note=audit.format_command_note(f"ceiling {value or 'default'}")
+        )

@@ -1,4 +1,4 @@
-"""Says whether a persona file, and what the pages say by themselves, can be put before a participant."""
+"""`manage.py check_persona [PATH]`: checks a persona file and the wording of the participants' pages."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -15,15 +15,15 @@ TEMPLATES = Path(settings.BASE_DIR) / "templates"
 
 
 class Command(BaseCommand):
-    help = "Checks a persona file and the wording of the participants' pages. Exit 1 says what to mend."
-    # The system check for the persona would stop this command before it could say anything itself.
+    help = "Checks a persona file and the wording of the participants' pages. Exit code 1: it prints what to correct."
+    # The system check for the persona would stop this command before it could report.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", nargs="?", type=Path, default=settings.COMPANION_PERSONA)
 
     def handle(self, *_arguments: Any, path: Path, **_options: Any) -> None:
-        faults = _pages()
+        faults = _check_pages()
         try:
             persona = load(path)
         except PersonaInvalid as refusal:
@@ -34,10 +34,10 @@ class Command(BaseCommand):
         self.stdout.write(f"Approved by: {persona.approver} Next review: {persona.review_by}.")
 
 
-def _pages() -> list[str]:
+def _check_pages() -> list[str]:
     pages = sorted([*TEMPLATES.glob("*.html"), *(TEMPLATES / "companion").glob("*.html")])
     return [
-        f"{page}: “{found.sentence}” {found.rule}. To mend it: {found.mend}."
+        f"{page}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
         for page in pages
-        for found in lint_page(page.name, page.read_text(encoding="utf-8"))
+        for finding in lint_page(page.name, page.read_text(encoding="utf-8"))
     ]

@@ -1,10 +1,9 @@
-"""`manage.py demo_site`: a site, its staff and three participants, to look round with. Made once, and never again.
+"""`manage.py demo_site`: a site, its staff and three participants, to look round with. Made once.
 
-Whoever has been removed or withdrawn since stays so: these are accounts and cards that open a door.
+It never makes again who was removed or withdrawn since: these accounts and cards give access.
 """
 
 import json
-import secrets
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -18,24 +17,23 @@ from django.db import transaction
 from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Site
 from ops import audit
-from ops.management.commands.card import link_of
+from ops.management.commands.card import build_link
 from ops.models import Supervision
-from ops.people.cards import first_origin
+from ops.people.cards import get_public_url
+from ops.people.staff import generate_password
 from ops.stack.state import write_private
 
 SITE = ("willow-house", "Willow House")
 PARTICIPANTS = ("Rosa", "Tomas", "Ada")
-# Otherwise easily confused when a password is read out or typed from paper.
-ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 STAFF = {"sam": ("Sam", "supervisor"), "ines": ("Ines", "operator")}
 
 
 class Command(BaseCommand):
     help = (
-        "Makes the demo site with its staff and participants where there is no such site, and prints how those of "
-        "them sign in who are there. Nobody who was removed is made again."
+        "Makes the demo site with its staff and participants where there is no such site, and prints how those "
+        "who are there sign in. It never makes again who was removed."
     )
-    # People must be there even while the persona file is being mended.
+    # The demo people must be there while the persona file is invalid.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -86,15 +84,15 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
     named = [find_active_participant(name, site=SITE[0]) for name in PARTICIPANTS] if site else []
     people = [person for person in named if person is not None]
     for person in people:
-        note = audit.by_command(f"issue {person.card_issue}, demo_site")
-        audit.record(audit.PRINTED_CARD, who=audit.this_account(), about=person.pk, note=note)
+        note = audit.format_command_note(f"issue {person.card_issue}, demo_site")
+        audit.record(audit.PRINTED_CARD, who=audit.get_account(), about=person.pk, note=note)
     return {
         "site": site.name if site else "",
         "is_empty": not Site.objects.exists(),
-        "sign_in": f"{first_origin()}{settings.LOGIN_URL}",
+        "sign_in": f"{get_public_url()}{settings.LOGIN_URL}",
         "staff": _staff(passwords) if site else [],
         "participants": [
-            {"name": person.name, "card": link_of(card), "pictures": card.pictures, "code": card.code}
+            {"name": person.name, "card": build_link(card), "pictures": card.pictures, "code": card.code}
             for person, card in ((person, get_card(person)) for person in people)
         ],
     }
@@ -107,9 +105,9 @@ def _make(passwords: Path) -> Site:
     kept = _kept(passwords)
     for username, (name, role) in STAFF.items():
         if User.objects.filter(username=username).exists():
-            # Somebody real may be called so: they are given no right by a demonstration.
+            # A real person may have this username: the demo gives them no rights.
             continue
-        password = "-".join("".join(secrets.choice(ALPHABET) for _ in range(5)) for _ in range(3))
+        password = generate_password()
         user = User.objects.create_user(
             username, password=password, first_name=name, is_staff=True, is_superuser=role == "operator"
         )

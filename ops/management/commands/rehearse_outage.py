@@ -19,20 +19,26 @@ from django.db import OperationalError
 from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Participant, Site
 from ops import audit, names
-from ops.changes import Refused
+from ops.changes import ChangeRefused
 from ops.chat_client.browser import Browser
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
 from ops.outage.errors import CannotRehearse, RehearsalBroke
 from ops.outage.rehearsal import CheckedPromise, OutageRehearsal
 from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
 from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
-from ops.transcripts.queries import stories_of
+from ops.transcripts.queries import list_turns_of
 from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
 NAME = "Nora (rehearsal)"
 NOT_STARTED, INTERRUPTED = 2, 130
-NOT_STARTED_ERRORS = (CannotRehearse, NoRunningService, NotRehearsalProvider, Refused, ServiceUnavailable)
+NOT_STARTED_ERRORS = (
+    CannotRehearse,
+    NoRunningService,
+    NotRehearsalProvider,
+    ChangeRefused,
+    ServiceUnavailable,
+)
 
 
 class Command(BaseCommand):
@@ -54,9 +60,9 @@ class Command(BaseCommand):
         display = TerminalDisplay(self, waits=pause_between)
         try:
             service = address.rstrip("/") if address else _running_address(settings.COMPANION_STATE_DIR)
-            person = _find_or_create_participant(site and names.slug(site))
-            note = audit.by_command("rehearse_outage")
-            audit.record(audit.READ_TRANSCRIPT, who=audit.this_account(), about=person.pk, note=note)
+            person = _find_or_create_participant(site and names.clean_slug(site))
+            note = audit.format_command_note("rehearse_outage")
+            audit.record(audit.READ_TRANSCRIPT, who=audit.get_account(), about=person.pk, note=note)
             promises = asyncio.run(_rehearse(display, service, person))
         except NOT_STARTED_ERRORS as refusal:
             raise CommandError(str(refusal), returncode=NOT_STARTED) from None
@@ -130,7 +136,7 @@ async def _rehearse(display: TerminalDisplay, service: str, person: Participant)
             display=display,
             browser=Browser(browser, service),
             providers=[RehearsalProvider(operator, provider, tokens=tokens) for provider in providers],
-            read_transcript=lambda: sync_to_async(stories_of)(person.pk),
+            read_transcript=lambda: sync_to_async(list_turns_of)(person.pk),
             lines=policy.lines,
             person=NAME.split()[0],
             character=character.name,

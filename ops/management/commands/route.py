@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from ops import names
-from ops.people.command import read
+from ops.people.command import parse
 from ops.selections import board_text, rows
 from ops.selections.board import read_board
 from ops.selections.selector import ConfirmationRequired, SelectionRefused, SelectionRequest, Selector
@@ -79,9 +79,13 @@ class Command(BaseCommand):
         # Wiring reads the routing file on import: import it late.
         from ops.project import wiring
 
-        for name, reader in (("by", names.who), ("reason", names.why), ("preset", names.name)):
+        for name, reader in (
+            ("by", names.clean_by),
+            ("reason", names.clean_reason),
+            ("preset", names.clean_name),
+        ):
             if name in options:
-                options[name] = read(reader, options[name])
+                options[name] = parse(reader, options[name])
         try:
             routing = _build_routing(wiring.build_routing, do)
             getattr(self, f"_{do}")(routing, wiring.build_selector(routing), options)

@@ -1,4 +1,4 @@
-"""`manage.py site list|add|rename|open|close|regions`: the houses that people come to."""
+"""`manage.py site list|add|rename|open|close|regions`: the sites that people belong to."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ops import names
-from ops.changes import Done
+from ops.changes import ChangeResult
 from ops.people import sites
-from ops.people.command import PeopleCommand, needs_by
+from ops.people.command import PeopleCommand, add_by_argument
 
 
 class Command(PeopleCommand):
     help = (
-        "Adds, renames, opens and closes sites while all runs, and says which regions their people's words may go to. "
-        "Each change is on record. "
-        "Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."
+        "Adds, renames, opens and closes sites without a restart, and sets the regions their people's words may go to. "
+        "Every change is recorded. "
+        "Exit code 0: done, or was so before; 1: nothing was changed; 2: invalid arguments."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,25 +35,25 @@ class Command(PeopleCommand):
                 part.add_argument("name", help="its name, as people know it")
             if do == "regions":
                 part.add_argument("regions", nargs="*", metavar="REGION", help="as the lanes name them")
-            needs_by(part)
+            add_by_argument(part)
 
     def handle(self, *args: Any, do: str, **options: Any) -> None:
         if do == "list":
-            self.stdout.write("\n".join(sites.listed()) or "There are no sites.")
+            self.stdout.write("\n".join(sites.list_sites()) or "There are no sites.")
             return
         slug = options["slug"]
-        changes: dict[str, Callable[[str], Done]] = {
-            "add": lambda by: sites.added(slug, options["name"], by=by),
-            "rename": lambda by: sites.renamed(slug, options["name"], by=by),
-            "open": lambda by: sites.opened(slug, by=by),
-            "close": lambda by: sites.closed(slug, by=by),
-            "regions": lambda by: sites.confined(slug, options["regions"], known=_regions(), by=by),
+        changes: dict[str, Callable[[str], ChangeResult]] = {
+            "add": lambda by: sites.add_site(slug, options["name"], by=by),
+            "rename": lambda by: sites.rename_site(slug, options["name"], by=by),
+            "open": lambda by: sites.open_site(slug, by=by),
+            "close": lambda by: sites.close_site(slug, by=by),
+            "regions": lambda by: sites.set_regions(slug, options["regions"], known=_regions(), by=by),
         }
-        self.tell(lambda: changes[do](names.who(options["by"])))
+        self.report(lambda: changes[do](names.clean_by(options["by"])))
 
 
 def _regions() -> frozenset[str]:
-    # Wiring reads the routing file, so it is asked late.
+    # Imported late: wiring reads the routing file.
     from ops.project import wiring
     from routing.errors import RoutingFileInvalid
 

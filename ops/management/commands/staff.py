@@ -5,37 +5,37 @@ from collections.abc import Callable
 from typing import Any
 
 from ops import names
-from ops.changes import Done
+from ops.changes import ChangeResult
 from ops.people import staff
-from ops.people.command import PeopleCommand, needs_by
+from ops.people.command import PeopleCommand, add_by_argument
 
 PARTS = {
-    "add": "somebody new; their password is the last line, once",
-    "supervises": "they see the people of a site from now on",
-    "no-longer": "they see the people of a site no more",
+    "add": "a new member of staff; the password is the last line, shown once",
+    "supervises": "let them see the people of a site",
+    "no-longer": "stop them seeing the people of a site",
     "operator": "they see all sites, and move traffic",
     "supervisor": "they see only the sites that they supervise",
-    "withdraw": "they are signed out everywhere and can sign in no more",
-    "restore": "they can sign in again; their new password is the last line, once",
-    "password": "a new password, the last line, once; they are signed out everywhere",
+    "withdraw": "sign them out everywhere and for good",
+    "restore": "let them sign in again; the new password is the last line, shown once",
+    "password": "sign them out everywhere; the new password is the last line, shown once",
 }
 
 
 class Command(PeopleCommand):
     help = (
-        "Adds and withdraws staff while all runs, and says whose turns they may see. Each change is on record. "
-        "Exit code 0: it stands as was asked for; 1: nothing was changed; 2: the arguments make no sense."
+        "Adds and withdraws staff without a restart, and sets whose turns they may see. Every change is recorded. "
+        "Exit code 0: done, or was so before; 1: nothing was changed; 2: invalid arguments."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parts = parser.add_subparsers(dest="do", required=True, metavar=f"list|{'|'.join(PARTS)}")
-        parts.add_parser("list", help="everybody who is staff or was")
+        parts.add_parser("list", help="every present and former member of staff")
         made = {do: parts.add_parser(do, help=what) for do, what in PARTS.items()}
         for do, part in made.items():
             part.add_argument("username", help="what they sign in with")
             if do in {"supervises", "no-longer"}:
                 part.add_argument("site", metavar="SITE", help="its short name, such as willow-house")
-            needs_by(part)
+            add_by_argument(part)
         made["add"].add_argument("--name", required=True, help="what colleagues call them")
         made["add"].add_argument(
             "--supervises", action="append", default=[], metavar="SITE", help="once for each site"
@@ -46,19 +46,19 @@ class Command(PeopleCommand):
 
     def handle(self, *args: Any, do: str, **options: Any) -> None:
         if do == "list":
-            self.stdout.write("\n".join(staff.listed()) or "There are no staff.")
+            self.stdout.write("\n".join(staff.list_staff()) or "There are no staff.")
             return
         username = options["username"]
-        changes: dict[str, Callable[[str], Done]] = {
-            "add": lambda by: staff.added(
+        changes: dict[str, Callable[[str], ChangeResult]] = {
+            "add": lambda by: staff.add_staff(
                 username, options["name"], sites=options["supervises"], operator=options["operator"], by=by
             ),
-            "supervises": lambda by: staff.supervises(username, options["site"], by=by),
-            "no-longer": lambda by: staff.no_longer_supervises(username, options["site"], by=by),
-            "operator": lambda by: staff.made(username, operator=True, by=by),
-            "supervisor": lambda by: staff.made(username, operator=False, by=by),
-            "withdraw": lambda by: staff.withdrawn(username, by=by),
-            "restore": lambda by: staff.restored(username, by=by),
-            "password": lambda by: staff.given_password(username, by=by),
+            "supervises": lambda by: staff.add_supervision(username, options["site"], by=by),
+            "no-longer": lambda by: staff.remove_supervision(username, options["site"], by=by),
+            "operator": lambda by: staff.set_role(username, operator=True, by=by),
+            "supervisor": lambda by: staff.set_role(username, operator=False, by=by),
+            "withdraw": lambda by: staff.withdraw_staff(username, by=by),
+            "restore": lambda by: staff.restore_staff(username, by=by),
+            "password": lambda by: staff.reset_password(username, by=by),
         }
-        self.tell(lambda: changes[do](names.who(options["by"])))
+        self.report(lambda: changes[do](names.clean_by(options["by"])))

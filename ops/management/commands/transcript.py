@@ -2,28 +2,28 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from companion.access import find_participants
 from companion.models import Participant
 from ops import audit, names
-from ops.people.command import read
+from ops.changes import ChangeRefused
+from ops.people import lookup
+from ops.people.command import parse
 from ops.text import escape_controls
 from ops.transcripts import formatting
-from ops.transcripts.queries import stories_of
-from ops.transcripts.shapes import Story
+from ops.transcripts.queries import list_turns_of
+from ops.transcripts.records import TurnRecord
 
 
 class Command(BaseCommand):
     help = (
         "Prints every turn of a participant with its whole story. That it was read, and by whom, is recorded."
     )
-    # What was said must be readable while the persona file is being mended.
+    # Transcripts must be readable while the persona file is invalid.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -38,31 +38,26 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, name: str, site: str | None, number: int | None, by: str | None, **options: Any
     ) -> None:
-        asked = read(names.name, name)
-        where = None if site is None else read(partial(names.name, whose="What --site names"), site)
-        # Names of an earlier release are stored as they were typed.
-        found = [one for word in (asked, name) for one in find_participants(word, site=where, number=number)]
-        person = only(list(dict.fromkeys(found)), name=asked)
-        who = None if by is None else read(names.who, by)
-        stories = stories_of(person.pk)
-        note = audit.by_command(f"{len(stories)} turns")
-        audit.record(audit.READ_TRANSCRIPT, who=who or audit.this_account(), about=person.pk, note=note)
-        self.stdout.write(_document(person, stories) if options["json"] else _text(person, stories))
+        parse(names.clean_name, name)
+        if site is not None:
+            parse(partial(names.clean_name, whose="What --site names"), site)
+        person = _find(name, site=site, number=number)
+        who = None if by is None else parse(names.clean_by, by)
+        turns = list_turns_of(person.pk)
+        note = audit.format_command_note(f"{len(turns)} turns")
+        audit.record(audit.READ_TRANSCRIPT, who=who or audit.get_account(), about=person.pk, note=note)
+        self.stdout.write(_document(person, turns) if options["json"] else _text(person, turns))
 
 
-def only(people: Sequence[Participant], *, name: str) -> Participant:
-    """The one participant found. Raises CommandError, in words, for none and for several."""
-    if not people:
-        raise CommandError(f"There is no participant named {name}.")
-    if len(people) > 1:
-        listed = ", ".join(f"number {person.pk} at {person.site.slug}" for person in people)
-        raise CommandError(
-            f"There are {len(people)} participants named {name}: {listed}. Say which one with --site or --number."
-        )
-    return people[0]
+def _find(name: str, *, site: str | None, number: int | None) -> Participant:
+    try:
+        found = lookup.find_participants(name, site=site, number=number)
+        return lookup.choose_participant(found, name)
+    except ChangeRefused as refusal:
+        raise CommandError(str(refusal)) from None
 
 
-def _document(person: Participant, stories: list[Story]) -> str:
+def _document(person: Participant, turns: list[TurnRecord]) -> str:
     facts = {
         "participant": {
             "id": person.pk,
@@ -71,13 +66,13 @@ def _document(person: Participant, stories: list[Story]) -> str:
             "is_active": person.is_active,
         },
         "read_at": timezone.now().isoformat(),
-        "turns": [formatting.document(story) for story in stories],
+        "turns": [formatting.build_document(turn) for turn in turns],
     }
-    # Escaped, so that no separator or override in what somebody wrote breaks a line or a terminal.
+    # Escape: separators and overrides in what people wrote could break a line or a terminal.
     return json.dumps(facts, indent=1)
 
 
-def _text(person: Participant, stories: list[Story]) -> str:
-    count = f"{len(stories)} turn{'' if len(stories) == 1 else 's'}"
+def _text(person: Participant, turns: list[TurnRecord]) -> str:
+    count = f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
     heading = f"{escape_controls(person.name)}, {person.site.name} ({person.site.slug}): {count}"
-    return "\n\n".join([heading, *(formatting.text(story) for story in stories)])
+    return "\n\n".join([heading, *(formatting.format_turn(turn) for turn in turns)])

@@ -1,4 +1,4 @@
-/** Keeps the open alerts above the page right. One that stays is not made anew, so that nobody's press is lost. */
+/** Updates the banner of open alerts. An alert that stays keeps its element, so that a click on it is not lost. */
 
 export class Alerts {
   /** `place` holds the title; for operators also a list with a <template> of one alert. */
@@ -10,22 +10,22 @@ export class Alerts {
 
   show({ title, open }) {
     this.place.hidden = !title;
-    say(this.title, title);
+    setText(this.title, title);
     if (!this.list) return;
     const stays = new Set(open.map((alert) => String(alert.id)));
     for (const item of this.list.querySelectorAll("li")) {
       if (!stays.has(item.dataset.alert)) item.remove();
     }
-    // The newest comes first, so the last that is put on top must be the newest.
-    for (const alert of [...open].reverse()) this.tell(alert);
+    // The newest comes first, so insert it last.
+    for (const alert of [...open].reverse()) this.update(alert);
   }
 
-  tell(alert) {
-    const item = this.list.querySelector(`li[data-alert="${alert.id}"]`) ?? this.made(alert.id);
-    for (const place of item.querySelectorAll("[data-field]")) say(place, alert[place.dataset.field]);
+  update(alert) {
+    const item = this.list.querySelector(`li[data-alert="${alert.id}"]`) ?? this.create(alert.id);
+    for (const place of item.querySelectorAll("[data-field]")) setText(place, alert[place.dataset.field]);
   }
 
-  made(id) {
+  create(id) {
     const template = this.list.querySelector("template");
     const item = template.content.firstElementChild.cloneNode(true);
     const [said, form] = [item.querySelector("strong"), item.querySelector("form")];
@@ -38,6 +38,6 @@ export class Alerts {
   }
 }
 
-function say(place, text) {
+function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }

@@ -20,7 +20,7 @@ export class Hour {
     new ResizeObserver(() => this.#draw()).observe(drawing.parentElement);
   }
 
-  /** Either may be null: it is as it was. */
+  /** Null leaves the minutes or the ceiling as they are. */
   show(minutes, ceiling) {
     this.#ceiling = ceiling ?? this.#ceiling;
     if (minutes) {

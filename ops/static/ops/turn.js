@@ -1,7 +1,7 @@
-/** A turn's story: reads along while a reply is being said, and is loaded again when the turn stands differently. */
+/** A turn's page: shows a live reply as it grows, and reloads when the turn's state changes. */
 
 import { reloadPatiently } from "../companion/backoff.js";
-import { follow } from "./desk.js";
+import { follow } from "./staff.js";
 
 const story = document.querySelector("[data-story]").dataset;
 const reply = document.querySelector("[data-reply]");
@@ -11,8 +11,8 @@ const live = document.querySelector("[data-live]");
 async function changed({ stands, seq }) {
   if (stands !== story.stands) return reloadPatiently();
   if (!reply || seq === Number(story.seq)) return;
-  const words = await read();
-  // What a slower answer brings may be older than what stands here.
+  const words = await fetchWords();
+  // A slow response may be older than the text on the page.
   if (!words || words.stands !== story.stands || words.reply.length < reply.textContent.length) return;
   story.seq = seq;
   reply.textContent = words.reply;
@@ -20,8 +20,8 @@ async function changed({ stands, seq }) {
   if (nothing) nothing.hidden = Boolean(words.reply);
 }
 
-/** Null where it may not, or cannot, be read: then the socket says what becomes of this page. */
-function read() {
+/** The words so far; null if they cannot or may not be read. The socket then decides what becomes of the page. */
+function fetchWords() {
   return fetch(story.words, { headers: { "X-Opened": story.opened }, redirect: "manual" })
     .then((answer) => (answer.ok ? answer.json() : null))
     .catch(() => null);

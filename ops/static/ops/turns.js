@@ -1,6 +1,6 @@
-/** A list of turns: says when one of them no longer stands as it is listed. */
+/** A list of turns: says when the state of one of them has changed. */
 
-import { follow } from "./desk.js";
+import { follow } from "./staff.js";
 
 const items = [...document.querySelectorAll("[data-turn]")];
 const note = document.querySelector("[data-changed]");

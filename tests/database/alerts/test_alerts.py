@@ -1,4 +1,4 @@
-"""Alerts as rows: one for the same thing while it is open, whoever tells of it, and none is lost."""
+"""Alerts as rows: one for each cause while it is open, from every source, and none is lost."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,10 +13,11 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.models import Conversation, Process
-from ops.alerts.book import AlertBook
-from ops.alerts.kinds import Kind
-from ops.alerts.rows import BY_ITSELF, Told, acknowledge, open_alerts, raise_alert
-from ops.alerts.watch import Watch
+from ops.alerts.buffer import AlertBuffer
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import AlertView, acknowledge, list_open_alerts, raise_alert
+from ops.alerts.statements import CLOSED_BY_SERVICE
+from ops.alerts.watch import AlertWatch
 from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, send_alerts, watch_lanes
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.results import store_answers
@@ -32,14 +33,14 @@ from tests.selections import insert, rows_since, select
 Pool = AsyncConnectionPool[Any]
 
 
-def alerts(kind: Kind) -> list[tuple[str, str, int]]:
+def alerts(kind: AlertKind) -> list[tuple[str, str, int]]:
     """Of this kind alone: processes of other tests may have something else to tell."""
     rows = in_database(lambda: list(Alert.objects.filter(kind=kind).order_by("id")))
     return [(row.kind, row.about, row.count) for row in rows]
 
 
-def shown(kind: Kind) -> list[Told]:
-    return [one for one in in_database(open_alerts) if one.kind == kind]
+def shown(kind: AlertKind) -> list[AlertView]:
+    return [one for one in in_database(list_open_alerts) if one.kind == kind]
 
 
 def answer(
@@ -61,21 +62,21 @@ def answer(
 
 def test_the_same_thing_is_one_row_that_counts() -> None:
     for lane in ("primary", "second", "primary"):
-        in_database(lambda lane=lane: raise_alert(Kind.QUOTA, lane))  # type: ignore[misc]
-    assert alerts(Kind.QUOTA) == [("quota", "primary", 2), ("quota", "second", 1)]
+        in_database(lambda lane=lane: raise_alert(AlertKind.QUOTA, lane))  # type: ignore[misc]
+    assert alerts(AlertKind.QUOTA) == [("quota", "primary", 2), ("quota", "second", 1)]
 
 
 def test_after_somebody_has_seen_it_the_same_thing_is_told_of_anew() -> None:
-    in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
-    (first,) = shown(Kind.QUOTA)
+    in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
+    (first,) = shown(AlertKind.QUOTA)
 
     assert in_database(lambda: acknowledge(first.id, by="ines", at=timezone.now()))
     assert not in_database(lambda: acknowledge(first.id, by="sam", at=timezone.now()))
-    assert shown(Kind.QUOTA) == []
+    assert shown(AlertKind.QUOTA) == []
     assert in_database(lambda: Alert.objects.get(id=first.id)).acknowledged_by == "ines"
 
-    in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
-    assert [one.says for one in shown(Kind.QUOTA)] == [
+    in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
+    assert [one.says for one in shown(AlertKind.QUOTA)] == [
         "Our account for lane primary has no credit or allowance left."
     ]
 
@@ -84,34 +85,34 @@ def test_after_somebody_has_seen_it_the_same_thing_is_told_of_anew() -> None:
 
 
 async def test_what_a_process_tells_is_written_together_and_counted(pool: Pool) -> None:
-    book = AlertBook(pool)
+    buffer = AlertBuffer(pool)
     for _ in range(3):
-        book.tell(Kind.MISCONFIGURED, "primary")
-    book.tell(Kind.ALL_LANES_OPEN, "normal")
-    task = asyncio.create_task(book.run())
+        buffer.add(AlertKind.MISCONFIGURED, "primary")
+    buffer.add(AlertKind.ALL_LANES_OPEN, "normal")
+    task = asyncio.create_task(buffer.run())
     try:
-        await until(lambda: alerts(Kind.MISCONFIGURED) and alerts(Kind.ALL_LANES_OPEN))
+        await until(lambda: alerts(AlertKind.MISCONFIGURED) and alerts(AlertKind.ALL_LANES_OPEN))
     finally:
         task.cancel()
-    assert alerts(Kind.ALL_LANES_OPEN) == [("all_lanes_open", "normal", 1)]
-    assert alerts(Kind.MISCONFIGURED) == [("misconfigured", "primary", 3)]
+    assert alerts(AlertKind.ALL_LANES_OPEN) == [("all_lanes_open", "normal", 1)]
+    assert alerts(AlertKind.MISCONFIGURED) == [("misconfigured", "primary", 3)]
 
 
 async def test_what_could_not_be_written_is_kept_and_written_when_the_database_is_back(
     pool: Pool,
 ) -> None:
     line = Line(pool)
-    book = AlertBook(line)  # type: ignore[arg-type]
-    book.tell(Kind.QUOTA, "primary")
+    buffer = AlertBuffer(line)  # type: ignore[arg-type]
+    buffer.add(AlertKind.QUOTA, "primary")
     line.is_cut = True
     with pytest.raises(psycopg.Error):
-        await book.write()
-    book.tell(Kind.QUOTA, "primary")
-    assert alerts(Kind.QUOTA) == []
+        await buffer.write()
+    buffer.add(AlertKind.QUOTA, "primary")
+    assert alerts(AlertKind.QUOTA) == []
 
     line.is_cut = False
-    await book.write()
-    assert alerts(Kind.QUOTA) == [("quota", "primary", 2)]
+    await buffer.write()
+    assert alerts(AlertKind.QUOTA) == [("quota", "primary", 2)]
 
 
 class Line:
@@ -133,36 +134,38 @@ class Line:
 async def look(pool: Pool, persona: str = "") -> None:
     """As the worker and as a web process: both, so that what is told once is told once."""
     in_database(watch_lanes)
-    await Watch(pool, persona_version=persona).look()
+    await AlertWatch(pool, persona_version=persona).look()
 
 
 async def test_something_other_than_normal_for_an_hour_is_told_of_once(pool: Pool) -> None:
     insert("local_only", at=timezone.now() - timedelta(minutes=59), lasts=timedelta(hours=4))
     await look(pool)
-    assert alerts(Kind.PIN_LONG) == []
+    assert alerts(AlertKind.PIN_LONG) == []
     select(NORMAL)
 
     version = insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
     await look(pool)
     await look(pool)
-    assert alerts(Kind.PIN_LONG) == [("pin_long", f"local_only, since version {version}", 1)]
+    assert alerts(AlertKind.PIN_LONG) == [("pin_long", f"local_only, since version {version}", 1)]
 
-    in_database(lambda: acknowledge(Alert.objects.get(kind=Kind.PIN_LONG).pk, by="ines", at=timezone.now()))
+    in_database(
+        lambda: acknowledge(Alert.objects.get(kind=AlertKind.PIN_LONG).pk, by="ines", at=timezone.now())
+    )
     await look(pool)
-    assert len(alerts(Kind.PIN_LONG)) == 1
+    assert len(alerts(AlertKind.PIN_LONG)) == 1
 
 
 async def test_extending_does_not_begin_the_hour_anew(pool: Pool) -> None:
     first = insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
     insert("pin_second", at=timezone.now() - timedelta(minutes=1), lasts=timedelta(hours=4))
     await look(pool)
-    assert alerts(Kind.PIN_LONG) == [("pin_long", f"pin_second, since version {first}", 1)]
+    assert alerts(AlertKind.PIN_LONG) == [("pin_long", f"pin_second, since version {first}", 1)]
 
 
 async def test_normal_may_last_as_long_as_it_likes(pool: Pool) -> None:
     insert(NORMAL, at=timezone.now() - timedelta(days=9))
     await look(pool)
-    assert alerts(Kind.PIN_LONG) == []
+    assert alerts(AlertKind.PIN_LONG) == []
 
 
 def test_the_worker_reverts_what_is_over_and_running_twice_does_no_harm() -> None:
@@ -172,7 +175,7 @@ def test_the_worker_reverts_what_is_over_and_running_twice_does_no_harm() -> Non
 
     (back,) = rows_since(version)
     assert (back.preset, back.by) == (NORMAL, THE_SERVICE)
-    assert alerts(Kind.PIN_REVERTED) == [("pin_reverted", f"version {version} (local_only)", 1)]
+    assert alerts(AlertKind.PIN_REVERTED) == [("pin_reverted", f"version {version} (local_only)", 1)]
 
 
 def test_the_worker_leaves_alone_what_is_not_over() -> None:
@@ -197,17 +200,17 @@ async def test_a_worker_that_has_not_looked_through_the_alerts_for_two_minutes_i
 ) -> None:
     in_database(send_alerts)
     await look(pool)
-    assert alerts(Kind.WORKER_AWAY) == []
+    assert alerts(AlertKind.WORKER_AWAY) == []
 
     in_database(lambda: Round.objects.update(at=timezone.now() - timedelta(seconds=121)))
     await look(pool)
     await look(pool)
-    assert alerts(Kind.WORKER_AWAY) == [("worker_away", "more than two minutes", 1)]
-    assert len(shown(Kind.WORKER_AWAY)) == 1
+    assert alerts(AlertKind.WORKER_AWAY) == [("worker_away", "more than two minutes", 1)]
+    assert len(shown(AlertKind.WORKER_AWAY)) == 1
 
     in_database(send_alerts)
     await look(pool)
-    assert shown(Kind.WORKER_AWAY) == []
+    assert shown(AlertKind.WORKER_AWAY) == []
 
 
 # Drills and the character.
@@ -229,7 +232,7 @@ def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> N
     in_database(lambda: store_answers(answers))
 
     assert in_database(LaneProbe.objects.count) == 4
-    assert alerts(Kind.DRILL_FAILED) == [
+    assert alerts(AlertKind.DRILL_FAILED) == [
         ("drill_failed", "Lane rehearsal_second", 1),
         ("drill_failed", "The fallback of preset normal", 1),
     ]
@@ -238,67 +241,67 @@ def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> N
 @pytest.mark.usefixtures("_no_probes")
 def test_a_fallback_that_failed_is_called_by_the_preset_whose_chain_was_asked() -> None:
     in_database(lambda: store_answers([answer(ok=False, how="chain")], preset="drop_first"))
-    assert alerts(Kind.DRILL_FAILED) == [("drill_failed", "The fallback of preset drop_first", 1)]
+    assert alerts(AlertKind.DRILL_FAILED) == [("drill_failed", "The fallback of preset drop_first", 1)]
 
 
 @pytest.mark.usefixtures("_no_probes")
 def test_a_drill_that_passes_closes_what_it_proves_wrong_and_nothing_else() -> None:
     in_database(lambda: store_answers([answer(ok=False), answer(ok=False, how="chain")]))
     in_database(lambda: store_answers([answer(ok=False, how="chain")], preset="drop_first"))
-    for kind in (Kind.MISCONFIGURED, Kind.QUOTA, Kind.BAD_REQUEST):
+    for kind in (AlertKind.MISCONFIGURED, AlertKind.QUOTA, AlertKind.BAD_REQUEST):
         in_database(lambda kind=kind: raise_alert(kind, "rehearsal"))  # type: ignore[misc]
-    in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal_second"))
-    in_database(lambda: raise_alert(Kind.DRILL_OVERDUE, "the fallback drill"))
+    in_database(lambda: raise_alert(AlertKind.QUOTA, "rehearsal_second"))
+    in_database(lambda: raise_alert(AlertKind.DRILL_OVERDUE, "the fallback drill"))
 
     in_database(lambda: store_answers([answer(ok=True), answer(ok=True, how="chain")]))
-    assert shown(Kind.MISCONFIGURED) == shown(Kind.DRILL_OVERDUE) == []
-    assert len(shown(Kind.BAD_REQUEST)) == 1
-    assert [one.says for one in shown(Kind.DRILL_FAILED)] == [
+    assert shown(AlertKind.MISCONFIGURED) == shown(AlertKind.DRILL_OVERDUE) == []
+    assert len(shown(AlertKind.BAD_REQUEST)) == 1
+    assert [one.says for one in shown(AlertKind.DRILL_FAILED)] == [
         "The fallback of preset drop_first failed its drill and is not trusted."
     ]
-    assert ["rehearsal_second" in one.says for one in shown(Kind.QUOTA)] == [True]
-    closed = in_database(lambda: Alert.objects.filter(kind=Kind.MISCONFIGURED).get())
-    assert closed.acknowledged_by == BY_ITSELF
+    assert ["rehearsal_second" in one.says for one in shown(AlertKind.QUOTA)] == [True]
+    closed = in_database(lambda: Alert.objects.filter(kind=AlertKind.MISCONFIGURED).get())
+    assert closed.acknowledged_by == CLOSED_BY_SERVICE
 
 
 @pytest.mark.usefixtures("_no_probes")
 def test_what_came_while_the_lane_was_being_asked_stays_open() -> None:
     asked_at = timezone.now() - timedelta(seconds=5)
-    in_database(lambda: raise_alert(Kind.QUOTA, "rehearsal"))
+    in_database(lambda: raise_alert(AlertKind.QUOTA, "rehearsal"))
     in_database(lambda: store_answers([answer(ok=True, at=asked_at)]))
-    assert len(shown(Kind.QUOTA)) == 1
+    assert len(shown(AlertKind.QUOTA)) == 1
 
 
 async def test_a_chain_that_is_no_longer_in_force_is_no_longer_told_of(pool: Pool) -> None:
     insert("local_only", at=timezone.now() - timedelta(minutes=61), lasts=timedelta(hours=4))
     await look(pool)
     in_database(close_alerts)
-    assert len(shown(Kind.PIN_LONG)) == 1
+    assert len(shown(AlertKind.PIN_LONG)) == 1
     select(NORMAL)
     in_database(close_alerts)
-    assert shown(Kind.PIN_LONG) == []
+    assert shown(AlertKind.PIN_LONG) == []
 
 
 @pytest.mark.usefixtures("_no_probes")
 async def test_a_drill_that_did_not_take_place_for_a_day_is_told_of(pool: Pool) -> None:
     in_database(lambda: store_answers([answer(ok=True, at=timezone.now() - timedelta(hours=23))]))
     await look(pool)
-    assert alerts(Kind.DRILL_OVERDUE) == []
+    assert alerts(AlertKind.DRILL_OVERDUE) == []
 
     in_database(lambda: LaneProbe.objects.update(at=timezone.now() - timedelta(hours=25)))
     await look(pool)
-    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
+    assert alerts(AlertKind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
     in_database(
-        lambda: acknowledge(Alert.objects.get(kind=Kind.DRILL_OVERDUE).pk, by="ines", at=timezone.now())
+        lambda: acknowledge(Alert.objects.get(kind=AlertKind.DRILL_OVERDUE).pk, by="ines", at=timezone.now())
     )
     await look(pool)
-    assert len(alerts(Kind.DRILL_OVERDUE)) == 1
+    assert len(alerts(AlertKind.DRILL_OVERDUE)) == 1
 
 
 @pytest.mark.usefixtures("_no_probes")
 async def test_where_there_was_never_a_drill_the_first_processes_get_an_hour(pool: Pool) -> None:
     await look(pool)
-    assert alerts(Kind.DRILL_OVERDUE) == []
+    assert alerts(AlertKind.DRILL_OVERDUE) == []
     old = "00000000-0000-0000-0000-0000000000aa"
     started = timezone.now() - timedelta(hours=2)
     in_database(lambda: Process.objects.create(id=old, host="here", pid=1, started_at=started))
@@ -306,7 +309,7 @@ async def test_where_there_was_never_a_drill_the_first_processes_get_an_hour(poo
         await look(pool)
     finally:
         in_database(lambda: Process.objects.filter(id=old).delete())
-    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
+    assert alerts(AlertKind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 1)]
 
 
 async def test_a_character_that_is_not_the_one_of_the_last_turn_is_told_of_once(
@@ -315,11 +318,11 @@ async def test_a_character_that_is_not_the_one_of_the_last_turn_is_told_of_once(
     rosa = people.rosa
     in_database(lambda: _ended_turn(rosa.conversation, persona="aaaa"))
     await look(pool, persona="aaaa")
-    assert alerts(Kind.PERSONA_CHANGED) == []
+    assert alerts(AlertKind.PERSONA_CHANGED) == []
 
     for _ in range(3):
         await look(pool, persona="bbbb")
-    assert alerts(Kind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)]
+    assert alerts(AlertKind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)]
 
 
 async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_once_more(
@@ -329,7 +332,7 @@ async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_onc
     in_database(lambda: _ended_turn(rosa.conversation, persona="aaaa"))
     await look(pool, persona="bbbb")
     long_ago = timezone.now() - timedelta(days=40)
-    (first,) = shown(Kind.PERSONA_CHANGED)
+    (first,) = shown(AlertKind.PERSONA_CHANGED)
     in_database(lambda: acknowledge(first.id, by="ines", at=long_ago))
     in_database(lambda: Alert.objects.filter(id=first.id).update(first_at=long_ago, last_at=long_ago))
     for persona in ("bbbb", "aaaa"):
@@ -337,7 +340,7 @@ async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_onc
 
     for _ in range(3):
         await look(pool, persona="bbbb")
-    assert alerts(Kind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)] * 2
+    assert alerts(AlertKind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)] * 2
 
 
 async def test_an_overdue_drill_is_told_of_again_after_a_day_though_nobody_has_seen_it(
@@ -353,8 +356,8 @@ async def test_an_overdue_drill_is_told_of_again_after_a_day_though_nobody_has_s
         )
     )
     await look(pool)
-    assert alerts(Kind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 2)]
-    assert in_database(lambda: Alert.objects.get(kind=Kind.DRILL_OVERDUE).sent_by) == []
+    assert alerts(AlertKind.DRILL_OVERDUE) == [("drill_overdue", "the fallback drill", 2)]
+    assert in_database(lambda: Alert.objects.get(kind=AlertKind.DRILL_OVERDUE).sent_by) == []
 
 
 def _ended_turn(conversation: Conversation, *, persona: str) -> None:

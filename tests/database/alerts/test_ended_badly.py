@@ -15,12 +15,13 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.states import Reason, TurnState
 from companion.turn_end import TurnEnd
-from ops.alerts.book import AlertBook
-from ops.alerts.ended import ENDED_BADLY, TELL
-from ops.alerts.kinds import EVERYBODY, Kind
-from ops.alerts.rows import acknowledge, open_alerts
-from ops.alerts.shown import shown
-from ops.alerts.watch import Watch
+from ops.alerts.buffer import AlertBuffer
+from ops.alerts.formatting import format_banner
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import acknowledge, list_open_alerts
+from ops.alerts.statements import RAISE_FOR_ENDINGS
+from ops.alerts.turns import ALL_SITES, ENDING_RULES
+from ops.alerts.watch import AlertWatch
 from ops.models import Alert, MinuteFigures
 from ops.stack.postgres import EmbeddedPostgres
 from routing.errors import FailureClass
@@ -50,39 +51,39 @@ def minute(ago: int, **figures: Any) -> datetime:
     return at
 
 
-async def look(pool: Pool, kind: Kind) -> None:
-    (ending,) = [one for one in ENDED_BADLY if one.kind is kind]
+async def look(pool: Pool, kind: AlertKind) -> None:
+    (ending,) = [one for one in ENDING_RULES if one.kind is kind]
     async with pool.connection() as native:
-        await native.execute(TELL, ending.facts)
+        await native.execute(RAISE_FOR_ENDINGS, ending.params)
 
 
-def rows(kind: Kind) -> list[Alert]:
+def rows(kind: AlertKind) -> list[Alert]:
     return in_database(lambda: list(Alert.objects.filter(kind=kind).order_by("id")))
 
 
-def counts(kind: Kind) -> list[int]:
+def counts(kind: AlertKind) -> list[int]:
     return [row.count for row in rows(kind)]
 
 
 @pytest.mark.parametrize(
     ("kind", "figures"),
     [
-        (Kind.PEOPLE_REFUSED, {"states": {"refused": 2, "complete": 9}}),
-        (Kind.TURNS_LOST, {"reasons": {"lost": 2, "network": 5}}),
-        (Kind.TURNS_UNSTORED, {"reasons": {"unstored": 2}}),
-        (Kind.TURNS_FAULTED, {"reasons": {"fault": 2}}),
-        (Kind.TURNS_HUNG, {"reasons": {"idle_timeout": 1, "first_word_timeout": 1}}),
+        (AlertKind.PEOPLE_REFUSED, {"states": {"refused": 2, "complete": 9}}),
+        (AlertKind.TURNS_LOST, {"reasons": {"lost": 2, "network": 5}}),
+        (AlertKind.TURNS_UNSTORED, {"reasons": {"unstored": 2}}),
+        (AlertKind.TURNS_FAULTED, {"reasons": {"fault": 2}}),
+        (AlertKind.TURNS_HUNG, {"reasons": {"idle_timeout": 1, "first_word_timeout": 1}}),
     ],
 )
 async def test_each_kind_of_bad_ending_is_one_alert_that_counts_each_turn_once(
-    pool: Pool, kind: Kind, figures: dict[str, Any]
+    pool: Pool, kind: AlertKind, figures: dict[str, Any]
 ) -> None:
     minute(9, states={"complete": 4}, reasons={"network": 3})
     begun = minute(8, **figures)
     await look(pool, kind)
     await look(pool, kind)
     (row,) = rows(kind)
-    assert (row.about, row.count) == (EVERYBODY, 2)
+    assert (row.about, row.count) == (ALL_SITES, 2)
     assert (row.first_at, row.last_at) == (begun, begun + timedelta(minutes=1))
 
     minute(7, **figures)
@@ -93,7 +94,7 @@ async def test_each_kind_of_bad_ending_is_one_alert_that_counts_each_turn_once(
 async def test_what_an_operator_has_seen_is_not_counted_again_and_what_comes_later_is_told_anew(
     pool: Pool,
 ) -> None:
-    kind = Kind.TURNS_LOST
+    kind = AlertKind.TURNS_LOST
     minute(8, reasons={"lost": 3})
     await look(pool, kind)
     alert = rows(kind)[0].pk
@@ -107,7 +108,7 @@ async def test_what_an_operator_has_seen_is_not_counted_again_and_what_comes_lat
 
 
 async def test_processes_that_look_at_once_count_each_turn_once(pool: Pool) -> None:
-    kind = Kind.TURNS_FAULTED
+    kind = AlertKind.TURNS_FAULTED
     minute(5, reasons={"fault": 7})
     await asyncio.gather(*(look(pool, kind) for _ in range(12)))
     minute(4, reasons={"fault": 1})
@@ -120,8 +121,8 @@ async def test_a_web_process_tells_of_a_turn_that_was_lost_without_any_worker(
 ) -> None:
     ended(people.rosa, state=TurnState.PAUSED, reason=Reason.LOST, ago_s=180)
     ended(people.rosa, state=TurnState.REFUSED, reason=Reason.WAIT_CEILING, ago_s=180)
-    await Watch(pool, persona_version="").look()
-    assert (counts(Kind.TURNS_LOST)[0] >= 1, counts(Kind.PEOPLE_REFUSED)[0] >= 1) == (True, True)
+    await AlertWatch(pool, persona_version="").look()
+    assert (counts(AlertKind.TURNS_LOST)[0] >= 1, counts(AlertKind.PEOPLE_REFUSED)[0] >= 1) == (True, True)
 
 
 # What a provider refuses to answer.
@@ -136,18 +137,18 @@ async def test_a_content_refusal_is_one_alert_for_each_site_that_names_the_last_
 ) -> None:
     turns = [ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED) for _ in range(2)]
     elsewhere = ended(people.otto, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
-    book = AlertBook(pool)
+    buffer = AlertBuffer(pool)
     for turn in (*turns, elsewhere):
-        book.heard(refused(turn))
-    await book.write()
-    await book.write()
+        buffer.add_turn(refused(turn))
+    await buffer.write()
+    await buffer.write()
 
     here, there = people.site, people.elsewhere
-    assert [(row.about, row.site_id, row.turn, row.count) for row in rows(Kind.CONTENT_REFUSED)] == [
+    assert [(row.about, row.site_id, row.turn, row.count) for row in rows(AlertKind.CONTENT_REFUSED)] == [
         (here.slug, here.pk, turns[-1], 2),
         (there.slug, there.pk, elsewhere, 1),
     ]
-    (told,) = [one for one in in_database(open_alerts) if one.site == here.pk]
+    (told,) = [one for one in in_database(list_open_alerts) if one.site == here.pk]
     assert told.says == (
         "A provider refused to answer what a person wrote. This can be a sign of danger. "
         f"Site: {here.slug}. Last: turn {turns[-1]}."
@@ -157,27 +158,27 @@ async def test_a_content_refusal_is_one_alert_for_each_site_that_names_the_last_
 async def test_a_content_refusal_is_kept_while_the_database_is_away(pool: Pool, people: People) -> None:
     turn = ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
     line = Line(pool)
-    book = AlertBook(line)  # type: ignore[arg-type]
-    book.heard(refused(turn))
+    buffer = AlertBuffer(line)  # type: ignore[arg-type]
+    buffer.add_turn(refused(turn))
     line.is_cut = True
     with pytest.raises(psycopg.Error):
-        await book.write()
+        await buffer.write()
     line.is_cut = False
-    await book.write()
-    assert counts(Kind.CONTENT_REFUSED) == [1]
+    await buffer.write()
+    assert counts(AlertKind.CONTENT_REFUSED) == [1]
 
 
 async def test_the_next_content_refusal_goes_out_at_once_though_the_last_was_just_seen(
     pool: Pool, people: People
 ) -> None:
-    book = AlertBook(pool)
+    buffer = AlertBuffer(pool)
     for _ in range(2):
-        book.heard(refused(ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)))
-        await book.write()
-        newest = rows(Kind.CONTENT_REFUSED)[-1]
+        buffer.add_turn(refused(ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)))
+        await buffer.write()
+        newest = rows(AlertKind.CONTENT_REFUSED)[-1]
         assert newest.send_at <= timezone.now()
         in_database(lambda pk=newest.pk: acknowledge(pk, by="ines", at=timezone.now()))  # type: ignore[misc]
-    assert counts(Kind.CONTENT_REFUSED) == [1, 1]
+    assert counts(AlertKind.CONTENT_REFUSED) == [1, 1]
 
 
 async def test_staff_are_told_of_refusals_at_their_own_sites_and_of_the_rest_by_number(
@@ -185,12 +186,12 @@ async def test_staff_are_told_of_refusals_at_their_own_sites_and_of_the_rest_by_
 ) -> None:
     here = ended(people.rosa, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
     there = ended(people.otto, state=TurnState.PAUSED, reason=FailureClass.REFUSED)
-    book = AlertBook(pool)
-    book.heard(refused(here))
-    book.heard(refused(there))
-    await book.write()
+    buffer = AlertBuffer(pool)
+    buffer.add_turn(refused(here))
+    buffer.add_turn(refused(there))
+    await buffer.write()
 
-    title = shown(in_database(open_alerts), operator=False, sites={people.site.pk})["title"]
+    title = format_banner(in_database(list_open_alerts), operator=False, sites={people.site.pk})["title"]
     assert title.startswith("A provider refused to answer what a person wrote.")
     assert f"turn {here}." in title
     assert f"turn {there}" not in title

@@ -9,10 +9,17 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from ops.alerts.kinds import Kind
-from ops.alerts.mail import MAIL_WITHIN_S
+from ops.alerts.kinds import AlertKind
+from ops.alerts.mail import MAIL_TIMEOUT_S
 from ops.alerts.rows import acknowledge, raise_alert
-from ops.alerts.sending import MOST_READ_BYTES, WEBHOOK_WITHIN_S, ByEmail, ByWebhook, Way, send_due
+from ops.alerts.sending import (
+    MAX_RESPONSE_BYTES,
+    WEBHOOK_TIMEOUT_S,
+    AlertTransport,
+    EmailTransport,
+    WebhookTransport,
+    send_due,
+)
 from ops.jobs import send_alerts
 from ops.models import Alert
 from tests.people import in_database
@@ -42,7 +49,7 @@ def letters() -> Iterator[Mailbox]:
         yield server
 
 
-def raised(kind: Kind = Kind.QUOTA, about: str = "primary") -> int:
+def raised(kind: AlertKind = AlertKind.QUOTA, about: str = "primary") -> int:
     in_database(lambda: raise_alert(kind, about))
     return in_database(lambda: Alert.objects.get(kind=kind, about=about, acknowledged_at=None).pk)
 
@@ -52,16 +59,16 @@ def due_again() -> None:
     in_database(lambda: Alert.objects.update(send_at=timezone.now() - timedelta(seconds=1)))
 
 
-def send(*ways: Way) -> int:
+def send(*ways: AlertTransport) -> int:
     return in_database(lambda: send_due(ways))
 
 
-def by_webhook(server: Hook) -> ByWebhook:
-    return ByWebhook(server.url, desk=DESK)
+def by_webhook(server: Hook) -> WebhookTransport:
+    return WebhookTransport(server.url, page_url=DESK)
 
 
-def by_email(*addresses: str) -> list[ByEmail]:
-    return ByEmail.to_each(addresses, desk=DESK)
+def by_email(*addresses: str) -> list[EmailTransport]:
+    return EmailTransport.to_each(addresses, page_url=DESK)
 
 
 def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook) -> None:
@@ -121,7 +128,7 @@ def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_ou
     assert "a-secret-path" not in "".join(
         record.getMessage() for record in caplog.records if record.name.startswith("ops")
     )
-    assert in_database(lambda: Alert.objects.get(kind=Kind.QUOTA).sent_by) == []
+    assert in_database(lambda: Alert.objects.get(kind=AlertKind.QUOTA).sent_by) == []
 
 
 @pytest.mark.parametrize(
@@ -137,7 +144,7 @@ def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_ou
         (b"false", None),
         (b"[1]", None),
         (b"\xff\xfe", None),
-        (b'{"ok": false, "x": "' + b"x" * MOST_READ_BYTES + b'"}', None),
+        (b'{"ok": false, "x": "' + b"x" * MAX_RESPONSE_BYTES + b'"}', None),
     ],
 )
 def test_a_webhook_that_answers_200_and_says_in_json_that_it_failed_has_not_taken_it(
@@ -154,11 +161,11 @@ def test_a_webhook_that_answers_a_byte_at_a_time_is_left_in_time_and_keeps_no_e_
     posts: Hook, letters: Mailbox
 ) -> None:
     raised()
-    raised(Kind.MISCONFIGURED)
+    raised(AlertKind.MISCONFIGURED)
     posts.trickles.set()
     began = time.monotonic()
     assert send(by_webhook(posts), *by_email("ines@example.org")) == 2
-    assert WEBHOOK_WITHIN_S <= time.monotonic() - began < WEBHOOK_WITHIN_S + 4
+    assert WEBHOOK_TIMEOUT_S <= time.monotonic() - began < WEBHOOK_TIMEOUT_S + 4
     assert len(posts.posts) == 1, "what does not answer is asked once in a round"
 
 
@@ -167,7 +174,7 @@ def test_a_mail_server_that_answers_a_byte_at_a_time_is_left_in_time(letters: Ma
     letters.trickles.set()
     began = time.monotonic()
     assert send(*by_email("ines@example.org", "sam@example.org")) == 0
-    assert MAIL_WITHIN_S <= time.monotonic() - began < MAIL_WITHIN_S + 5
+    assert MAIL_TIMEOUT_S <= time.monotonic() - began < MAIL_TIMEOUT_S + 5
 
 
 def test_one_address_that_is_refused_holds_up_no_other_and_is_told_of_until_it_works(
@@ -175,7 +182,7 @@ def test_one_address_that_is_refused_holds_up_no_other_and_is_told_of_until_it_w
 ) -> None:
     raised()
     letters.refuses.add("gone@example.org")
-    ways: list[Way] = [*by_email("ines@example.org", "gone@example.org"), by_webhook(posts)]
+    ways: list[AlertTransport] = [*by_email("ines@example.org", "gone@example.org"), by_webhook(posts)]
     assert send(*ways) == 2
     assert not_sent() == []
     due_again()
@@ -194,21 +201,21 @@ def test_one_address_that_is_refused_holds_up_no_other_and_is_told_of_until_it_w
 
 
 def test_a_way_that_no_setting_names_any_more_is_no_longer_told_of(posts: Hook) -> None:
-    in_database(lambda: raise_alert(Kind.NOT_SENT, "e-mail to address 2 of 2 in ALERT_EMAIL"))
-    in_database(lambda: raise_alert(Kind.NOT_SENT, "webhook"))
+    in_database(lambda: raise_alert(AlertKind.NOT_SENT, "e-mail to address 2 of 2 in ALERT_EMAIL"))
+    in_database(lambda: raise_alert(AlertKind.NOT_SENT, "webhook"))
     posts.status = 500
     send(by_webhook(posts))
     assert not_sent() == ["webhook"]
 
 
 def not_sent() -> list[str]:
-    rows = Alert.objects.filter(kind=Kind.NOT_SENT, acknowledged_at=None).order_by("about")
+    rows = Alert.objects.filter(kind=AlertKind.NOT_SENT, acknowledged_at=None).order_by("about")
     return in_database(lambda: [row.about for row in rows])
 
 
 def test_no_sending_begins_after_the_time_of_a_round(posts: Hook) -> None:
     raised()
-    raised(Kind.MISCONFIGURED)
+    raised(AlertKind.MISCONFIGURED)
     clock = iter([0.0, 59.0, 61.0])
     assert in_database(lambda: send_due([by_webhook(posts)], now=lambda: next(clock))) == 1
     assert len(posts.posts) == 1
@@ -249,7 +256,7 @@ def test_an_address_that_is_none_stops_neither_the_webhook_nor_the_next_alert(
     letters: Mailbox, posts: Hook, bad: str
 ) -> None:
     raised()
-    raised(Kind.MISCONFIGURED)
+    raised(AlertKind.MISCONFIGURED)
     letters.answers = b"550 no such person"
     assert send(*by_email(bad), by_webhook(posts)) == 2
     assert [post["kind"] for post in posts.posts] == ["quota", "misconfigured"]
@@ -257,10 +264,15 @@ def test_an_address_that_is_none_stops_neither_the_webhook_nor_the_next_alert(
 
 @pytest.mark.parametrize(
     ("kind", "quiet_h"),
-    [(Kind.MISCONFIGURED, 6), (Kind.QUOTA, 6), (Kind.ALL_LANES_OPEN, 6), (Kind.DRILL_FAILED, 24)],
+    [
+        (AlertKind.MISCONFIGURED, 6),
+        (AlertKind.QUOTA, 6),
+        (AlertKind.ALL_LANES_OPEN, 6),
+        (AlertKind.DRILL_FAILED, 24),
+    ],
 )
 def test_what_comes_again_after_a_quiet_time_goes_out_again_though_nobody_has_seen_it(
-    posts: Hook, kind: Kind, quiet_h: int
+    posts: Hook, kind: AlertKind, quiet_h: int
 ) -> None:
     alert = raised(kind)
     assert send(by_webhook(posts)) == 1
@@ -277,7 +289,7 @@ def test_what_comes_again_after_a_quiet_time_goes_out_again_though_nobody_has_se
 
 def test_what_is_raised_once_a_day_is_sent_once_a_day(posts: Hook) -> None:
     for day in range(3):
-        alert = raised(Kind.RESTORE_UNPROVED, "no drill has proved it yet")
+        alert = raised(AlertKind.RESTORE_UNPROVED, "no drill has proved it yet")
         assert send(by_webhook(posts)) == 1, day
         assert send(by_webhook(posts)) == 0
         sent_ago(alert, timedelta(days=1) - timedelta(seconds=50))
@@ -292,7 +304,7 @@ def sent_ago(alert: int, length: timedelta) -> None:
 def test_what_somebody_has_seen_already_or_is_a_day_old_is_not_sent(posts: Hook) -> None:
     alert = raised()
     in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
-    old = raised(Kind.MISCONFIGURED)
+    old = raised(AlertKind.MISCONFIGURED)
     sent_ago(old, timedelta(days=2))
     assert send(by_webhook(posts)) == 0
     assert posts.posts == []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from ops.alerts.kinds import Kind
-from ops.alerts.rows import open_alerts
+from ops.alerts.kinds import AlertKind
+from ops.alerts.rows import list_open_alerts
 from ops.jobs import ask_for_restore_drill, close_alerts
 from ops.models import Alert
 from ops.stack.postgres import EmbeddedPostgres
@@ -18,7 +18,7 @@ from tests.people import in_database
 @pytest.fixture
 def state(database: EmbeddedPostgres, tmp_path: Path) -> Path:
     """A state folder, and no alert about drills."""
-    in_database(lambda: Alert.objects.filter(kind=Kind.RESTORE_UNPROVED).delete())
+    in_database(lambda: Alert.objects.filter(kind=AlertKind.RESTORE_UNPROVED).delete())
     return tmp_path
 
 
@@ -26,7 +26,7 @@ def list_alerts(state: Path) -> list[str]:
     """What operators read after the job has run."""
     with override_settings(COMPANION_STATE_DIR=state):
         in_database(ask_for_restore_drill)
-    return [told.says for told in in_database(open_alerts) if told.kind == Kind.RESTORE_UNPROVED]
+    return [told.says for told in in_database(list_open_alerts) if told.kind == AlertKind.RESTORE_UNPROVED]
 
 
 def test_operators_are_asked_while_no_drill_has_proved_anything(state: Path) -> None:
@@ -69,4 +69,4 @@ def run_job_later(state: Path) -> int:
     """How many stand open once the job of every minute has run."""
     with override_settings(COMPANION_STATE_DIR=state):
         in_database(close_alerts)
-    return len([told for told in in_database(open_alerts) if told.kind == Kind.RESTORE_UNPROVED])
+    return len([told for told in in_database(list_open_alerts) if told.kind == AlertKind.RESTORE_UNPROVED])

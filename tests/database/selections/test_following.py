@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from psycopg_pool import AsyncConnectionPool
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.models import Alert
 from ops.selections.last_known_good import LastKnownGood
 from ops.selections.pins import THE_SERVICE
@@ -52,7 +52,7 @@ class Seat:
 
     def __init__(self, folder: Path) -> None:
         self.copy = LastKnownGood(folder, ROUTING)
-        self.told: list[tuple[Kind, str]] = []
+        self.told: list[tuple[AlertKind, str]] = []
         self.changes = 0
         self.late = timedelta()
 
@@ -120,7 +120,7 @@ async def test_a_damaged_copy_is_told_of_and_leaves_what_is_compiled_in(
         store = seat.store(away)
 
     assert store.route().preset == NORMAL
-    assert seat.told == [(Kind.INVALID_DOCUMENT, "the copy on disk")]
+    assert seat.told == [(AlertKind.INVALID_DOCUMENT, "the copy on disk")]
     assert "routing_store.refused" in caplog.text
     assert "a secret" not in caplog.text
 
@@ -213,14 +213,14 @@ async def test_a_row_this_release_does_not_know_leaves_the_last_good_one_and_is_
     assert store.current == good
     assert store.route().preset == "local_only"
     assert store.refused == 1
-    assert seat.told == [(Kind.INVALID_DOCUMENT, f"version {version}")]
+    assert seat.told == [(AlertKind.INVALID_DOCUMENT, f"version {version}")]
     assert caplog.text.count("routing_store.refused") == 1
     assert seat.copy.read() == good
 
     another = insert("of_the_release_after")
     await store.look()
     assert store.refused == 2
-    assert seat.told[-1] == (Kind.INVALID_DOCUMENT, f"version {another}")
+    assert seat.told[-1] == (AlertKind.INVALID_DOCUMENT, f"version {another}")
 
 
 async def test_a_process_that_starts_then_serves_what_the_others_serve(seat: Seat, pool: Pool) -> None:
@@ -285,7 +285,7 @@ async def test_web_processes_revert_it_without_the_worker_and_only_one_of_them_d
     assert (back.preset, back.by, back.expires_at) == (NORMAL, THE_SERVICE, None)
     assert back.reason == f"The time of version {version} was up."
     assert {store.current.version for store in stores} == {back.version}
-    (alert,) = in_database(lambda: list(Alert.objects.filter(kind=Kind.PIN_REVERTED)))
+    (alert,) = in_database(lambda: list(Alert.objects.filter(kind=AlertKind.PIN_REVERTED)))
     assert (alert.about, alert.count) == (f"version {version} (local_only)", 1)
 
 

@@ -1,4 +1,4 @@
-"""PURE. Why a turn ended as it did, and why an attempt failed, in plain words for staff and operators."""
+"""PURE. Reasons of turns and failures of attempts in words, for staff."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,7 +11,7 @@ FAILURES: Mapping[str, str] = MappingProxyType(
         FailureClass.NETWORK: "The connection to the provider was refused, or broke off.",
         FailureClass.NETWORK_REUSED: "A kept connection had been closed by the provider before it answered.",
         FailureClass.SERVER_ERROR: "The provider said that something broke on its side.",
-        FailureClass.OVERLOADED: "The provider said that it has too much to do for everybody.",
+        FailureClass.OVERLOADED: "The provider said that it is overloaded.",
         FailureClass.RATE_LIMITED: "The provider said that our account asks too often.",
         FailureClass.QUOTA: "Our account with the provider has no credit or allowance left. A person must renew it.",
         FailureClass.FIRST_WORD_TIMEOUT: "The provider took the question, and no word came in time.",
@@ -29,10 +29,10 @@ FAILURES: Mapping[str, str] = MappingProxyType(
         FailureClass.REFUSED: "The provider would not answer this question. It was not asked elsewhere.",
         FailureClass.LOCAL_LIMIT: "The lane was full, and no slot came free in time: the provider was not asked.",
         FailureClass.CANCELLED: "The call was ended by us, because the turn had ended.",
-        FailureClass.UNKNOWN: "Something that is on no list. The log of the web process names it.",
+        FailureClass.UNKNOWN: "An error that is not classified. The log of the web process names it.",
     }
 )
-"""What each class of failure means, for an attempt and for a turn that ended with it."""
+"""Each failure class, for an attempt and for a turn that ended with it."""
 
 ENDINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -45,19 +45,19 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
         Reason.DRAINED: "The web process was told to leave, and its time for ending replies ran out.",
         Reason.UNSTORED: "Words came that could not be stored in time, so they were not shown.",
         Reason.WAIT_CEILING: "No place became free within the longest wait.",
-        Reason.REGION: "No lane of the chain lies in a region that the site allows, so nobody was asked.",
+        Reason.REGION: "No lane of the chain lies in a region that the site allows, so no provider was asked.",
         Reason.FAULT: "Something in this program went wrong. The log of the web process names it.",
     }
 )
-"""What each other reason of a turn means; empty for a whole reply, which needs none."""
+"""Each other reason of a turn; empty for a whole reply."""
 
 
 NEEDS_A_PERSON = frozenset(
     {FailureClass.QUOTA, FailureClass.MISCONFIGURED, FailureClass.BAD_REQUEST, FailureClass.UNKNOWN}
 )
-"""Failures that never mend themselves."""
+"""Failures that do not end by themselves."""
 
 
-def meaning_of(reason: str) -> str:
-    """A sentence for a failure class or a turn's reason. One that is on no list is given as it is."""
-    return FAILURES.get(reason) or ENDINGS.get(reason, f"“{reason}”: no meaning is written down for this.")
+def explain_reason(reason: str) -> str:
+    """A sentence for a failure class or a turn's reason; an unknown one is quoted."""
+    return FAILURES.get(reason) or ENDINGS.get(reason, f"“{reason}”: unknown to this release.")

@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
-from ops.transcripts.shapes import Shelf
+from ops.transcripts.records import TurnList
 from tests.pages.leaving import LEFT_EARLY, close_in_time
 from tests.people import People
 from tests.processes import Rehearsal, Web
-from tests.staff import expire_hold, play_broken_turn, play_turn
+from tests.staff import play_broken_turn, play_turn, expire_hold
 
 MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
 LOOKS: list[dict[str, Any]] = [
@@ -116,7 +116,7 @@ async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
         await page.keyboard.press("Enter")
         story = page.get_by_role("link", name=f"Turn {turn.pk}: Rosa")
         # Past the lists, to the one after them.
-        for _ in range(len(Shelf) + 1):
+        for _ in range(len(TurnList) + 1):
             await page.keyboard.press("Tab")
         await expect(story).to_be_focused()
         await page.keyboard.press("Enter")
@@ -136,7 +136,7 @@ async def test_markup_somebody_wrote_is_letters_on_the_page(
         await sign_in(page, people.add_sam(), people.password)
         await page.goto(f"/ops/turns/{turn.pk}/")
         await expect(page.get_by_text(MARKUP, exact=True)).to_have_count(2)
-        await expect(page).to_have_title(f"Turn {turn.pk} – Staff desk")
+        await expect(page).to_have_title(f"Turn {turn.pk} – Staff")
 
 
 async def test_after_signing_out_back_shows_nothing_of_a_story(

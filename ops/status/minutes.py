@@ -18,23 +18,23 @@ class Minute:
     refused: int
     stopped: int
 
-    def row(self) -> list[object]:
-        """As a page is told it."""
+    def to_row(self) -> list[object]:
+        """As frames carry it: time, speaking, waiting, complete, paused, refused, stopped."""
         counts = [self.complete, self.paused, self.refused, self.stopped]
         return [f"{self.begins:%H:%M}", self.speaking, self.waiting, *counts]
 
 
-def minutes(found: Iterable[tuple[datetime, Mapping[str, Any]]]) -> list[Minute]:
-    """The minutes of a `LastHour`, oldest first. One in which nothing moved keeps the level of the one before."""
+def build_minutes(kept: Iterable[tuple[datetime, Mapping[str, Any]]]) -> list[Minute]:
+    """The minutes of a `LastHour`, oldest first. A minute without moves keeps the level of the one before."""
     speaking_before = waiting_before = 0
-    told = []
-    for begins, figures in found:
+    built = []
+    for begins, figures in kept:
         speaking, waiting, speaking_last, waiting_last = figures.get("levels") or [0, 0, None, None]
         ended = figures.get("states", {})
-        told.append(
+        built.append(
             Minute(
                 begins=begins,
-                # A level that was there when the minute began was there at some moment of it.
+                # The minute began with the level of the one before.
                 speaking=max(speaking_before, speaking),
                 waiting=max(waiting_before, waiting),
                 complete=ended.get("complete", 0),
@@ -45,4 +45,4 @@ def minutes(found: Iterable[tuple[datetime, Mapping[str, Any]]]) -> list[Minute]
         )
         if speaking_last is not None:
             speaking_before, waiting_before = speaking_last, waiting_last
-    return told
+    return built

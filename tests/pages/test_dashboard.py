@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
-from tests.pages.test_staff_desk import desk, is_sound, sign_in
+from tests.pages.test_staff_turns import desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.selections import select, select_normal, wait_until_selection_is_served
+from tests.selections import select_normal, wait_until_selection_is_served, select
 from tests.staff import play_broken_turn
 
 LIVE = re.compile(r"They change by themselves\.")
@@ -67,7 +67,7 @@ async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_
         await expect(warning).to_be_empty()
         await door.shut()
         await expect(warning).to_contain_text("These figures are old", timeout=15_000)
-        await expect(page.locator("[data-now]")).to_have_attribute("data-old", "")
+        await expect(page.locator("[data-dashboard]")).to_have_attribute("data-old", "")
         await is_sound(page)
         rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
         async with Socket(service.socket_url, people.rosa.sign_in(service.url)) as socket:
@@ -167,11 +167,11 @@ async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
         try:
             select("pin_second")
             await expect(figure(page, "preset")).to_have_text("pin_second", timeout=15_000)
-            in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+            in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
             await expect(credit).to_be_visible()
             await expect(page.get_by_role("region", name="need")).to_be_visible()
             await is_sound(page)
-            in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+            in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
             await expect(credit).to_contain_text("2 times")
             await credit.get_by_role("button", name="I have seen it").click()
             await expect(page.locator("[data-how]")).to_have_text(LIVE)
@@ -192,7 +192,7 @@ async def test_a_supervisor_is_shown_how_many_problems_are_open_without_a_reload
         await look(page, people)
         told = page.locator("[data-alerts]")
         await expect(told).to_be_hidden()
-        in_database(lambda: raise_alert(Kind.QUOTA, "primary"))
+        in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
         await expect(told).to_have_text(re.compile(r"There (is 1|are \d+) open problems? for operators\."))
         in_database(lambda: Alert.objects.all().delete())
         await expect(told).to_be_hidden()

@@ -16,14 +16,7 @@ from ops.models import AuditEntry, Supervision
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import (
-    expire_hold,
-    get_audit_entries,
-    open_staff_client,
-    play_broken_turn,
-    play_turn,
-    sign_in,
-)
+from tests.staff import play_broken_turn, get_audit_entries, open_staff_client, play_turn, expire_hold, sign_in
 
 MARKUP = "<script>alert(1)</script> **bold** &amp; <img src=x onerror=alert(2)>"
 
@@ -48,25 +41,25 @@ def test_somebody_with_a_password_who_is_not_staff_is_refused_like_a_wrong_passw
 ) -> None:
     name = f"visitor-{people.password}"
     in_database(lambda: User.objects.create_user(name, password=people.password))
-    with httpx.Client(base_url=service.url, trust_env=False) as desk:
-        desk.get("/staff/sign-in/")
-        not_staff = sign_in(desk, name, people.password)
-        wrong = sign_in(desk, people.add_sam().get_username(), "wrong")
+    with httpx.Client(base_url=service.url, trust_env=False) as staff_client:
+        staff_client.get("/staff/sign-in/")
+        not_staff = sign_in(staff_client, name, people.password)
+        wrong = sign_in(staff_client, people.add_sam().get_username(), "wrong")
     for answer in (not_staff, wrong):
         assert answer.status_code == 200
         assert "The name or the password is not right." in answer.text
-    assert "companion" not in desk.cookies
+    assert "companion" not in staff_client.cookies
 
 
 def test_staff_who_sign_in_where_a_participant_was_end_that_visit(service: Web, people: People) -> None:
     sam = people.add_sam()
     cookie = people.rosa.sign_in(service.url)
-    with httpx.Client(base_url=service.url, trust_env=False, cookies={"companion": cookie}) as desk:
-        desk.get("/staff/sign-in/")
-        desk.cookies.delete("companion")
-        desk.cookies.set("companion", cookie, domain="127.0.0.1", path="/")
-        assert sign_in(desk, sam.get_username(), people.password).status_code == 302
-        assert desk.get("/chat/").status_code == 302
+    with httpx.Client(base_url=service.url, trust_env=False, cookies={"companion": cookie}) as staff_client:
+        staff_client.get("/staff/sign-in/")
+        staff_client.cookies.delete("companion")
+        staff_client.cookies.set("companion", cookie, domain="127.0.0.1", path="/")
+        assert sign_in(staff_client, sam.get_username(), people.password).status_code == 302
+        assert staff_client.get("/chat/").status_code == 302
     assert (
         httpx.get(f"{service.url}/chat/", cookies={"companion": cookie}, trust_env=False).status_code == 302
     )
@@ -77,8 +70,8 @@ async def test_a_supervisor_opens_a_turn_of_her_site_whole_and_that_is_on_record
 ) -> None:
     rosa, sam = people.rosa, people.add_sam()
     turn = await play_broken_turn(service, rosa, rehearsal)
-    with open_staff_client(service, sam, people.password) as desk:
-        page = desk.get(f"/ops/turns/{turn.pk}/")
+    with open_staff_client(service, sam, people.password) as staff_client:
+        page = staff_client.get(f"/ops/turns/{turn.pk}/")
     assert page.status_code == 200
     assert "no-store" in page.headers["cache-control"]
     for told in (turn.question, turn.reply, turn.line, "A half answer.", "paused, held", "held until"):
@@ -94,10 +87,12 @@ async def test_a_stranger_at_another_site_is_nowhere_and_the_refused_reading_is_
 ) -> None:
     otto, sam = people.otto, people.add_sam()
     turn = await play_broken_turn(service, otto, rehearsal)
-    with open_staff_client(service, sam, people.password) as desk:
-        page = desk.get(f"/ops/turns/{turn.pk}/")
-        nowhere = desk.get(f"/ops/turns/{2**62}/")
-        lists = [desk.get(f"/ops/turns/?show={shelf}").text for shelf in ("paused", "held", "expired")]
+    with open_staff_client(service, sam, people.password) as staff_client:
+        page = staff_client.get(f"/ops/turns/{turn.pk}/")
+        nowhere = staff_client.get(f"/ops/turns/{2**62}/")
+        lists = [
+            staff_client.get(f"/ops/turns/?show={shelf}").text for shelf in ("paused", "held", "expired")
+        ]
     assert page.status_code == 404
     # Each page carries a token of its own for the form that signs out.
     assert TOKEN.sub("", page.text) == TOKEN.sub("", nowhere.text)
@@ -111,20 +106,20 @@ async def test_access_that_is_withdrawn_ends_with_the_next_request(
 ) -> None:
     sam = people.add_sam()
     turn = await play_broken_turn(service, people.rosa, rehearsal)
-    with open_staff_client(service, sam, people.password) as desk:
-        assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 200
+    with open_staff_client(service, sam, people.password) as staff_client:
+        assert staff_client.get(f"/ops/turns/{turn.pk}/").status_code == 200
         in_database(lambda: Supervision.objects.filter(user=sam).delete())
-        assert desk.get(f"/ops/turns/{turn.pk}/").status_code == 404
+        assert staff_client.get(f"/ops/turns/{turn.pk}/").status_code == 404
         in_database(lambda: User.objects.filter(pk=sam.pk).update(is_active=False))
-        assert desk.get("/ops/").status_code == 302
+        assert staff_client.get("/ops/").status_code == 302
 
 
 def test_signing_in_is_on_record_and_a_wrong_password_is_not(service: Web, people: People) -> None:
     sam = people.add_sam()
-    with httpx.Client(base_url=service.url, trust_env=False) as desk:
-        desk.get("/staff/sign-in/")
-        sign_in(desk, sam.get_username(), "wrong")
-        sign_in(desk, sam.get_username(), people.password)
+    with httpx.Client(base_url=service.url, trust_env=False) as staff_client:
+        staff_client.get("/staff/sign-in/")
+        sign_in(staff_client, sam.get_username(), "wrong")
+        sign_in(staff_client, sam.get_username(), people.password)
     rows = in_database(lambda: list(AuditEntry.objects.filter(who=sam.get_username())))
     assert [(row.what, row.about, row.note) for row in rows] == [("signed_in", None, "")]
 
@@ -133,16 +128,16 @@ async def test_an_operator_sees_the_people_of_every_site(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turns = [await play_broken_turn(service, person, rehearsal) for person in (people.rosa, people.otto)]
-    with open_staff_client(service, people.add_ines(), people.password) as desk:
-        assert [desk.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
+    with open_staff_client(service, people.add_ines(), people.password) as staff_client:
+        assert [staff_client.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
 
 
 async def test_a_list_holds_no_word_that_anybody_wrote(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        text = desk.get("/ops/turns/").text
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        text = staff_client.get("/ops/turns/").text
     assert f"/ops/turns/{turn.pk}/" in text
     assert turn.question not in text and turn.reply not in text
 
@@ -150,8 +145,8 @@ async def test_a_list_holds_no_word_that_anybody_wrote(
 async def test_markup_is_shown_as_text(service: Web, people: People, rehearsal: Rehearsal) -> None:
     rosa = people.add_participant("<b>Rosa</b>")
     turn = await play_turn(service, rosa, rehearsal, question=MARKUP, fault={"say": MARKUP + "\n# Heading"})
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        text = desk.get(f"/ops/turns/{turn.pk}/").text
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        text = staff_client.get(f"/ops/turns/{turn.pk}/").text
     assert turn.reply == MARKUP + "\n# Heading"
     assert "&lt;b&gt;Rosa&lt;/b&gt;" in text
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; **bold** &amp;amp; &lt;img") == 2
@@ -167,12 +162,12 @@ async def test_every_list_holds_what_its_name_says_in_its_own_order(
     later = await play_broken_turn(service, second, rehearsal)
     expired = await play_broken_turn(service, third, rehearsal)
     expire_hold(expired)
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
         listed = {
             shelf: [
                 int(turn)
                 for turn in re.findall(
-                    r'href="/ops/turns/(\d+)/"', desk.get(f"/ops/turns/?show={shelf}").text
+                    r'href="/ops/turns/(\d+)/"', staff_client.get(f"/ops/turns/?show={shelf}").text
                 )
             ]
             for shelf in ("now", "answered", "paused", "held", "expired", "refused", "stopped")
@@ -193,9 +188,9 @@ async def test_an_answered_turn_is_among_the_answered_ones_and_its_page_leads_ba
 ) -> None:
     turn = await play_turn(service, people.rosa, rehearsal, question="How are you?")
     theirs = await play_turn(service, people.otto, rehearsal, question="How are you?")
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        text = desk.get("/ops/turns/?show=answered").text
-        page = desk.get(f"/ops/turns/{turn.pk}/").text
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        text = staff_client.get("/ops/turns/?show=answered").text
+        page = staff_client.get(f"/ops/turns/{turn.pk}/").text
     assert f'href="/ops/turns/{turn.pk}/"' in text
     assert f"/ops/turns/{theirs.pk}/" not in text
     assert turn.question not in text and turn.reply not in text
@@ -207,22 +202,20 @@ async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_recor
 ) -> None:
     rosa = people.rosa
     rehearsal.will({"hang": "after_words", "after": 3}, times=1)
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
         async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
             await page.say("How are you?")
             number = (await page.until("accepted"))["turn"]
             while len(page.words(number).split()) < 3:
                 await page.next()
-            now = desk.get("/ops/turns/?show=now").text
-            told = desk.get(f"/ops/turns/{number}/").text
+            now = staff_client.get("/ops/turns/?show=now").text
+            told = staff_client.get(f"/ops/turns/{number}/").text
             await page.send({"type": "stop", "turn": number})
             await page.ending()
-        later = desk.get("/ops/turns/?show=now").text
+        later = staff_client.get("/ops/turns/?show=now").text
     assert f'href="/ops/turns/{number}/"' in now and "speaking" in now
     assert page.words(number) in told and "?show=now" in told
-    assert [entry.note for entry in get_audit_entries(rosa) if entry.what == "read_story"] == [
-        f"turn {number}"
-    ]
+    assert [entry.note for entry in get_audit_entries(rosa) if entry.what == "read_story"] == [f"turn {number}"]
     assert f'href="/ops/turns/{number}/"' not in later
 
 
@@ -232,9 +225,9 @@ async def test_the_answer_and_the_question_it_answered_point_at_each_other(
     rosa = people.rosa
     broken = await play_broken_turn(service, rosa, rehearsal)
     answer = await play_turn(service, rosa, rehearsal, question="Hello?")
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        assert f'href="/ops/turns/{answer.pk}/"' in desk.get(f"/ops/turns/{broken.pk}/").text
-        text = desk.get(f"/ops/turns/{answer.pk}/").text
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        assert f'href="/ops/turns/{answer.pk}/"' in staff_client.get(f"/ops/turns/{broken.pk}/").text
+        text = staff_client.get(f"/ops/turns/{answer.pk}/").text
     assert f'href="/ops/turns/{broken.pk}/"' in text
     assert "I am back. First, what you asked me before." in text
 
@@ -248,8 +241,8 @@ async def test_the_answer_and_the_question_it_answered_point_at_each_other(
     ],
 )
 def test_nonsense_in_an_address_is_not_found(service: Web, people: People, path: str) -> None:
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        assert desk.get(path).status_code == 404
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        assert staff_client.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("change", ["UPDATE ops_auditentry SET who = 'nobody'", "DELETE FROM ops_auditentry"])
@@ -270,8 +263,8 @@ async def test_the_first_page_says_which_lane_needs_a_person(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     await play_broken_turn(service, people.rosa, rehearsal, fault={"status": 401, "error": "invalid_key"})
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
-        text = desk.get("/ops/").text
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
+        text = staff_client.get("/ops/").text
     assert "Needs a person." in text
     assert "<code>misconfigured</code>" in text
     assert "Held questions of my sites" in text
@@ -296,9 +289,9 @@ def test_a_long_list_goes_on_page_by_page_and_loses_none(service: Web, people: P
     ]
     stored = [turn.pk for turn in in_database(lambda: Turn.objects.bulk_create(rows))]
     address, found, pages = "?show=refused", list[int](), 0
-    with open_staff_client(service, people.add_sam(), people.password) as desk:
+    with open_staff_client(service, people.add_sam(), people.password) as staff_client:
         while address:
-            text = desk.get(f"/ops/turns/{address}").text
+            text = staff_client.get(f"/ops/turns/{address}").text
             found += [int(turn) for turn in re.findall(r'href="/ops/turns/(\d+)/"', text)]
             further = re.search(r'href="([^"]+)">Next page', text)
             address, pages = html.unescape(further[1]) if further else "", pages + 1

@@ -1,18 +1,18 @@
-/** Every page for staff: follows the session and its rights, and leaves nothing on the screen once they are gone. */
+/** Every page for staff: follows the session and its rights, and empties the page once they are gone. */
 
 import { reloadPatiently } from "../companion/backoff.js";
 import { Line } from "../companion/socket.js";
 
 const OUT_OF_REACH_AFTER_MS = 10_000;
-/** Longer than a sign-out takes: a page that is asked for earlier may still be given. */
+/** Longer than a sign-out takes: an earlier reload may still be answered with the page. */
 const SIGNED_OUT_AFTER_MS = 1_500;
 
 /** Tells the other tabs of this browser at once. Nothing is stored. */
-const tabs = new BroadcastChannel("companion-desk");
+const tabs = new BroadcastChannel("companion-staff");
 const main = document.querySelector("#main");
 const outOfReach = main.querySelector("[data-out-of-reach]");
-const line = new Line(document.querySelector("[data-desk]").dataset.desk, {
-  frame: heard,
+const line = new Line(document.querySelector("[data-staff]").dataset.staff, {
+  frame: take,
   up,
   down,
   signedOut: leave,
@@ -22,19 +22,19 @@ const line = new Line(document.querySelector("[data-desk]").dataset.desk, {
 let followed = { turns: [], changed() {} };
 let unreachable = null;
 
-/** Tell how these turns stand, now and whenever one changes: `changed({turn, stands, seq})`. */
+/** Follow these turns: calls `changed({turn, stands, seq})` now and whenever one changes. */
 export function follow(turns, changed) {
   followed = { turns, changed };
   line.send({ type: "follow", turns });
 }
 
-/** This page may be seen no more, or not like this: it is empty at once, and then what the service gives instead. */
+/** Access has ended or changed: empty the page at once, then load what the service gives instead. */
 export function leave() {
   blank();
   reloadPatiently();
 }
 
-function heard(frame) {
+function take(frame) {
   if (frame.type === "rights") leave();
   if (frame.type === "turn") followed.changed(frame);
 }
@@ -50,7 +50,7 @@ function down() {
   unreachable ??= setTimeout(() => conceal(true), OUT_OF_REACH_AFTER_MS);
 }
 
-/** What people have said is not shown while nothing can tell whether it may be. */
+/** Hide participants' text while the page cannot learn whether it may still show it. */
 function conceal(isUnknown) {
   if (!main.querySelector("[data-turns]")) return;
   main.toggleAttribute("data-concealed", isUnknown);
@@ -60,7 +60,7 @@ function conceal(isUnknown) {
 function blank() {
   line.close();
   document.body.replaceChildren();
-  document.title = "Staff desk";
+  document.title = "Staff";
 }
 
 tabs.onmessage = () => {
@@ -71,7 +71,7 @@ document.querySelector("[data-leave]").addEventListener("submit", () => tabs.pos
 window.addEventListener("online", () => line.wake());
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && line.wake());
 window.addEventListener("pagehide", (event) => (event.persisted ? blank() : line.close()));
-// The browser shows a kept page again, which was kept empty.
+// A page restored from the back-forward cache was emptied before it was kept.
 window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
-// Only when the page's other scripts have found their places, because the first word may be that it must go.
+// After the page's other scripts have run: the first frame may be the one that empties the page.
 document.addEventListener("DOMContentLoaded", () => line.open());

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from companion.prompt import min_context_tokens
-from ops.alerts.conditions import Conditions, WatchedFile, of_persona, of_routing
+from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona, check_routing
 from personas.load import DEFAULT, load
 from routing import lanes
 from routing.errors import RoutingFileInvalid
@@ -36,14 +36,16 @@ def routing(text: str) -> Routing:
     ],
 )
 def test_a_normal_chain_that_would_stop_as_a_whole_is_named(text: str, conditions: list[str]) -> None:
-    assert list(of_routing(routing(text), is_rehearsed=False)) == conditions
+    assert list(check_routing(routing(text), is_rehearsed=False)) == conditions
 
 
 def test_scripted_replies_are_named_unless_they_are_meant() -> None:
     without_a_file = lanes.rehearsal_routing("http://127.0.0.1:1/v1")
 
-    assert list(of_routing(without_a_file, is_rehearsed=False)) == ["scripted_replies no routing file is set"]
-    assert list(of_routing(without_a_file, is_rehearsed=True)) == []
+    assert list(check_routing(without_a_file, is_rehearsed=False)) == [
+        "scripted_replies no routing file is set"
+    ]
+    assert list(check_routing(without_a_file, is_rehearsed=True)) == []
 
 
 def test_the_hash_of_a_file_is_that_of_its_content_and_there_is_none_without_a_file() -> None:
@@ -68,10 +70,10 @@ def file(tmp_path: Path) -> WatchedFile:
 def test_a_file_that_changed_or_became_wrong_or_went_away_is_named_until_it_is_as_before(
     file: WatchedFile, tmp_path: Path
 ) -> None:
-    conditions = Conditions(routing(SOUND), [file], is_rehearsed=False)
+    conditions = ConditionMonitor(routing(SOUND), [file], is_rehearsed=False)
 
     def now() -> tuple[str, ...]:
-        conditions.look()
+        conditions.check()
         return conditions.current
 
     shutil.copyfile(file.path, tmp_path / "before")
@@ -93,15 +95,15 @@ def test_a_file_that_looks_as_before_is_not_read_again(file: WatchedFile) -> Non
         read.append(path)
         return file.version
 
-    conditions = Conditions(routing(SOUND), [replace(file, read=reads)], is_rehearsed=False)
+    conditions = ConditionMonitor(routing(SOUND), [replace(file, read=reads)], is_rehearsed=False)
     for _ in range(3):
-        conditions.look()
+        conditions.check()
 
     assert read == [file.path]
 
 
 async def test_it_looks_again_and_again(file: WatchedFile) -> None:
-    conditions = Conditions(routing(SOUND), [file], is_rehearsed=False, every_s=0.01)
+    conditions = ConditionMonitor(routing(SOUND), [file], is_rehearsed=False, every_s=0.01)
     looking = asyncio.create_task(conditions.run())
     try:
         file.path.write_text(ALONE)
@@ -118,7 +120,7 @@ def test_a_lane_whose_window_the_character_fills_is_named_from_the_start() -> No
     needed = min_context_tokens(system, max_tokens=small.max_tokens)
     assert 3_000 < needed < 32_000
     narrow = replace(known, lanes={**known.lanes, "two": small})
-    conditions = Conditions(narrow, [], is_rehearsed=True, needs=lambda lane: needed)
+    conditions = ConditionMonitor(narrow, [], is_rehearsed=True, needs=lambda lane: needed)
     assert list(conditions.current) == [f"window_too_small two (3000 of at least {needed} tokens)"]
 
 
@@ -127,21 +129,24 @@ def test_a_character_that_is_not_approved_or_whose_review_is_overdue_is_named() 
     assert persona.approved_on is None
     due = persona.review_by
     unapproved = f"persona_unapproved Robin, {persona.version}"
-    assert list(of_persona(persona, due)) == [unapproved]
-    assert list(of_persona(persona, due + timedelta(days=1))) == [unapproved, f"persona_overdue due on {due}"]
+    assert list(check_persona(persona, due)) == [unapproved]
+    assert list(check_persona(persona, due + timedelta(days=1))) == [
+        unapproved,
+        f"persona_overdue due on {due}",
+    ]
     approved = persona.model_copy(update={"approved_on": due})
-    assert list(of_persona(approved, due)) == []
+    assert list(check_persona(approved, due)) == []
 
 
 def test_a_review_that_becomes_overdue_while_a_process_runs_is_named_from_then_on() -> None:
     today = [date(2027, 3, 31)]
-    conditions = Conditions(
+    conditions = ConditionMonitor(
         routing(SOUND),
         [],
         is_rehearsed=True,
-        persona=lambda: of_persona(load(DEFAULT).model_copy(update={"approved_on": today[0]}), today[0]),
+        persona=lambda: check_persona(load(DEFAULT).model_copy(update={"approved_on": today[0]}), today[0]),
     )
     assert not conditions.current
     today[0] = date(2027, 4, 1)
-    conditions.look()
+    conditions.check()
     assert list(conditions.current) == ["persona_overdue due on 2027-03-31"]

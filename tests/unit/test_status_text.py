@@ -7,10 +7,10 @@ import pytest
 from django.conf import settings
 
 from ops.project import wiring
-from ops.status.frame import since
-from ops.status.held import Held, of_sites
-from ops.status.hour import minutes
-from ops.status.texts import LEVELS, level, processes, questions, rate, texts
+from ops.status.frames import build_frame
+from ops.status.held_questions import HeldQuestion, filter_by_sites
+from ops.status.minutes import build_minutes
+from ops.status.text import LEVELS, choose_level, format_held, format_processes, format_rate, format_texts
 
 AT = datetime(2026, 3, 4, 10, 30, 5, tzinfo=UTC)
 WELL = {"id": "p", "in_flight": 1, "sockets": 2, "age_s": 7_300, "draining": False, "beat_age_s": 0.4}
@@ -47,7 +47,7 @@ def figures(**facts: Any) -> dict[str, Any]:
     ],
 )
 def test_how_it_stands_is_the_worst_that_is_so(facts: dict[str, Any], stands: str) -> None:
-    assert level(figures(**facts)) == stands
+    assert choose_level(figures(**facts)) == stands
 
 
 def test_each_level_has_a_sign_and_words_of_its_own() -> None:
@@ -55,13 +55,13 @@ def test_each_level_has_a_sign_and_words_of_its_own() -> None:
 
 
 def test_one_is_said_as_one_and_several_as_several() -> None:
-    assert texts(figures(waiting=1), at=AT)["waiting_says"] == "person waits for a place"
-    assert texts(figures(waiting=2), at=AT)["waiting_says"] == "people wait for a place"
-    assert texts(figures(), at=AT)["held_says"] == "question is held for a next message"
+    assert format_texts(figures(waiting=1), at=AT)["waiting_says"] == "person waits for a place"
+    assert format_texts(figures(waiting=2), at=AT)["waiting_says"] == "people wait for a place"
+    assert format_texts(figures(), at=AT)["held_says"] == "question is held for a next message"
 
 
 def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
-    said = texts(figures(), at=AT)
+    said = format_texts(figures(), at=AT)
 
     assert (said["first_word"], said["oldest_wait"], said["at"]) == ("–", "–", "10:30:05 UTC")
 
@@ -70,7 +70,7 @@ def test_what_is_not_known_is_a_dash_and_not_a_nought() -> None:
     ("count", "of", "said"), [(0, 0, "none ended"), (0, 9, "0 of 100"), (1, 3, "33.3 of 100")]
 )
 def test_a_rate_is_said_in_hundreds(count: int, of: int, said: str) -> None:
-    assert rate(count, of) == said
+    assert format_rate(count, of) == said
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_ceiling_says_where_it_comes_from(come_from: dict[str, Any], said: s
     told = figures()
     told["ceiling_from"] = told["ceiling_from"] | come_from
 
-    assert texts(told, at=AT)["ceiling_says"] == said
+    assert format_texts(told, at=AT)["ceiling_says"] == said
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_ceiling_says_where_it_comes_from(come_from: dict[str, Any], said: s
 )
 def test_a_worker_that_is_away_is_said_to_be(looked_s: float | None, says: str) -> None:
     assert (
-        texts(figures(alerts={"open": {}, "looked_through_s": looked_s, "unsent": 0, "ways": 1}), at=AT)[
-            "worker"
-        ]
+        format_texts(
+            figures(alerts={"open": {}, "looked_through_s": looked_s, "unsent": 0, "ways": 1}), at=AT
+        )["worker"]
         == says
     )
 
@@ -116,11 +116,14 @@ def test_a_worker_that_is_away_is_said_to_be(looked_s: float | None, says: str) 
 )
 def test_that_alerts_cannot_go_out_is_said(unsent: int, ways: int, says: str) -> None:
     alerts = {"open": {}, "looked_through_s": 4.2, "unsent": unsent, "ways": ways}
-    assert texts(figures(alerts=alerts), at=AT)["worker"] == f"alerts were last looked through 4 s ago{says}"
+    assert (
+        format_texts(figures(alerts=alerts), at=AT)["worker"]
+        == f"alerts were last looked through 4 s ago{says}"
+    )
 
 
 def test_a_process_that_is_not_well_is_marked_in_words() -> None:
-    told = processes(figures(processes=[WELL, WELL | {"beat_age_s": 30.0}, WELL | {"draining": True}]))
+    told = format_processes(figures(processes=[WELL, WELL | {"beat_age_s": 30.0}, WELL | {"draining": True}]))
 
     assert [one["mark"] for one in told] == ["", "gone", "leaving"]
     assert told[0]["says"] == "1 reply, 2 open pages, runs for 2 h, last heard of 0 s ago"
@@ -128,11 +131,13 @@ def test_a_process_that_is_not_well_is_marked_in_words() -> None:
 
 def test_held_questions_are_those_of_the_sites_one_may_see_each_with_its_story() -> None:
     kept = [
-        Held(turn=n, site=n % 2, person="Rosa", house="A", asked_at=AT, held_until=AT + timedelta(days=1))
+        HeldQuestion(
+            turn=n, site=n % 2, person="Rosa", house="A", asked_at=AT, held_until=AT + timedelta(days=1)
+        )
         for n in range(1, 5)
     ]
 
-    told = questions(of_sites(kept, {1}), place="/ops/turns/0/")
+    told = format_held(filter_by_sites(kept, {1}), turn_url="/ops/turns/0/")
 
     assert [one["href"] for one in told] == ["/ops/turns/1/", "/ops/turns/3/"]
     assert told[0]["says"] == "asked 04 Mar, 10:30, held until 05 Mar, 10:30 UTC"
@@ -147,7 +152,7 @@ def test_a_minute_in_which_nothing_moved_keeps_the_level_of_the_one_before() -> 
         {},
     ]
 
-    told = minutes([(AT, figures) for figures in found])
+    told = build_minutes([(AT, figures) for figures in found])
 
     assert [(one.speaking, one.waiting) for one in told] == [(0, 0), (5, 2), (3, 1), (3, 1), (0, 0)]
 
@@ -155,8 +160,12 @@ def test_a_minute_in_which_nothing_moved_keeps_the_level_of_the_one_before() -> 
 def test_a_frame_holds_only_what_changed_and_the_time_always() -> None:
     before = {"texts": {"at": "1"}, "level": "free", "held": []}
 
-    assert since(before, before | {"level": "full"}) == {"type": "now", "texts": {"at": "1"}, "level": "full"}
-    assert since(None, before) == {"type": "now", **before}
+    assert build_frame(before, before | {"level": "full"}) == {
+        "type": "now",
+        "texts": {"at": "1"},
+        "level": "full",
+    }
+    assert build_frame(None, before) == {"type": "now", **before}
 
 
 def test_every_number_that_can_be_set_is_on_the_page_with_its_meaning() -> None:

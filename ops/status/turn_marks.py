@@ -1,14 +1,14 @@
-"""How turns stand that a page shows: enough to see that the page is no longer right, and no word of them."""
+"""How the turns on an open page stand: enough to see that the page is outdated, and none of their text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from companion.turn_conditions import is_unanswered
-from ops.transcripts.shapes import standing
+from ops.transcripts.records import build_state_key
 
-# The newest piece is the last of its turn in the index of pieces.
-MARKS = f"""
+# "Expired" as in `ops.transcripts.queries`. The newest piece is the last one of its turn in the index of pieces.
+SELECT_TURN_MARKS = f"""
 SELECT t.id, p.site_id, t.state, t.answered_by_id,
        coalesce({is_unanswered("t")} AND t.held_until <= clock_timestamp(), false),
        t.settled, jsonb_array_length(t.openings),
@@ -21,17 +21,19 @@ WHERE t.id = ANY(%(turns)s)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
-    """How one turn stands: `stands` as a page was served with it, `seq` of the newest piece while it is said."""
+class TurnMark:
+    """How one turn stands. `seq`: of its newest piece, while it is live."""
 
     site: int
-    stands: str
+    state_key: str
     seq: int
 
 
-def marks(rows: Iterable[tuple[Any, ...]]) -> dict[int, Mark]:
-    """What MARKS found, by turn."""
+def parse_marks(rows: Iterable[tuple[Any, ...]]) -> dict[int, TurnMark]:
+    """The rows that SELECT_TURN_MARKS gives, by turn."""
     return {
-        turn: Mark(site=site, stands=standing(state, answered_by, is_expired, settled, openings), seq=seq)
+        turn: TurnMark(
+            site=site, state_key=build_state_key(state, answered_by, is_expired, settled, openings), seq=seq
+        )
         for turn, site, state, answered_by, is_expired, settled, openings, seq in rows
     }

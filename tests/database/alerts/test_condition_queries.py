@@ -13,10 +13,15 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.models import Process, Site
 from ops.alerts import backups
-from ops.alerts.kinds import Kind
-from ops.alerts.lasting import BACKUP_WITHIN, BY_ITSELF, LASTING, PAUSES_WITHIN_MIN, QUEUE_STANDS_MIN
+from ops.alerts.condition_queries import (
+    CONDITION_QUERIES,
+    MAX_BACKUP_AGE,
+    PAUSES_WINDOW_MIN,
+    QUEUE_STANDS_MIN,
+)
+from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import acknowledge
-from ops.alerts.statements import BACKUP
+from ops.alerts.statements import BACKUP_JOB, CLOSED_BY_SERVICE
 from ops.models import Alert, ContractCheck, MinuteFigures, Round
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
@@ -45,25 +50,25 @@ def process(*, started_ago: timedelta = timedelta(minutes=5), **facts: Any) -> P
     return in_database(lambda: Process.objects.create(id=uuid.uuid4(), **{**row, **facts}))
 
 
-async def look(pool: Pool, kind: Kind) -> None:
-    for one in LASTING:
+async def look(pool: Pool, kind: AlertKind) -> None:
+    for one in CONDITION_QUERIES:
         if one.kind is kind:
             async with pool.connection() as connection:
-                await connection.execute(one.statement, one.facts)
+                await connection.execute(one.statement, one.params)
 
 
-def open_now(kind: Kind) -> list[str]:
+def open_now(kind: AlertKind) -> list[str]:
     rows = Alert.objects.filter(kind=kind, acknowledged_at=None).order_by("about")
     return in_database(lambda: [row.about for row in rows])
 
 
-def rows_of(kind: Kind) -> int:
+def rows_of(kind: AlertKind) -> int:
     return in_database(lambda: Alert.objects.filter(kind=kind).count())
 
 
-@pytest.mark.parametrize("kind", [Kind.FILE_REFUSED, Kind.FILE_CHANGED, Kind.NO_FALLBACK])
+@pytest.mark.parametrize("kind", [AlertKind.FILE_REFUSED, AlertKind.FILE_CHANGED, AlertKind.NO_FALLBACK])
 async def test_what_a_process_says_of_itself_is_told_while_it_lives_and_says_so(
-    pool: Pool, kind: Kind
+    pool: Pool, kind: AlertKind
 ) -> None:
     one = process(conditions=[f"{kind} routing file", "another_kind of another thing"])
     process(conditions=[f"{kind} routing file"])
@@ -78,11 +83,11 @@ async def test_what_a_process_says_of_itself_is_told_while_it_lives_and_says_so(
     in_database(lambda: Process.objects.filter(id=one.pk).update(beat_at=timezone.now() - timedelta(hours=1)))
     await look(pool, kind)
     assert open_now(kind) == []
-    assert in_database(lambda: Alert.objects.get(kind=kind)).acknowledged_by == BY_ITSELF
+    assert in_database(lambda: Alert.objects.get(kind=kind)).acknowledged_by == CLOSED_BY_SERVICE
 
 
 async def test_what_comes_and_goes_is_told_again_an_hour_later_at_the_earliest(pool: Pool) -> None:
-    kind = Kind.FILE_REFUSED
+    kind = AlertKind.FILE_REFUSED
     one = process(conditions=[f"{kind} routing file"])
 
     async def again(conditions: list[str]) -> None:
@@ -101,7 +106,7 @@ async def test_what_comes_and_goes_is_told_again_an_hour_later_at_the_earliest(p
 
 
 async def test_what_an_operator_has_seen_is_not_told_again_on_the_same_day(pool: Pool) -> None:
-    kind = Kind.NO_FALLBACK
+    kind = AlertKind.NO_FALLBACK
     process(conditions=[f"{kind} one is its only lane"])
     await look(pool, kind)
     alert = in_database(lambda: Alert.objects.get(kind=kind).pk)
@@ -115,7 +120,7 @@ async def test_what_an_operator_has_seen_is_not_told_again_on_the_same_day(pool:
 
 
 async def test_scripted_replies_are_told_of_once_people_are_not_made_up(pool: Pool, people: People) -> None:
-    kind = Kind.SCRIPTED_REPLIES
+    kind = AlertKind.SCRIPTED_REPLIES
     process(conditions=[f"{kind} no routing file is set"])
     assert people.rosa.row.pk
     await look(pool, kind)
@@ -123,7 +128,7 @@ async def test_scripted_replies_are_told_of_once_people_are_not_made_up(pool: Po
 
 
 async def test_processes_that_read_other_files_are_told_of_once_they_have_settled(pool: Pool) -> None:
-    kind = Kind.PROCESSES_DIFFER
+    kind = AlertKind.PROCESSES_DIFFER
     process(routing_hash="a", persona_version="p")
     process(routing_hash="b", persona_version="p", started_ago=timedelta(seconds=30))
     await look(pool, kind)
@@ -135,7 +140,7 @@ async def test_processes_that_read_other_files_are_told_of_once_they_have_settle
 
 
 async def test_a_version_that_stands_in_no_row_is_told_of_until_one_above_it_is_selected(pool: Pool) -> None:
-    kind = Kind.SELECTION_UNRECORDED
+    kind = AlertKind.SELECTION_UNRECORDED
     version = newest().version
     one = process(routing_version=version, preset="pin_second")
     await look(pool, kind)
@@ -187,12 +192,12 @@ def keep_minutes(many: int, **figures: Any) -> None:
 async def test_many_pauses_are_told_of_while_they_are_many(
     pool: Pool, minutes: int, figures: dict[str, Any], is_told: bool
 ) -> None:
-    kind = Kind.MANY_PAUSES
+    kind = AlertKind.MANY_PAUSES
     keep_minutes(minutes, **figures)
     await look(pool, kind)
     assert open_now(kind) == (["10 of 100 or more, in 15 minutes"] if is_told else [])
 
-    keep_minutes(PAUSES_WITHIN_MIN, states={"complete": 9})
+    keep_minutes(PAUSES_WINDOW_MIN, states={"complete": 9})
     await look(pool, kind)
     assert open_now(kind) == []
 
@@ -201,14 +206,14 @@ async def test_many_pauses_are_told_of_while_they_are_many(
 async def test_a_queue_is_told_of_once_somebody_has_waited_at_the_end_of_each_of_five_minutes(
     pool: Pool,
 ) -> None:
-    kind = Kind.STANDING_QUEUE
+    kind = AlertKind.STANDING_QUEUE
     keep_minutes(QUEUE_STANDS_MIN - 1, levels=[32, 4, 32, 2])
     await look(pool, kind)
     assert open_now(kind) == []
 
     keep_minutes(QUEUE_STANDS_MIN, levels=[32, 4, 32, 2])
     await look(pool, kind)
-    assert open_now(kind) == ["somebody has waited for 5 minutes or more"]
+    assert open_now(kind) == ["people have waited for 5 minutes or more"]
 
     keep_minutes(1, levels=[32, 4, 30, 0])
     await look(pool, kind)
@@ -220,27 +225,27 @@ async def test_a_queue_is_told_of_once_somebody_has_waited_at_the_end_of_each_of
 
 @pytest.fixture
 def _no_backup() -> Iterator[None]:
-    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+    in_database(lambda: Round.objects.filter(job=BACKUP_JOB).delete())
     yield
-    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+    in_database(lambda: Round.objects.filter(job=BACKUP_JOB).delete())
 
 
 @pytest.mark.usefixtures("_no_backup")
 async def test_a_backup_that_is_older_than_a_night_and_two_hours_is_told_of_until_the_next(
     pool: Pool, people: People
 ) -> None:
-    kind = Kind.BACKUP_OLD
+    kind = AlertKind.BACKUP_OLD
     assert people.rosa.row.pk
-    made_at = timezone.now() - BACKUP_WITHIN + timedelta(minutes=1)
-    in_database(lambda: Round.objects.create(job=BACKUP, at=made_at))
+    made_at = timezone.now() - MAX_BACKUP_AGE + timedelta(minutes=1)
+    in_database(lambda: Round.objects.create(job=BACKUP_JOB, at=made_at))
     await look(pool, kind)
     assert open_now(kind) == []
 
-    in_database(lambda: Round.objects.filter(job=BACKUP).update(at=made_at - timedelta(minutes=2)))
+    in_database(lambda: Round.objects.filter(job=BACKUP_JOB).update(at=made_at - timedelta(minutes=2)))
     await look(pool, kind)
     assert open_now(kind) == [f"the last is of {made_at - timedelta(minutes=2):%Y-%m-%d}"]
 
-    in_database(backups.made)
+    in_database(backups.record_backup)
     await look(pool, kind)
     assert open_now(kind) == []
 
@@ -249,26 +254,26 @@ async def test_a_backup_that_is_older_than_a_night_and_two_hours_is_told_of_unti
 async def test_where_no_backup_was_ever_made_people_who_are_there_for_longer_have_it_told(
     pool: Pool, people: People
 ) -> None:
-    kind = Kind.BACKUP_OLD
+    kind = AlertKind.BACKUP_OLD
     rosa = people.rosa.row
     in_database(
-        lambda: type(rosa).objects.filter(pk=rosa.pk).update(created_at=F("created_at") - BACKUP_WITHIN)
+        lambda: type(rosa).objects.filter(pk=rosa.pk).update(created_at=F("created_at") - MAX_BACKUP_AGE)
     )
     await look(pool, kind)
     assert open_now(kind) == ["none was ever made"]
 
 
 def test_a_backup_that_failed_is_told_of_until_one_is_made() -> None:
-    in_database(lambda: backups.failed("manage.py backup ended with 2"))
-    assert open_now(Kind.BACKUP_FAILED) == ["manage.py backup ended with 2"]
-    in_database(backups.made)
-    assert open_now(Kind.BACKUP_FAILED) == []
-    in_database(lambda: Round.objects.filter(job=BACKUP).delete())
+    in_database(lambda: backups.report_failure("manage.py backup ended with 2"))
+    assert open_now(AlertKind.BACKUP_FAILED) == ["manage.py backup ended with 2"]
+    in_database(backups.record_backup)
+    assert open_now(AlertKind.BACKUP_FAILED) == []
+    in_database(lambda: Round.objects.filter(job=BACKUP_JOB).delete())
 
 
-@pytest.mark.parametrize("kind", [Kind.PERSONA_UNAPPROVED, Kind.PERSONA_OVERDUE])
+@pytest.mark.parametrize("kind", [AlertKind.PERSONA_UNAPPROVED, AlertKind.PERSONA_OVERDUE])
 async def test_a_character_that_nobody_has_approved_or_read_again_is_told_of_once_people_are_not_made_up(
-    pool: Pool, people: People, kind: Kind
+    pool: Pool, people: People, kind: AlertKind
 ) -> None:
     process(conditions=[f"{kind} Robin"])
     assert people.rosa.row.pk
@@ -303,19 +308,19 @@ def no_checks(database: EmbeddedPostgres) -> Iterator[None]:
 @pytest.mark.usefixtures("no_checks")
 async def test_a_contract_check_that_failed_is_told_of_until_one_passes(pool: Pool) -> None:
     checked(ok=False)
-    await look(pool, Kind.CHECK_FAILED)
-    assert open_now(Kind.CHECK_FAILED) == ["normal"]
+    await look(pool, AlertKind.CHECK_FAILED)
+    assert open_now(AlertKind.CHECK_FAILED) == ["normal"]
 
     checked(ok=True)
-    await look(pool, Kind.CHECK_FAILED)
-    assert open_now(Kind.CHECK_FAILED) == []
+    await look(pool, AlertKind.CHECK_FAILED)
+    assert open_now(AlertKind.CHECK_FAILED) == []
 
 
 @pytest.mark.usefixtures("no_checks")
 async def test_a_contract_check_that_is_old_or_never_was_is_told_of_where_real_lanes_answer(
     pool: Pool,
 ) -> None:
-    kind = Kind.CHECK_OVERDUE
+    kind = AlertKind.CHECK_OVERDUE
     process(started_ago=timedelta(days=2))
     await look(pool, kind)
     assert open_now(kind) == []

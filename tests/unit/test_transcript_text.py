@@ -12,15 +12,15 @@ import pytest
 from companion.states import Reason, TurnState
 from companion.turn_record import format_skipped
 from ops.text import escape_controls, format_length
-from ops.transcripts.formatting import barred, next_step, steps
-from ops.transcripts.meanings import ENDINGS, FAILURES, meaning_of
-from ops.transcripts.shapes import Story
+from ops.transcripts.formatting import describe_next_step, format_skipped_lane, list_steps
+from ops.transcripts.records import TurnRecord
+from ops.transcripts.text import ENDINGS, FAILURES, explain_reason
 from routing.chain import SkippedLane
 from routing.errors import FailureClass
 
 RUNBOOKS = Path(__file__).resolve().parents[2] / "ops" / "runbooks"
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
-PAUSED = Story(
+PAUSED = TurnRecord(
     id=7,
     key=UUID(int=1),
     participant=1,
@@ -79,12 +79,12 @@ def test_every_reason_why_a_turn_pauses_stands_in_the_runbook() -> None:
 
 
 def test_a_reason_on_no_list_is_given_as_it_is() -> None:
-    assert "“brand_new”" in meaning_of("brand_new")
+    assert "“brand_new”" in explain_reason("brand_new")
 
 
 @pytest.mark.parametrize("state", list(TurnState))
 def test_every_state_has_a_next_step(state: TurnState) -> None:
-    assert next_step(replace(PAUSED, state=state)).endswith(".")
+    assert describe_next_step(replace(PAUSED, state=state)).endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_every_state_has_a_next_step(state: TurnState) -> None:
     ],
 )
 def test_a_paused_turn_says_what_becomes_of_its_question(change: dict[str, object], says: str) -> None:
-    assert says in next_step(replace(PAUSED, **change))  # type: ignore[arg-type]
+    assert says in describe_next_step(replace(PAUSED, **change))  # type: ignore[arg-type]
 
 
 def test_steps_count_from_the_question() -> None:
-    assert [(step.name, step.after_s, step.at is None) for step in steps(PAUSED)] == [
+    assert [(step.name, step.after_s, step.at is None) for step in list_steps(PAUSED)] == [
         ("Asked", 0.0, False),
         ("Got a place", 1.5, False),
         ("First word", 0.0, True),
@@ -136,7 +136,7 @@ def test_a_barred_lane_as_it_is_stored_is_told_with_its_reason_and_until_when(
     why: Literal["open", "half_open"], tried: bool, says: str
 ) -> None:
     stored = json.dumps(format_skipped(SkippedLane(lane="primary", why=why, until=NOON, tried=tried)))
-    assert barred(json.loads(stored)) == says
+    assert format_skipped_lane(json.loads(stored)) == says
 
 
 def test_plain_words_and_line_ends_are_left_as_they_are() -> None:

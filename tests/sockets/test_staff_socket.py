@@ -10,12 +10,12 @@ import websockets
 from django.contrib.auth.models import User
 from websockets.asyncio.client import ClientConnection, connect
 
-from ops.alerts.kinds import Kind
+from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert, Supervision
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import expire_hold, open_staff_client, play_broken_turn
+from tests.staff import play_broken_turn, open_staff_client, expire_hold
 
 Frame = dict[str, Any]
 
@@ -27,8 +27,8 @@ def watching(service: Web, cookie: str | None) -> connect:
 
 
 def signed_in(service: Web, people: People, user: Any) -> str:
-    with open_staff_client(service, user, people.password) as desk:
-        return desk.cookies["companion"]
+    with open_staff_client(service, user, people.password) as staff_client:
+        return staff_client.cookies["companion"]
 
 
 async def next_now(socket: ClientConnection) -> Frame:
@@ -72,7 +72,7 @@ async def test_an_open_alert_is_a_sentence_for_operators_and_a_number_for_superv
     for name, user in (("sam", people.add_sam()), ("ines", people.add_ines())):
         async with watching(service, signed_in(service, people, user)) as socket:
             before = (await next_now(socket))["alerts"]
-            in_database(lambda name=name: raise_alert(Kind.QUOTA, f"{about}-{name}"))  # type: ignore[misc]
+            in_database(lambda name=name: raise_alert(AlertKind.QUOTA, f"{about}-{name}"))  # type: ignore[misc]
             while "alerts" not in (later := await next_now(socket)):
                 pass
             seen[name] = (before, later["alerts"])
@@ -118,20 +118,20 @@ async def test_whoever_may_no_longer_watch_is_turned_away_within_seconds(
     service: Web, people: People, how: str
 ) -> None:
     sam = people.add_sam()
-    with open_staff_client(service, sam, people.password) as desk:
-        async with watching(service, desk.cookies["companion"]) as socket:
+    with open_staff_client(service, sam, people.password) as staff_client:
+        async with watching(service, staff_client.cookies["companion"]) as socket:
             await next_now(socket)
-            withdraw(how, sam, desk)
+            withdraw(how, sam, staff_client)
             assert await close_code(socket) == 4401
 
 
-def withdraw(how: str, user: Any, desk: httpx.Client) -> None:
+def withdraw(how: str, user: Any, staff_client: httpx.Client) -> None:
     match how:
         case "signs out":
-            desk.get("/ops/turns/")
-            form = {"csrfmiddlewaretoken": desk.cookies["csrftoken"]}
-            origin = {"Origin": str(desk.base_url).rstrip("/")}
-            assert desk.post("/staff/sign-out/", data=form, headers=origin).status_code == 302
+            staff_client.get("/ops/turns/")
+            form = {"csrfmiddlewaretoken": staff_client.cookies["csrftoken"]}
+            origin = {"Origin": str(staff_client.base_url).rstrip("/")}
+            assert staff_client.post("/staff/sign-out/", data=form, headers=origin).status_code == 302
         case "is staff no more":
             user.is_staff = False
             in_database(user.save)

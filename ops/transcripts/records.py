@@ -1,4 +1,4 @@
-"""PURE. What is known of a turn: the whole story, an attempt, an entry in a list."""
+"""PURE. Frozen records of turns, attempts and list entries, as staff read them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 
-class Shelf(StrEnum):
-    """The lists that turns are looked through by."""
+class TurnList(StrEnum):
+    """The lists of turns."""
 
     NOW = "now"
     ANSWERED = "answered"
@@ -19,13 +19,15 @@ class Shelf(StrEnum):
     STOPPED = "stopped"
 
 
-def standing(state: str, answered_by: int | None, is_expired: bool, settled: str, openings: int) -> str:
-    """What a page about a turn depends on, apart from the words of a reply that is being said."""
+def build_state_key(
+    state: str, answered_by: int | None, is_expired: bool, settled: str, openings: int
+) -> str:
+    """A key that changes whenever a page about a turn is outdated, apart from a live reply's words."""
     return f"{state}:{answered_by or 0}:{int(is_expired)}:{settled}:{openings}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tried:
+class AttemptRecord:
     """One attempt. Times in seconds; `started_s` counts from the moment the turn began to speak."""
 
     number: int
@@ -43,8 +45,8 @@ class Tried:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Story:
-    """Everything that is known of one turn."""
+class TurnRecord:
+    """Everything about one turn."""
 
     id: int
     key: UUID
@@ -56,32 +58,32 @@ class Story:
     question: str
     openings: tuple[dict[str, str], ...]
     reply: str
-    """Every word that was said, of a half answer too."""
+    """Every word shown, also of a half answer."""
     seq: int
     line: str
-    """The drafted line that stands at the end; empty if none does."""
+    """The drafted line at its end, if any."""
     shortened: bool
     marked: bool
-    """ServedRouting by a preset that marks its turns."""
+    """Served by a preset that marks its turns."""
     skipped: tuple[dict[str, Any], ...]
-    """[{"lane", "why", "until", "tried"}]: lanes whose breaker barred them; tried: nevertheless, as all were barred."""
+    """[{"lane", "why", "until", "tried"}]: lanes skipped for their breaker; `tried`: used all the same."""
     lane: str
     model: str
     preset: str
     routing_version: int
     persona_version: str
-    attempts: tuple[Tried, ...]
+    attempts: tuple[AttemptRecord, ...]
     held_until: datetime | None
     is_expired: bool
-    """The hold has run out, and the question is neither answered nor settled."""
+    """The hold is over, and the question is neither answered nor settled."""
     settled: str
-    """How the question was settled without an answer: a `Settlement`, empty while it is not."""
+    """How the question was settled without an answer: a `Settlement`; empty while it is not."""
     answered_by: int | None
     answers: tuple[int, ...]
     """The turns whose held questions this reply answered."""
     owner: UUID
     owner_heard_at: datetime | None
-    """The last heartbeat of the process that serves, or served, this turn; None when it is long gone."""
+    """The last heartbeat of the turn's process; None once its row is dropped."""
     created_at: datetime
     wait_until: datetime
     admitted_at: datetime | None
@@ -90,24 +92,26 @@ class Story:
 
     @property
     def is_held(self) -> bool:
-        """Whether the next message will be answered after this question."""
-        open_still = self.answered_by is None and not self.settled
-        return self.held_until is not None and open_still and not self.is_expired
+        """Whether the next message also answers this question, and first."""
+        is_open = self.answered_by is None and not self.settled
+        return self.held_until is not None and is_open and not self.is_expired
 
     @property
     def is_live(self) -> bool:
-        """Whether it still goes on."""
+        """Whether it has not ended."""
         return self.closed_at is None
 
     @property
-    def stands(self) -> str:
-        """See `standing`."""
-        return standing(self.state, self.answered_by, self.is_expired, self.settled, len(self.openings))
+    def state_key(self) -> str:
+        """See `build_state_key`."""
+        return build_state_key(
+            self.state, self.answered_by, self.is_expired, self.settled, len(self.openings)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """One turn in a list: how it stands, and no word of it."""
+class TurnEntry:
+    """One turn in a list, without any of its text."""
 
     id: int
     participant_name: str
@@ -123,14 +127,14 @@ class Entry:
     openings: int
 
     @property
-    def stands(self) -> str:
-        """See `standing`."""
-        return standing(self.state, self.answered_by, self.is_expired, self.settled, self.openings)
+    def state_key(self) -> str:
+        """See `build_state_key`."""
+        return build_state_key(self.state, self.answered_by, self.is_expired, self.settled, self.openings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Page:
-    """Part of a list; `further` is the id to go on after, None at its end."""
+class TurnPage:
+    """A page of a list. `further`: the `after` of the next page; None on the last."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TurnEntry, ...]
     further: int | None

@@ -1,47 +1,47 @@
-/** The page "Right now": keeps the figures right over a socket, and says so when they are old. */
+/** The dashboard: updates the figures over a socket, and says when they are old. */
 
 import { Line } from "../companion/socket.js";
 import { Alerts } from "./alerts.js";
-import { leave } from "./desk.js";
+import { leave } from "./staff.js";
 import { Hour } from "./hour.js";
 import { fill } from "./lists.js";
 
 const OLD_AFTER_MS = 5_000;
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
-const page = document.querySelector("[data-now]");
+const page = document.querySelector("[data-dashboard]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
 const alerts = new Alerts(document.querySelector("[data-alerts]"));
-const line = new Line(page.dataset.now, { frame: heard, up() {}, down() {}, signedOut: leave, notAllowed: leave });
+const line = new Line(page.dataset.dashboard, { frame: take, up() {}, down() {}, signedOut: leave, notAllowed: leave });
 
-let heardAt = performance.now();
+let takenAt = performance.now();
 let shown = find('text="at"').textContent;
 
-function heard(frame) {
+function take(frame) {
   if (frame.type !== "now") return;
-  heardAt = performance.now();
+  takenAt = performance.now();
   shown = frame.texts.at;
-  for (const [name, text] of Object.entries(frame.texts)) say(name, text);
+  for (const [name, text] of Object.entries(frame.texts)) setText(name, text);
   if (frame.level) page.dataset.level = frame.level;
   for (const name of ["held", "processes", "reasons", "lanes", "alarms"]) {
     if (frame[name]) fill(find(`list="${name}"`), frame[name]);
   }
   if (frame.alerts) alerts.show(frame.alerts);
   if (frame.hour || frame.ceiling) hour.show(frame.hour, frame.ceiling);
-  look();
+  markOld();
 }
 
-/** A text is touched only when it changes, so that nobody's place in it is lost. */
-function say(name, text) {
+/** Replace a text only when it changes: replacing loses a reader's selection and place. */
+function setText(name, text) {
   for (const place of page.querySelectorAll(`[data-text=${name}]`)) {
     if (place.textContent !== text) place.textContent = text;
   }
 }
 
-/** A figure that looks live and is not is worse than none. */
-function look() {
-  const old = performance.now() - heardAt > OLD_AFTER_MS;
+/** Strike the figures through once no newer ones have come. */
+function markOld() {
+  const old = performance.now() - takenAt > OLD_AFTER_MS;
   if (("old" in page.dataset) === old) return;
   if (old) page.dataset.old = "";
   else delete page.dataset.old;
@@ -57,7 +57,7 @@ function wake() {
 find("how").textContent = "They change by themselves.";
 hour.show(JSON.parse(find("hour").dataset.hour), Number(find("hour").dataset.ceiling));
 line.open();
-setInterval(look, LOOK_EVERY_MS);
+setInterval(markOld, CHECK_INTERVAL_MS);
 window.addEventListener("online", wake);
 document.addEventListener("visibilitychange", wake);
 window.addEventListener("pagehide", () => line.close());

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ops.status.caching import Fresh, Lately
+from ops.status.caching import BackgroundValue, CachedValue
 
 
 class Clock:
@@ -25,7 +25,7 @@ def counted() -> Iterator[int]:
 
 def test_within_its_time_everybody_is_given_the_same() -> None:
     clock, numbers = Clock(), counted()
-    fresh = Fresh(lambda: next(numbers), for_s=1.0, now=clock)
+    fresh = CachedValue(lambda: next(numbers), for_s=1.0, now=clock)
 
     assert [fresh(), fresh(), fresh()] == [1, 1, 1]
     clock.now += 0.999
@@ -44,7 +44,7 @@ def test_many_who_ask_at_once_cost_one_call() -> None:
         go_on.wait(5)
         return len(calls)
 
-    fresh = Fresh(read, for_s=1.0, now=lambda: 0.0)
+    fresh = CachedValue(read, for_s=1.0, now=lambda: 0.0)
     given: list[int] = []
     threads = [threading.Thread(target=lambda: given.append(fresh())) for _ in range(6)]
     for thread in threads:
@@ -66,7 +66,7 @@ def test_a_call_that_went_wrong_is_not_kept() -> None:
             raise answer
         return answer
 
-    fresh = Fresh(read, for_s=60.0, now=lambda: 0.0)
+    fresh = CachedValue(read, for_s=60.0, now=lambda: 0.0)
 
     with pytest.raises(ValueError, match="away"):
         fresh()
@@ -75,7 +75,7 @@ def test_a_call_that_went_wrong_is_not_kept() -> None:
 
 def test_whoever_may_not_wait_gets_what_was_known_and_the_next_gets_what_is_new() -> None:
     clock, numbers = Clock(), counted()
-    lately = Lately(lambda: next(numbers), first=0, for_s=2.0, now=clock)
+    lately = BackgroundValue(lambda: next(numbers), first=0, for_s=2.0, now=clock)
 
     assert lately() == 0
     lately.settle()
@@ -93,7 +93,7 @@ def test_it_is_read_once_however_many_ask_while_it_is_read() -> None:
         let_go.wait(5)
         return next(numbers)
 
-    lately = Lately(slow, first=0, for_s=1.0, now=clock)
+    lately = BackgroundValue(slow, first=0, for_s=1.0, now=clock)
     for _ in range(5):
         clock.now += 1.0
         assert lately() == 0
@@ -108,7 +108,7 @@ def test_a_read_that_fails_leaves_what_was_known() -> None:
     def broken() -> int:
         raise ConnectionError
 
-    lately = Lately(broken, first=7, for_s=1.0, now=clock)
+    lately = BackgroundValue(broken, first=7, for_s=1.0, now=clock)
     assert lately() == 7
     lately.settle()
     assert lately() == 7

@@ -1,4 +1,4 @@
-"""The socket of a page for staff: says when the page is no longer right, or may no longer be seen; shows figures."""
+"""The socket of a staff page: says when the page is outdated or may no longer be seen, and carries the figures."""
 
 import json
 import logging
@@ -11,17 +11,17 @@ from channels.exceptions import StopConsumer
 
 from companion.consumers import COME_BACK, SESSION_ENDED
 from companion.cookies import read_cookie
-from ops.status.live import Live
+from ops.status.live import LiveStatus
 
 log = logging.getLogger(__name__)
 
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
-class NowConsumer(AsyncConsumer):
+class StaffConsumer(AsyncConsumer):
     """One open page of a member of staff."""
 
-    def __init__(self, live: Callable[[], Live], cookie_name: str, wants_figures: bool) -> None:
+    def __init__(self, live: Callable[[], LiveStatus], cookie_name: str, wants_figures: bool) -> None:
         self._live = live()
         self._cookie_name = cookie_name
         self._wants_figures = wants_figures
@@ -35,19 +35,19 @@ class NowConsumer(AsyncConsumer):
                 await self._connect()
             case "websocket.receive":
                 if not self._is_closed:
-                    await self._take(_frame_of(message.get("text")))
+                    await self._receive(_parse_frame(message.get("text")))
             case "websocket.disconnect":
                 self._leave()
                 raise StopConsumer
 
-    async def show(self, told: dict[str, Any]) -> None:
-        """Send a frame."""
+    async def send_frame(self, frame: dict[str, Any]) -> None:
+        """Send a frame, unless the socket is closed."""
         if not self._is_closed:
-            text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
             await self.send({"type": "websocket.send", "text": text})
 
-    async def turn_away(self) -> None:
-        """This session may see no more."""
+    async def deny(self) -> None:
+        """Close, because this session may see no more."""
         await self.close(SESSION_ENDED)
 
     async def close(self, code: int) -> None:
@@ -61,31 +61,31 @@ class NowConsumer(AsyncConsumer):
         await self.send({"type": "websocket.accept"})
         try:
             key = read_cookie(self.scope["headers"], self._cookie_name)
-            staff = await self._live.admit(key)
+            access = await self._live.admit(key)
         except psycopg.Error as failure:
-            log.warning("now.no_database cause=%s", type(failure).__name__)
+            log.warning("staff_socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
             return
-        if staff is None or key is None:
+        if access is None or key is None:
             await self.close(SESSION_ENDED)
             return
         self.session_key = key
-        await self.show({"type": "hello", "v": 1})
-        self._live.watch(self, staff, wants_figures=self._wants_figures)
+        await self.send_frame({"type": "hello", "v": 1})
+        self._live.subscribe(self, access, wants_figures=self._wants_figures)
 
-    async def _take(self, frame: dict[str, Any]) -> None:
+    async def _receive(self, frame: dict[str, Any]) -> None:
         if frame.get("type") == "ping":
-            await self.show({"type": "pong"})
+            await self.send_frame({"type": "pong"})
         elif frame.get("type") == "follow" and isinstance(turns := frame.get("turns"), list):
             self._live.follow(self, [turn for turn in turns if _is_id(turn)])
 
     def _leave(self) -> None:
         self._is_closed = True
-        self._live.leave(self)
+        self._live.unsubscribe(self)
 
 
-def _frame_of(text: str | None) -> dict[str, Any]:
-    """The frame, empty if it is none."""
+def _parse_frame(text: str | None) -> dict[str, Any]:
+    """The frame; empty for text that is none."""
     try:
         frame = json.loads(text or "")
     except (ValueError, RecursionError):
@@ -94,4 +94,4 @@ def _frame_of(text: str | None) -> dict[str, Any]:
 
 
 def _is_id(turn: object) -> bool:
-    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= LARGEST_ID
+    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= MAX_ID

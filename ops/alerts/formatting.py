@@ -1,0 +1,48 @@
+"""PURE. Open alerts in words, above the staff's pages: every alert for operators, a count for other staff."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ops.alerts.rows import AlertView
+
+
+def format_banner(
+    alerts: Sequence[AlertView], *, operator: bool, sites: Collection[int] = ()
+) -> dict[str, Any]:
+    """The banner: `title`, and the `open` alerts. The page and its frames show the same.
+
+    Operators read each alert. Other staff read how many there are, and those about one of their `sites`.
+    """
+    return {
+        "title": format_title(len(alerts), operator=operator)
+        if operator
+        else _format_for_staff(alerts, sites),
+        "open": [_format_alert(alert) for alert in alerts] if operator else [],
+    }
+
+
+def format_title(count: int, *, operator: bool) -> str:
+    """How many alerts are open; empty for none."""
+    if not count:
+        return ""
+    if operator:
+        return f"{count} {'thing needs' if count == 1 else 'things need'} a person"
+    return f"There {'is 1 open problem' if count == 1 else f'are {count} open problems'} for operators."
+
+
+def _format_for_staff(alerts: Sequence[AlertView], sites: Collection[int]) -> str:
+    own = [alert for alert in alerts if alert.site in sites]
+    rest = format_title(len(alerts) - len(own), operator=False)
+    # One line each: the page keeps line breaks.
+    return "\n".join([*(f"{alert.says} {alert.do}" for alert in own), *([rest] if rest else [])])
+
+
+def _format_alert(alert: AlertView) -> dict[str, Any]:
+    times = f"{alert.count} times, last" if alert.count > 1 else "Once,"
+    return {
+        "id": alert.id,
+        "says": alert.says,
+        "do": alert.do,
+        "runbook": alert.runbook,
+        "times": f"{times} {alert.last_at:%d %b, %H:%M:%S} UTC",
+    }
