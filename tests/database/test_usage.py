@@ -97,7 +97,7 @@ async def test_what_a_provider_does_not_tell_is_not_guessed(pool: Pool, routing:
     usage.add_turn(turn_end(attempt("second")))
     await usage.write()
 
-    assert (of("head").tokens_text, of("head").cost_text) == ("not reported", "not told")
+    assert (of("head").tokens_text, of("head").cost_text) == ("not reported", "not reported")
     document = of("head").build_document()
     assert [document[key] for key in ("calls", "calls_told", "input_tokens", "output_tokens", "cost")] == [
         1, 0, None, None, None

@@ -109,8 +109,8 @@ def test_a_worker_that_is_away_is_said_to_be(looked_s: float | None, says: str) 
     ("unsent", "ways", "says"),
     [
         (0, 2, ""),
-        (1, 2, "; CANNOT SEND: 1 alert has not gone out by every way"),
-        (3, 2, "; CANNOT SEND: 3 alerts have not gone out by every way"),
+        (1, 2, "; CANNOT SEND: 1 alert has not been sent by every transport"),
+        (3, 2, "; CANNOT SEND: 3 alerts have not been sent by every transport"),
         (0, 0, "; alerts stand on these pages alone: neither ALERT_EMAIL nor ALERT_WEBHOOK_URL is set"),
     ],
 )
