@@ -42,11 +42,11 @@ def test_callers_who_hang_up_while_the_database_stalls_take_no_connection_with_t
                 wait_until(holds_every_connection)
                 # All in one moment, so that Daphne gives all of them up at one look.
                 callers.close()
-                wait_until(lambda: "took too long to shut down" in service.said, within_s=30)
+                wait_until(lambda: "took too long to shut down" in service.log_text, within_s=30)
                 # Each is cancelled once a second, and only the first time is written.
                 time.sleep(4)
 
         in_database(stall)
 
         assert staff_client.get("/ops/", timeout=30).status_code == 200
-    assert "/ops/" not in service.said
+    assert "/ops/" not in service.log_text

@@ -16,7 +16,14 @@ from ops.models import AuditEntry, Supervision
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import play_broken_turn, get_audit_entries, open_staff_client, play_turn, expire_hold, sign_in
+from tests.staff import (
+    expire_hold,
+    get_audit_entries,
+    open_staff_client,
+    play_broken_turn,
+    play_turn,
+    sign_in,
+)
 
 MARKUP = "<script>alert(1)</script> **bold** &amp; <img src=x onerror=alert(2)>"
 
@@ -215,7 +222,9 @@ async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_recor
         later = staff_client.get("/ops/turns/?show=now").text
     assert f'href="/ops/turns/{number}/"' in now and "speaking" in now
     assert page.words(number) in told and "?show=now" in told
-    assert [entry.note for entry in get_audit_entries(rosa) if entry.what == "read_story"] == [f"turn {number}"]
+    assert [entry.note for entry in get_audit_entries(rosa) if entry.what == "read_story"] == [
+        f"turn {number}"
+    ]
     assert f'href="/ops/turns/{number}/"' not in later
 
 

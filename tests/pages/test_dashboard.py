@@ -15,7 +15,7 @@ from tests.pages.leaving import close_in_time
 from tests.pages.test_staff_turns import desk, is_sound, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.selections import select_normal, wait_until_selection_is_served, select
+from tests.selections import select, select_normal, wait_until_selection_is_served
 from tests.staff import play_broken_turn
 
 LIVE = re.compile(r"They change by themselves\.")

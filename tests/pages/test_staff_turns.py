@@ -14,7 +14,7 @@ from ops.transcripts.records import TurnList
 from tests.pages.leaving import LEFT_EARLY, close_in_time
 from tests.people import People
 from tests.processes import Rehearsal, Web
-from tests.staff import play_broken_turn, play_turn, expire_hold
+from tests.staff import expire_hold, play_broken_turn, play_turn
 
 MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
 LOOKS: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ from ops.alerts.rows import raise_alert
 from ops.models import Alert, Supervision
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import play_broken_turn, open_staff_client, expire_hold
+from tests.staff import expire_hold, open_staff_client, play_broken_turn
 
 Frame = dict[str, Any]
 
