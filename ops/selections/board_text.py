@@ -102,8 +102,8 @@ def _format_lines(board: Board, routing: Routing) -> Iterator[str]:
         yield f"  {chosen.preset} was over at {format_time(chosen.expires_at)}"
     if board.newest.version != chosen.version:
         yield (
-            f"  NOT IN FORCE: this release cannot use version {board.newest.version} "
-            f"({escape_controls(board.newest.preset)}). Select a preset that it has."
+            f"  NOT IN FORCE: version {board.newest.version} ({escape_controls(board.newest.preset)}), "
+            "which this release cannot use. Select a preset that it has."
         )
     yield ""
     yield "Lanes (the number is the place in the chain in force):"
