@@ -1,6 +1,6 @@
 /** The dashboard: updates the figures over a socket, and says when they are old. */
 
-import { Line } from "../companion/socket.js";
+import { Connection } from "../companion/socket.js";
 import { Alerts } from "./alerts.js";
 import { leave } from "./staff.js";
 import { Hour } from "./hour.js";
@@ -13,7 +13,7 @@ const page = document.querySelector("[data-dashboard]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
 const alerts = new Alerts(document.querySelector("[data-alerts]"));
-const line = new Line(page.dataset.dashboard, { frame: take, up() {}, down() {}, signedOut: leave, notAllowed: leave });
+const connection = new Connection(page.dataset.dashboard, { frame: take, up() {}, down() {}, signedOut: leave, notAllowed: leave });
 
 let takenAt = performance.now();
 let shown = find('text="at"').textContent;
@@ -51,14 +51,14 @@ function markOld() {
 }
 
 function wake() {
-  if (document.visibilityState === "visible") line.wake();
+  if (document.visibilityState === "visible") connection.wake();
 }
 
 find("how").textContent = "They change by themselves.";
 hour.show(JSON.parse(find("hour").dataset.hour), Number(find("hour").dataset.ceiling));
-line.open();
+connection.open();
 setInterval(markOld, CHECK_INTERVAL_MS);
 window.addEventListener("online", wake);
 document.addEventListener("visibilitychange", wake);
-window.addEventListener("pagehide", () => line.close());
-window.addEventListener("pageshow", (event) => event.persisted && line.open());
+window.addEventListener("pagehide", () => connection.close());
+window.addEventListener("pageshow", (event) => event.persisted && connection.open());

@@ -1,7 +1,7 @@
 /** Every page for staff: follows the session and its rights, and empties the page once they are gone. */
 
 import { reloadPatiently } from "../companion/backoff.js";
-import { Line } from "../companion/socket.js";
+import { Connection } from "../companion/socket.js";
 
 const OUT_OF_REACH_AFTER_MS = 10_000;
 /** Longer than a sign-out takes: an earlier reload may still be answered with the page. */
@@ -11,7 +11,7 @@ const SIGNED_OUT_AFTER_MS = 1_500;
 const tabs = new BroadcastChannel("companion-staff");
 const main = document.querySelector("#main");
 const outOfReach = main.querySelector("[data-out-of-reach]");
-const line = new Line(document.querySelector("[data-staff]").dataset.staff, {
+const connection = new Connection(document.querySelector("[data-staff]").dataset.staff, {
   frame: take,
   up,
   down,
@@ -25,7 +25,7 @@ let unreachable = null;
 /** Follow these turns: calls `changed({turn, stands, seq})` now and whenever one changes. */
 export function follow(turns, changed) {
   followed = { turns, changed };
-  line.send({ type: "follow", turns });
+  connection.send({ type: "follow", turns });
 }
 
 /** Access has ended or changed: empty the page at once, then load what the service gives instead. */
@@ -43,7 +43,7 @@ function up() {
   clearTimeout(unreachable);
   unreachable = null;
   conceal(false);
-  if (followed.turns.length) line.send({ type: "follow", turns: followed.turns });
+  if (followed.turns.length) connection.send({ type: "follow", turns: followed.turns });
 }
 
 function down() {
@@ -58,7 +58,7 @@ function conceal(isUnknown) {
 }
 
 function blank() {
-  line.close();
+  connection.close();
   document.body.replaceChildren();
   document.title = "Staff";
 }
@@ -68,10 +68,10 @@ tabs.onmessage = () => {
   setTimeout(reloadPatiently, SIGNED_OUT_AFTER_MS);
 };
 document.querySelector("[data-leave]").addEventListener("submit", () => tabs.postMessage("left"));
-window.addEventListener("online", () => line.wake());
-document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && line.wake());
-window.addEventListener("pagehide", (event) => (event.persisted ? blank() : line.close()));
+window.addEventListener("online", () => connection.wake());
+document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connection.wake());
+window.addEventListener("pagehide", (event) => (event.persisted ? blank() : connection.close()));
 // A page restored from the back-forward cache was emptied before it was kept.
 window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
 // After the page's other scripts have run: the first frame may be the one that empties the page.
-document.addEventListener("DOMContentLoaded", () => line.open());
+document.addEventListener("DOMContentLoaded", () => connection.open());
