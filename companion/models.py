@@ -108,7 +108,7 @@ class Ceiling(models.Model):
         return f"ceiling {'as set' if self.value is None else self.value}"
 
 
-class Breaker(models.Model):
+class BreakerState(models.Model):
     """The breaker state of a lane, shared by all processes; see `routing.breaker`. Only `breakers` writes it.
 
     Times are the database's. `generation` rises with every step from one state to another.
@@ -127,6 +127,7 @@ class Breaker(models.Model):
     changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:
+        db_table = "companion_breaker"
         constraints = [
             models.CheckConstraint(
                 condition=Q(state__in=["closed", "open", "half_open"]), name="breaker_known_state"

@@ -44,7 +44,7 @@ class AuditEntry(models.Model):
         return f"audit entry {self.pk}"
 
 
-class Selection(models.Model):
+class SelectionRow(models.Model):
     """Which preset was selected, by whom, why and until when. Append-only: this table is its own audit trail.
 
     The database refuses a version that does not rise, and to change or delete a row. Written by `ops.selections`.
@@ -58,6 +58,7 @@ class Selection(models.Model):
     expires_at = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "ops_selection"
         constraints = [
             models.CheckConstraint(condition=~Q(by="") & ~Q(reason=""), name="selection_who_and_why"),
             models.CheckConstraint(

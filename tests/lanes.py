@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from companion.models import Breaker
+from companion.models import BreakerState
 from ops.selections.selector import SelectionRequest, Selector
 from routing import lanes
 from routing.selection import Selection
@@ -101,9 +101,9 @@ class Lanes:
             lambda: selector.select(SelectionRequest(preset=preset, by="Ines", reason="a test"))
         )
 
-    def breaker(self) -> Breaker | None:
+    def breaker(self) -> BreakerState | None:
         """The breaker row of the head lane, if there is one."""
-        return in_database(lambda: Breaker.objects.filter(lane=self.head).first())
+        return in_database(lambda: BreakerState.objects.filter(lane=self.head).first())
 
     async def wait_until_cooled_down(self) -> None:
         """Wait until the cooldown of the head's open breaker is over, by the database's clock."""

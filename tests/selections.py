@@ -8,8 +8,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from companion.models import Process, Turn
-from ops.models import LaneProbe
-from ops.models import Selection as Row
+from ops.models import LaneProbe, SelectionRow
 from ops.selections import rows
 from ops.selections.selector import SelectionRequest, Selector
 from routing.lanes import NORMAL, rehearsal_routing
@@ -39,7 +38,9 @@ def newest() -> Selection:
 def rows_since(version: int) -> list[Selection]:
     """All rows above this version, oldest first."""
     return in_database(
-        lambda: [rows.from_row(row) for row in Row.objects.filter(version__gt=version).order_by("version")]
+        lambda: [
+            rows.from_row(row) for row in SelectionRow.objects.filter(version__gt=version).order_by("version")
+        ]
     )
 
 
@@ -56,7 +57,7 @@ def insert(
     version = newest().version + 1
     facts = {"version": version, "preset": preset, "by": by, "reason": reason, "at": at}
     ends = None if preset == NORMAL else at + lasts
-    in_database(lambda: Row.objects.create(**facts, expires_at=ends))
+    in_database(lambda: SelectionRow.objects.create(**facts, expires_at=ends))
     return version
 
 

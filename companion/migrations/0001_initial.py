@@ -117,7 +117,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Breaker',
+            name='BreakerState',
             fields=[
                 ('lane', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('state', models.CharField(db_default='closed', max_length=12)),
@@ -132,6 +132,7 @@ class Migration(migrations.Migration):
                 ('changed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
             options={
+                'db_table': 'companion_breaker',
                 'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['closed', 'open', 'half_open'])), name='breaker_known_state')],
             },
         ),

@@ -17,7 +17,9 @@ from routing.contracts import Lane
 from routing.errors import FailureClass
 from routing.lanes import NORMAL, Routing
 
-QUESTION = "Good day. This is a test, and nobody is waiting. Please say in one short sentence that you can be reached."
+QUESTION = (
+    "Good day. This is a test; no person waits. Please say in one short sentence that you can be reached."
+)
 ROUND_TIMEOUT_S = 80.0
 """For each of the two rounds: the worker kills a job after 200 s (`ops/schedule.py`)."""
 ATTEMPTS_PER_LANE = 2

@@ -159,7 +159,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Selection',
+            name='SelectionRow',
             fields=[
                 ('version', models.IntegerField(primary_key=True, serialize=False)),
                 ('preset', models.CharField(max_length=40)),
@@ -169,6 +169,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(null=True)),
             ],
             options={
+                'db_table': 'ops_selection',
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('by', ''), _negated=True), models.Q(('reason', ''), _negated=True)), name='selection_who_and_why'), models.CheckConstraint(condition=models.Q(models.Q(('expires_at__isnull', True), ('preset', 'normal')), models.Q(models.Q(('preset', 'normal'), _negated=True), ('expires_at__isnull', False), ('expires_at__gt', models.F('at'))), _connector='OR'), name='selection_ends_unless_normal')],
             },
         ),

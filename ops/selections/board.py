@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from companion.models import Breaker as BreakerRow
+from companion.models import BreakerState
 from ops.minutes import LaneHour, get_last_hour
 from ops.selections import rows as selection_rows
 from routing import breaker, selection
@@ -141,7 +141,7 @@ def read_board(routing: Routing) -> Board:
     in_force = selection_rows.newest_usable(rows, routing)
     preset = selection.effective_preset(in_force, now)
     chain = routing.presets[preset].chain
-    breakers = {row.lane: _breaker(row) for row in BreakerRow.objects.filter(lane__in=list(routing.lanes))}
+    breakers = {row.lane: _breaker(row) for row in BreakerState.objects.filter(lane__in=list(routing.lanes))}
     return Board(
         now=now,
         newest=rows[0] if rows else in_force,
@@ -228,7 +228,7 @@ def _iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _breaker(row: BreakerRow) -> Breaker:
+def _breaker(row: BreakerState) -> Breaker:
     facts = {name: getattr(row, name) for name in Breaker.__slots__}
     return Breaker(**facts | {"state": State(row.state), "strikes": tuple(row.strikes)})
 

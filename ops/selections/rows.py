@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ops.models import Selection as Row
+from ops.models import SelectionRow
 from routing import selection
 from routing.errors import SelectionInvalid
 from routing.lanes import Routing
@@ -11,22 +11,22 @@ from routing.selection import COMPILED_IN, Selection
 
 def read_newest() -> Selection:
     """The last row, whether or not this release can use it; without rows, the compiled-in selection."""
-    row = Row.objects.order_by("-version").first()
+    row = SelectionRow.objects.order_by("-version").first()
     return from_row(row) if row else COMPILED_IN
 
 
 def read_history(limit: int) -> list[Selection]:
     """The last rows, newest first."""
-    return [from_row(row) for row in Row.objects.order_by("-version")[:limit]]
+    return [from_row(row) for row in SelectionRow.objects.order_by("-version")[:limit]]
 
 
 def read_version(version: int) -> Selection | None:
     """The row of this version, if there is one."""
-    row = Row.objects.filter(version=version).first()
+    row = SelectionRow.objects.filter(version=version).first()
     return from_row(row) if row else None
 
 
-def from_row(row: Row) -> Selection:
+def from_row(row: SelectionRow) -> Selection:
     """The row as a value, not validated."""
     return Selection(**{name: getattr(row, name) for name in Selection.__slots__})
 

@@ -16,7 +16,7 @@ from companion.models import Process
 from companion.notifications import NOTIFY, SelectionChanged, notify_parameters
 from ops import audit, names
 from ops.changes import ChangeRefused
-from ops.models import Selection as Row
+from ops.models import SelectionRow
 from ops.selections import rows
 from ops.selections.pins import LOCK
 from routing import selection
@@ -90,7 +90,7 @@ class Selector:
             before = rows.read_newest()
             _refuse_if_changed(before, request)
             chosen = self._build_selection(request, above=self._floor(before.version))
-            Row.objects.create(**{name: getattr(chosen, name) for name in chosen.__slots__})
+            SelectionRow.objects.create(**{name: getattr(chosen, name) for name in chosen.__slots__})
             note = f"version {chosen.version}: {chosen.preset}"
             note = audit.format_command_note(note) if request.is_typed else note
             audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)

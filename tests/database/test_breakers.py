@@ -13,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.breakers import SharedBreakers
 from companion.lane_order import order_lanes
-from companion.models import Breaker as BreakerRow
+from companion.models import BreakerState
 from ops.stack.postgres import EmbeddedPostgres
 from routing.breaker import Permit, Skip, Tuning
 from routing.chain import Route
@@ -83,8 +83,8 @@ def lane() -> str:
     return f"lane-{uuid.uuid4().hex[:8]}"
 
 
-def row(lane: str) -> BreakerRow:
-    return in_database(lambda: BreakerRow.objects.get(lane=lane))
+def row(lane: str) -> BreakerState:
+    return in_database(lambda: BreakerState.objects.get(lane=lane))
 
 
 async def until_probe(station: Station, lane: str) -> None:
@@ -100,7 +100,7 @@ async def test_a_closed_lane_is_answered_without_a_row_or_a_question_to_the_data
     assert isinstance(permit, Permit) and permit.kind == "free"
     station.breakers.report(lane, permit, None)
     await station.breakers.settle()
-    assert in_database(lambda: BreakerRow.objects.filter(lane=lane).count()) == 0
+    assert in_database(lambda: BreakerState.objects.filter(lane=lane).count()) == 0
 
 
 async def test_failures_of_several_processes_count_together(stations: Stations, lane: str) -> None:

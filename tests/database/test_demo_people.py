@@ -148,7 +148,7 @@ def test_a_participant_is_added_on_request_and_only_once(people: People) -> None
 
 def test_a_name_that_nobody_has_is_said_with_the_way_to_add_them(people: People) -> None:
     with pytest.raises(CommandError, match="--create"):
-        run("card", "Nobody here", "--site", people.site.slug)
+        run("card", "Unknown person", "--site", people.site.slug)
 
 
 def test_a_name_that_several_have_is_not_guessed(people: People) -> None:
@@ -164,4 +164,4 @@ def test_a_new_person_is_not_put_at_just_any_of_several_sites(people: People) ->
     assert in_database(Site.objects.count) > 1
 
     with pytest.raises(CommandError, match=people.site.slug):
-        run("card", "Somebody new", "--create")
+        run("card", "New person", "--create")

@@ -24,7 +24,7 @@ QUICK = replace(build_turn_policy(), store_within_s=0.5)
 
 
 class Reader:
-    """Whoever is shown words; looks, at that very moment and from outside, at what is stored."""
+    """A reader of words: the moment it is shown some, it reads from outside what is stored."""
 
     def __init__(self, outside: psycopg.Connection[Any]) -> None:
         self._outside = outside
@@ -151,7 +151,7 @@ async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, rea
 
 
 class Shaky:
-    """A pool whose first connection breaks just after the commit: nobody knows whether the words are stored."""
+    """A pool whose first connection breaks just after the commit: it is unknown whether the words are stored."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -166,7 +166,7 @@ def test_a_change_of_a_card_needs_somebody_who_decides_it(people: People, change
     at = ("--site", people.site.slug, change)
     assert "--by" in refused("card", "Rosa", *at)
     assert "empty" in refused("card", "Rosa", *at, "--by", " ")
-    assert "no participant named Nobody" in refused("card", "Nobody", *at, *BY)
+    assert "no participant named Unknown" in refused("card", "Unknown", *at, *BY)
     assert get_audit_entries(rosa) == []
 
 
@@ -321,7 +321,7 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(service: Web, people: P
 
 
 def test_what_cannot_be_anybody_is_refused_in_a_sentence(people: People) -> None:
-    assert "no member of staff who signs in as nobody." in refused("staff", "withdraw", "nobody", *BY)
+    assert "no member of staff who signs in as unknown." in refused("staff", "withdraw", "unknown", *BY)
     odd = "x\udce1"
     for words in (("staff", "withdraw", odd), ("site", "close", odd), ("card", "Rosa", "--site", odd)):
         assert "not UTF-8" in refused(*words, *BY)

@@ -1,4 +1,4 @@
-"""Sign-ins that did not fit, counted in a real Valkey; and nobody is kept out because it is away."""
+"""Sign-ins that did not fit, counted in a real Valkey; while it is away every person may sign in."""
 
 import asyncio
 import time
@@ -133,8 +133,8 @@ def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()
-    nobody = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
-    throttle = SignInThrottle(nobody, most=1, now=clock)
+    away = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
+    throttle = SignInThrottle(away, most=1, now=clock)
     for _ in range(5):
         assert throttle.count_failure(HERE)
         assert throttle.reserve("sam", HERE)

@@ -158,10 +158,10 @@ async def test_reading_is_on_record_with_who_read_it_and_the_account_it_was_type
 
 def test_an_unknown_name_is_a_sentence_and_exit_code_1(service: Web) -> None:
     ran = subprocess.run(
-        [sys.executable, "manage.py", "transcript", "Nobody"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "manage.py", "transcript", "Unknown"], cwd=ROOT, capture_output=True, text=True
     )
     assert ran.returncode == 1
-    assert ran.stderr == "CommandError: There is no participant named Nobody.\n"
+    assert ran.stderr == "CommandError: There is no participant named Unknown.\n"
     assert ran.stdout == ""
 
 

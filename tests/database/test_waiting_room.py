@@ -130,7 +130,7 @@ async def test_a_turn_let_in_as_it_is_opened_brings_what_its_prompt_is_made_of(
     assert [turn for turn, _ in again.inputs.held] == [desk.admitted[0].turn]
     assert again.inputs == await history.read_prompt_inputs(again.turn)
     assert (await desk.ask(people.add_participant("Wim"))).inputs is None, (
-        "whoever waits reads it when let in"
+        "a waiting turn reads it when it is let in"
     )
 
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from companion.models import Ceiling
 from ops import names
-from ops.models import AuditEntry, Selection
+from ops.models import AuditEntry, SelectionRow
 from ops.people.command import parse
 from tests.people import in_database
 from tests.processes import ROOT, Web
@@ -39,7 +39,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence_and_nothing_is_done(
     service: Web, typed: list[bytes]
 ) -> None:
     def rows() -> tuple[int, int, int]:
-        counted = (Ceiling, Selection, AuditEntry)
+        counted = (Ceiling, SelectionRow, AuditEntry)
         first, second, third = (in_database(model.objects.count) for model in counted)
         return first, second, third
 

@@ -26,7 +26,7 @@ class Door:
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def shut(self) -> None:
-        """Cut everybody off at once and let nobody in."""
+        """Cut every connection at once and accept none."""
         if self._server is not None:
             self._server.close()
             self._server = None

@@ -1,4 +1,4 @@
-"""What is typed and not sent outlives the visit, for its writer alone; nobody else ever sees it."""
+"""What is typed and not sent outlives the visit, for its writer alone; no other person ever sees it."""
 
 import httpx
 from django.utils.timezone import now

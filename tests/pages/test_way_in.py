@@ -18,7 +18,7 @@ CLOSED = "The chat is closed now."
 
 @pytest.fixture
 def visitor(service: Web) -> Iterator[httpx.Client]:
-    """Somebody in front of a browser that follows no redirects."""
+    """A browser that follows no redirects."""
     with httpx.Client(base_url=service.url, trust_env=False) as client:
         yield client
 

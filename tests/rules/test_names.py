@@ -7,16 +7,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("companion", "ops", "personas", "routing")
+ROOMS = ("companion", "ops", "personas", "routing", "validation")
 
 NAMES_OF_THE_FRAMEWORK = {"Command"}
 """Django finds these by their name."""
-
-STILL_DOUBLE: set[str] = {
-    "Breaker",
-    "Selection",
-}
-"""Names that await another one. A name leaves this list and never joins it."""
 
 
 def room_of(path: Path) -> str:
@@ -47,7 +41,7 @@ def test_a_public_class_name_stands_in_one_room_only() -> None:
     doubles = {
         name: sorted(rooms)
         for name, rooms in rooms_by_class().items()
-        if len(rooms) > 1 and name not in NAMES_OF_THE_FRAMEWORK | STILL_DOUBLE
+        if len(rooms) > 1 and name not in NAMES_OF_THE_FRAMEWORK
     }
 
     assert doubles == {}

@@ -1,4 +1,4 @@
-"""A bell that nobody heard: what it would have told is found out within a moment (T11, T14)."""
+"""A lost ring of the doorbell: its news is found by polling within a moment (T11, T14)."""
 
 from django.utils import timezone
 

@@ -18,7 +18,7 @@ LIMITED: dict[str, Any] = {"status": 429, "error": "rate_limit"}
 
 
 class Asker:
-    """One person after another asks one question each, so that nobody waits for a turn of their own."""
+    """One person after another asks one question each, so that no person waits for their own earlier turn."""
 
     def __init__(self, web: Web, people: People) -> None:
         self._web = web
@@ -185,7 +185,7 @@ async def test_people_wait_for_the_lane_they_will_get_while_the_head_is_open(
     await opened(Asker(web, people), lanes)
     lanes.backup.clear()
     turns = await asyncio.gather(*(ask(web, people.add_participant(f"P{n}")) for n in range(6)))
-    # Nobody is turned away by the lower limit of the lane further down: it is waited for.
+    # The lower limit of the next lane refuses no turn: they wait for it.
     assert {turn.state for turn in turns} == {"complete"}
     assert lanes.backup.gauge()["max_in_flight"] == 2
 

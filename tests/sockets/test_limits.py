@@ -1,4 +1,4 @@
-"""Nobody fills the room alone, and no lane is asked for more than it takes (Q1, Q7)."""
+"""No person fills the room alone, and no lane is asked for more than it takes (Q1, Q7)."""
 
 import asyncio
 import uuid
@@ -96,7 +96,7 @@ async def test_a_preset_has_a_ceiling_of_its_own_below_what_its_lane_takes(
 async def test_a_lane_further_down_that_is_full_is_waited_for_and_never_asked_for_more_than_it_takes(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, routing: Routing
 ) -> None:
-    # Nobody listens where the head should be, so every turn moves on at once.
+    # No process listens at the head's address, so every turn moves on at once.
     web = another_web(COMPANION_ROUTING=routing(head="http://127.0.0.1:9/v1", second_takes=2))
     rehearsal.will({"pace_ms": 20, "words": 40})
     kinds = await asyncio.gather(*(whole_turn(web, people, f"P{n}") for n in range(5)))

@@ -23,7 +23,7 @@ F = FailureClass
 
 @dataclass
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only while a task sleeps."""
 
     at: float = 0.0
     slept: list[float] = field(default_factory=list)

@@ -33,7 +33,7 @@ def checked(path: Path) -> list[tuple[str | None, str]]:
 
 
 def test_a_missing_file_is_companion_e001(tmp_path: Path) -> None:
-    path = tmp_path / "nobody.toml"
+    path = tmp_path / "missing.toml"
 
     assert checked(path) == [
         (

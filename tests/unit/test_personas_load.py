@@ -37,7 +37,7 @@ def test_the_file_that_ships_is_whole() -> None:
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    assert "there is no such file" in refusal(tmp_path / "nobody.toml")
+    assert "there is no such file" in refusal(tmp_path / "missing.toml")
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_what_an_operator_has_just_seen_stands_on_the_page_at_once_and_goes_out_
 def test_a_mail_server_that_refuses_or_is_away_is_tried_again(letters: Mailbox) -> None:
     raised()
     letters.answers = b"550 no such person"
-    (way,) = by_email("nobody@example.org")
+    (way,) = by_email("unread@example.org")
     assert send(way) == 0
     with override_settings(EMAIL_PORT=1):
         due_again()

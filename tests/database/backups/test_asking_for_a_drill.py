@@ -30,7 +30,9 @@ def list_alerts(state: Path) -> list[str]:
 
 
 def test_operators_are_asked_while_no_drill_has_proved_anything(state: Path) -> None:
-    assert list_alerts(state) == ["Nobody knows just now that a backup restores: no drill has proved it yet."]
+    assert list_alerts(state) == [
+        "There is no current proof that a backup restores: no drill has proved it yet."
+    ]
     # Asked again on the next day, it is still one alert.
     assert len(list_alerts(state)) == 1
 

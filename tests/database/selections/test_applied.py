@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError
 from django.db import connection
 
-from ops.models import Selection
+from ops.models import SelectionRow
 from routing.lanes import NORMAL
 from tests.people import People, in_database
 from tests.selections import newest, route, select
@@ -41,7 +41,7 @@ def served(
     }
 
     def write() -> None:
-        version = Selection.objects.latest("version").version
+        version = SelectionRow.objects.latest("version").version
         with connection.cursor() as cursor:
             cursor.execute(TURN, facts | {"version": version})
             cursor.execute(CALL, [cursor.fetchone()[0], lane, started_s])

@@ -42,7 +42,7 @@ class Line:
 async def away() -> AsyncIterator[Pool]:
     """A database that is away: nothing ever connects."""
     async with AsyncConnectionPool(
-        "postgresql://nobody@127.0.0.1:1/nothing", min_size=0, max_size=1, timeout=0.2, open=False
+        "postgresql://stranger@127.0.0.1:1/nothing", min_size=0, max_size=1, timeout=0.2, open=False
     ) as pool:
         yield pool
 

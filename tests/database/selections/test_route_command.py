@@ -1,4 +1,4 @@
-"""`manage.py route`: shows, selects, reverts, in words and as JSON; whoever is tired cannot break anything (R2, R3)."""
+"""`manage.py route`: shows, selects, reverts, in words and as JSON; a tired operator cannot break anything (R2, R3)."""
 
 import json
 import os

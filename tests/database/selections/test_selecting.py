@@ -1,4 +1,4 @@
-"""A selection is a row with who and why, whose version only rises, whoever writes and whatever is restored (R3, R7)."""
+"""A selection is a row with who and why, whose version only rises, by every writer and after a restore (R3, R7)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -7,8 +7,7 @@ import pytest
 from django.db import DatabaseError, connection
 
 from companion.models import Process
-from ops.models import AuditEntry
-from ops.models import Selection as Row
+from ops.models import AuditEntry, SelectionRow
 from ops.selections.selector import (
     ConfirmationRequired,
     SelectionConflict,
@@ -191,7 +190,7 @@ def test_the_database_refuses_a_version_that_does_not_rise() -> None:
     for version in (chosen.version, chosen.version - 1):
         facts = {"version": version, "preset": NORMAL, "by": "x", "reason": "x"}
         with pytest.raises(DatabaseError):
-            in_database(lambda facts=facts: Row.objects.create(**facts))  # type: ignore[misc]
+            in_database(lambda facts=facts: SelectionRow.objects.create(**facts))  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The last-known-good copy: private, whole, never older than it was, whoever writes it (R5, R6)."""
+"""The last-known-good copy: private, whole, never older than it was, for every writer (R5, R6)."""
 
 import stat
 from concurrent.futures import ThreadPoolExecutor
