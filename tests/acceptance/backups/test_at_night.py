@@ -16,7 +16,7 @@ NOWHERE = {"DIRECT_DATABASE_URL": "postgresql://ines@127.0.0.1:1/live"}
     [
         (["restore_drill", "--target", "nonsense"], "--target is not a PostgreSQL address"),
         (["restore_drill", "--measure", "--backup", "x"], "--measure times a fresh dump"),
-        (["check_restored", "/nowhere"], "does not exist /nowhere."),
+        (["check_restored", "/nowhere"], "/nowhere does not exist."),
         (["seed_rows", "5"], "none of the service's tables. Run manage.py migrate first."),
     ],
 )
