@@ -75,7 +75,7 @@ def record_refusal(who: str, *, note: str, about: int | None = None) -> None:
         log.error("audit.refusal_not_recorded error=%s", type(error).__name__)
 
 
-def record_format_command_note(what: str, note: str) -> str:
+def record_command(what: str, note: str) -> str:
     """Record what a command has already done. Returns a sentence if that failed, else an empty text.
 
     A database without the audit table, such as one that is only drilled, is not a failure.

@@ -46,6 +46,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "ops.staff.error_pages.ErrorPagesMiddleware",
 ]
 ROOT_URLCONF = "ops.project.urls"
 ASGI_APPLICATION = "ops.project.asgi.application"

@@ -1,15 +1,18 @@
 """The error pages of staff, under /ops/ and /staff/; other addresses get the participants' pages.
 
-Django renders error pages in another thread than the request's and closes no connection there. Each page closes its
-own, or every such thread would keep one of the pool for ever, even after it has died.
+Django renders an error page in another thread than the request's, with another database connection, and closes none
+there. So what a view raises is answered by a middleware, in the request's own thread: a request that holds one
+connection and waits for a second would, with enough others, empty the pool. An address that leads to no view is
+answered in Django's thread, before the request has a connection; the page closes its own at its end.
 """
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
+from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import csrf, defaults
@@ -19,6 +22,24 @@ from ops import audit
 STAFF_PAGES = ("/ops/", "/staff/")
 
 Arguments = ParamSpec("Arguments")
+
+
+class ErrorPagesMiddleware:
+    """Answers Http404 and PermissionDenied of a view in the thread of its request. The last in the list."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """The page for the exception; None leaves every other one to Django."""
+        if isinstance(exception, Http404):
+            return page_not_found(request, exception)
+        if isinstance(exception, PermissionDenied):
+            return permission_denied(request, exception)
+        return None
 
 
 def closing_connection(page: Callable[Arguments, HttpResponse]) -> Callable[Arguments, HttpResponse]:

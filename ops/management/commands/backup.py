@@ -75,9 +75,7 @@ class Command(BaseCommand):
             backups.report_failure("it may not be of the database in use")
         else:
             backups.record_backup()
-        if fault := audit.record_format_command_note(
-            audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"
-        ):
+        if fault := audit.record_command(audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"):
             self.stderr.write(fault)
         for name in made.stuck:
             self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")

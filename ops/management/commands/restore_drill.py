@@ -93,7 +93,7 @@ class Command(BaseCommand):
             with monitor.defer_signals():
                 kept_in = write_report(report, order.reports)
         if report.kept_dump:
-            fault = audit.record_format_command_note(audit.KEPT_DUMP, f"dump {Path(report.kept_dump).name}")
+            fault = audit.record_command(audit.KEPT_DUMP, f"dump {Path(report.kept_dump).name}")
             if fault:
                 self.stderr.write(fault)
         self.stdout.write(report.to_json() if options["json"] else report.to_text())
