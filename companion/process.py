@@ -83,11 +83,13 @@ class WebProcess:
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
+        on_database_back: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = process
         self.policy = policy
         self._pool = pool
         self._on_selection = on_selection
+        self._on_database_back = on_database_back
         self._extra_loops = extra_loops
         self.breakers = SharedBreakers(
             pool,
@@ -268,6 +270,7 @@ class WebProcess:
         self.watchers.mark_changed(notification.changed)
 
     async def _on_connect(self) -> None:
+        self._on_database_back()
         await self._check_rows()
         self.watchers.refresh()
 

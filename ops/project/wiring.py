@@ -224,8 +224,18 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
         extra_loops=(store.run, alerts.run, usage.run, watch.run, conditions.run),
+        on_database_back=replace_page_connections,
     )
     return process
+
+
+def replace_page_connections() -> None:
+    """Replace the idle connections of Django's pool, which a restart of the database has closed.
+
+    The pool itself finds a dead connection by its check, and waits longer before each next one: with eight of them a
+    page would fail after ten seconds.
+    """
+    connection.pool.drain()  # type: ignore[attr-defined]
 
 
 def _watched_files(policy: TurnPolicy, routing: lanes.Routing) -> Iterator[WatchedFile]:

@@ -120,6 +120,22 @@ def test_staff_are_told_in_their_own_words_what_there_is_not_and_what_they_may_n
         assert not any(said in answer.text for said in FOR_PARTICIPANTS)
 
 
+def test_pages_are_answered_soon_after_the_database_dropped_as_many_connections_as_a_pool_holds(
+    another_web: Callable[..., Web], people: People
+) -> None:
+    service, ines = another_web(), people.add_ines()
+    with open_staff_client(service, ines, people.password) as staff_client:
+
+        def open_page(_: int) -> int:
+            return staff_client.get("/ops/routing/").status_code
+
+        with ThreadPoolExecutor(16) as many:
+            staff_client.timeout = 60
+            assert set(many.map(open_page, range(48))) == {200}
+        in_database(drop_all_connections)
+        assert open_page(0) == 200
+
+
 def test_refusals_are_answered_and_on_record_after_the_database_dropped_its_connections(
     another_web: Callable[..., Web], people: People
 ) -> None:
