@@ -112,7 +112,7 @@ def test_a_backup_and_a_drill_of_it_work_under_these_roles(serving: Up) -> None:
 
 
 def test_commands_that_define_tables_run_as_the_owner_and_others_as_the_service(serving: Up) -> None:
-    assert manage(serving, "migrate", "ops", "0006").returncode == 0
+    assert manage(serving, "migrate", "auth", "0011").returncode == 0
     assert manage(serving, "migrate").returncode == 0
     with psycopg.connect(
         json.loads((serving.state / "run" / "environment.json").read_text())["OWNER_DATABASE_URL"]

@@ -229,7 +229,7 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
             assert "Not signed in." in sign_in(staff_client, sam.get_username(), "wrong").text
         answer = sign_in(staff_client, sam.get_username(), people.password)
         assert answer.status_code == 429
-        assert "Too many throttle from here." in answer.text
+        assert "Too many tries from here." in answer.text
         assert sign_in(staff_client, ines.get_username(), people.password).status_code == 302
 
 
