@@ -59,6 +59,8 @@ def drop_all_connections() -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
+    # Those of the tests themselves are gone as well.
+    connection.pool.drain()  # type: ignore[attr-defined]
 
 
 def refusals_of(who: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 from tests.pages.door import Door, door_to
 from tests.pages.leaving import close_in_time
@@ -33,6 +33,9 @@ if not os.path.exists(CHROMIUM):
     raise RuntimeError(
         "There is no Chromium, and the page tests mean nothing without one: apt-get install chromium"
     )
+
+# Playwright waits for 5 s, which a machine that runs other tests as well can take for one page.
+expect.set_options(timeout=20_000)
 
 OpenRoom = Callable[..., Awaitable[Room]]
 
