@@ -30,6 +30,7 @@ from companion.notifications import (
 )
 from companion.runner import Runner
 from companion.turn_close import ClosedTurn
+from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import Admission, GateResult
@@ -114,7 +115,7 @@ class WebProcess:
             on_stored=self.watchers.publish_chunk,
             on_lost=lambda turn: self.runner.abandon(turn),
         )
-        self.runner = Runner(
+        driver = TurnDriver(
             ledger=self.ledger,
             journal=self.journal,
             history=self.history,
@@ -125,6 +126,9 @@ class WebProcess:
             process=process,
             route=route,
             on_end=on_end,
+        )
+        self.runner = Runner(
+            driver=driver, ledger=self.ledger, journal=self.journal, watchers=self.watchers, policy=policy
         )
         self._lanes = LaneFollower(
             self.breakers,

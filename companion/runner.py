@@ -2,12 +2,10 @@
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 from uuid import UUID
 
-from companion.engine import LaneCaller
-from companion.history import History
 from companion.journal import Journal
 from companion.ledger import Ledger
 from companion.outbox import TurnAccepted
@@ -20,44 +18,27 @@ from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayReq
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import Admission
 from companion.watchers import Watchers
-from routing.chain import Breakers, Route
 
 Result = TypeVar("Result")
 
 
 class Runner:
-    """Holds the running turns of one process. `route` and `on_end` are those of `TurnDriver`."""
+    """Holds the running turns of one process; `driver` takes each to its end."""
 
     def __init__(
         self,
         *,
+        driver: TurnDriver,
         ledger: Ledger,
         journal: Journal,
-        history: History,
         watchers: Watchers,
-        caller: LaneCaller,
-        breakers: Breakers,
         policy: TurnPolicy,
-        process: UUID,
-        route: Callable[[], Route],
-        on_end: Callable[[TurnEnd], None],
     ) -> None:
+        self._driver = driver
         self._ledger = ledger
         self._journal = journal
         self._watchers = watchers
         self._policy = policy
-        self._driver = TurnDriver(
-            ledger=ledger,
-            journal=journal,
-            history=history,
-            watchers=watchers,
-            caller=caller,
-            breakers=breakers,
-            policy=policy,
-            process=process,
-            route=route,
-            on_end=on_end,
-        )
         self._running: dict[int, RunningTurn] = {}
         self._admitted_early: dict[int, Admission] = {}
         # asyncio keeps weak references only: a task that nothing else holds may be collected while it runs.

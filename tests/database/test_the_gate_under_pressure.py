@@ -41,7 +41,7 @@ async def test_whoever_waits_for_a_full_lane_stands_in_nobodys_way_who_waits_for
     assert desk.admitted[-1].turn == wim.turn
 
 
-async def test_a_preset_that_is_full_stands_in_nobodys_way_either(desks: StartLedger, people: People) -> None:
+async def test_a_full_preset_delays_no_turn_of_another_preset(desks: StartLedger, people: People) -> None:
     desk = desks(10)
     await desk.write_heartbeat()
     desk.route = replace(ROUTE, ceiling=1)
@@ -217,7 +217,9 @@ async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(
     assert in_database(lambda: Turn.objects.get(pk=speaks.turn).state) == "speaking"
 
 
-async def test_a_turn_that_ended_unheard_is_found_to_be_nobodys(desks: StartLedger, people: People) -> None:
+async def test_a_turn_whose_end_was_not_notified_is_found_to_have_no_owner(
+    desks: StartLedger, people: People
+) -> None:
     here, elsewhere = desks(10), desks(10)
     await asyncio.gather(here.write_heartbeat(), elsewhere.write_heartbeat())
     goes_on, ended = [await here.ask(people.add_participant(name)) for name in ("Ada", "Wim")]

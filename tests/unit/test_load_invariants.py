@@ -43,7 +43,7 @@ def test_turns_let_in_at_one_moment_are_in_order() -> None:
     assert overtakings(stored(2, 0, 1, 5), stored(1, 0, 1, 5), stored(3, 0, 1, 5)) == []
 
 
-def test_one_let_in_before_somebody_who_came_earlier_is_found() -> None:
+def test_a_turn_admitted_before_an_earlier_one_is_found() -> None:
     assert overtakings(stored(1, 0, 3, 5), stored(2, 0, 2, 6)) == [(1, 2)]
 
 
@@ -67,7 +67,7 @@ def test_a_freed_slot_counts_from_its_end_to_the_next_who_had_waited_for_it() ->
     assert slot_delays([stored(1, 0, 0, 10), stored(2, 1, 10.25, 12)]) == [0.25]
 
 
-def test_a_slot_that_nobody_waited_for_is_not_counted() -> None:
+def test_a_slot_without_a_waiting_turn_is_not_counted() -> None:
     assert slot_delays([stored(1, 0, 0, 10), stored(2, 30, 30, 31), stored(3, 30.5, 31.5, 32)]) == [0.5]
 
 

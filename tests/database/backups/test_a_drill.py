@@ -99,7 +99,7 @@ def large_object(server: Server) -> int:
     return oid
 
 
-def test_a_migrated_database_that_nobody_uses_is_procedure_only(server: Server, drill: RunDrill) -> None:
+def test_a_migrated_database_without_people_is_procedure_only(server: Server, drill: RunDrill) -> None:
     server.create("fresh")
     server.load(
         "fresh",

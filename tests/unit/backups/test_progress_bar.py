@@ -30,7 +30,7 @@ def test_anything_but_a_terminal_gets_one_line_for_each_phase() -> None:
     assert render(to_a_terminal=False) == "row sums of the copy …\n"
 
 
-def test_a_phase_whose_bytes_nobody_reports_is_looked_at() -> None:
+def test_a_phase_that_reports_no_bytes_is_measured() -> None:
     out = io.StringIO()
     monitor = RunMonitor(ProgressBar(Console(file=out, force_terminal=True, width=100)))
 
