@@ -99,14 +99,14 @@ class WebProcess:
             monotonic=asyncio.get_running_loop().time,
             tuning=tuning,
         )
+
+        def order_route() -> Route:
+            return order_lanes(route(), self.breakers)
+
         self.history = History(pool, policy)
         self.watchers = Watchers(self.history, process=process)
         self.ledger = Ledger(
-            pool,
-            policy,
-            process=process,
-            on_change=self._on_ledger_change,
-            route=lambda: order_lanes(route(), self.breakers),
+            pool, policy, process=process, on_change=self._on_ledger_change, route=order_route
         )
         self.journal = Journal(
             pool,
@@ -115,6 +115,25 @@ class WebProcess:
             on_stored=self.watchers.publish_chunk,
             on_lost=lambda turn: self.runner.abandon(turn),
         )
+        self.runner = self._build_runner(caller, route, on_end)
+        self._lanes = LaneFollower(
+            self.breakers,
+            ledger=self.ledger,
+            ordered_route=order_route,
+            waiting=lambda: self.runner.waiting,
+        )
+        self.visit_access = VisitAccess(pool)
+        self.sockets = SocketRegistry()
+        self.heartbeat = self._build_heartbeat(
+            lambda: _describe_routing(route(), documents_refused(), conditions())
+        )
+        self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
+        self._loops: list[asyncio.Task[None]] = []
+
+    def _build_runner(
+        self, caller: LaneCaller, route: Callable[[], Route], on_end: Callable[[TurnEnd], None]
+    ) -> Runner:
+        # The driver takes the chain in the order of the file: it asks the breakers itself before each call.
         driver = TurnDriver(
             ledger=self.ledger,
             journal=self.journal,
@@ -122,31 +141,23 @@ class WebProcess:
             watchers=self.watchers,
             caller=caller,
             breakers=self.breakers,
-            policy=policy,
-            process=process,
+            policy=self.policy,
+            process=self.id,
             route=route,
             on_end=on_end,
         )
-        self.runner = Runner(
-            driver=driver, ledger=self.ledger, journal=self.journal, watchers=self.watchers, policy=policy
-        )
-        self._lanes = LaneFollower(
-            self.breakers,
+        return Runner(
+            driver=driver,
             ledger=self.ledger,
-            ordered_route=lambda: order_lanes(route(), self.breakers),
-            waiting=lambda: self.runner.waiting,
+            journal=self.journal,
+            watchers=self.watchers,
+            policy=self.policy,
         )
-        self.visit_access = VisitAccess(pool)
-        self.sockets = SocketRegistry()
-        self.heartbeat = Heartbeat(
-            pool,
-            policy,
-            process=process,
-            sockets=lambda: len(self.sockets),
-            routing=lambda: _describe_routing(route(), documents_refused(), conditions()),
+
+    def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:
+        return Heartbeat(
+            self._pool, self.policy, process=self.id, sockets=lambda: len(self.sockets), routing=routing
         )
-        self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
-        self._loops: list[asyncio.Task[None]] = []
 
     @property
     def is_ready(self) -> bool:
