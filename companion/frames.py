@@ -43,7 +43,7 @@ class Say(_Frame):
 
 
 class CatchUp(_Frame):
-    """Request the pieces after piece `after` of a turn."""
+    """Request the chunks after chunk `after` of a turn."""
 
     type: Literal["catch_up"]
     turn: int = Field(ge=1, lt=2**63)
@@ -73,7 +73,7 @@ class LetGo(_Frame):
 
 
 class Ack(_Frame):
-    """The page has shown everything up to piece `seq` of a turn."""
+    """The page has shown everything up to chunk `seq` of a turn."""
 
     type: Literal["ack"]
     turn: int = Field(ge=1, lt=2**63)
@@ -166,12 +166,12 @@ def opening(turn: int, opening: dict[str, str]) -> dict[str, Any]:
 
 
 def words(turn: int, seq: int, text: str) -> dict[str, Any]:
-    """A stored piece of the reply."""
+    """A stored chunk of the reply."""
     return {"type": "words", "turn": turn, "seq": seq, "text": text}
 
 
 def ending(turn: int, state: str, seq: int, line: str, *, is_unread: bool = False) -> dict[str, Any]:
-    """The closing frame of a turn: complete and stopped name the last piece; paused and refused have a line.
+    """The closing frame of a turn: complete and stopped name the last chunk; paused and refused have a line.
 
     So has a reply that ended at the length limit, and a turn that was stopped before anything had read its question:
     `unread` says that its words belong back in the box.

@@ -1,6 +1,6 @@
 """Reads a conversation as its participant may see it: one query serves pages, sockets and exports.
 
-No read returns a half answer: a paused turn shows its question and its drafted line, and no piece of its reply.
+No read returns a half answer: a paused turn shows its question and its drafted line, and no chunk of its reply.
 A turn whose owner's heartbeat has stopped reads as paused even before a sweep has paused it.
 """
 
@@ -28,7 +28,7 @@ EFFECTIVE_STATE = f"""CASE WHEN {is_live("t")}
                 THEN 'paused' ELSE t.state END"""
 
 
-def _build_query(*, question: str, reply: str, cuts: str, said: str, state: str) -> str:
+def _build_query(*, question: str, reply: str, chunk_lengths: str, said: str, state: str) -> str:
     """Build the visibility query. The arguments are SQL expressions for the texts to read and for the state."""
     return f"""
 SELECT t.id, t.key, t.conversation_id, {question},
@@ -45,7 +45,7 @@ SELECT t.id, t.key, t.conversation_id, {question},
             THEN %(still_here)s
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
-       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {cuts} END, t.owner,
+       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {chunk_lengths} END, t.owner,
        t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
@@ -54,7 +54,7 @@ CROSS JOIN LATERAL (
 ) seen
 LEFT JOIN LATERAL (
     SELECT {said} AS said, max(s.seq) AS seq
-    FROM companion_spoken s WHERE s.turn_id = t.id AND t.state = 'speaking'
+    FROM companion_replychunk s WHERE s.turn_id = t.id AND t.state = 'speaking'
 ) w ON true
 """
 
@@ -62,13 +62,15 @@ LEFT JOIN LATERAL (
 VISIBLE = _build_query(
     question="t.question",
     reply="t.reply",
-    cuts="t.cuts",
+    chunk_lengths="t.chunk_lengths",
     said="string_agg(s.text, '' ORDER BY s.seq)",
     state=EFFECTIVE_STATE,
 )
 # Without texts: watchers poll the states of many turns several times a second. The stored state is read and not the
 # effective one, because an owner whose heartbeat is only late goes on speaking.
-STATES = _build_query(question="''", reply="''", cuts="'{}'::int[]", said="''::text", state="t.state")
+STATES = _build_query(
+    question="''", reply="''", chunk_lengths="'{}'::int[]", said="''::text", state="t.state"
+)
 READ_STATES = f"{STATES} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
 READ_LATEST = f"""
@@ -86,8 +88,8 @@ READ_AFTER = (
 )
 READ_TURNS = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
-READ_PIECES = """
-SELECT s.turn_id, s.seq, s.text FROM companion_spoken s
+READ_CHUNKS = """
+SELECT s.turn_id, s.seq, s.text FROM companion_replychunk s
 JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.turn_id
 WHERE s.seq > c.seq ORDER BY s.turn_id, s.seq
 """
@@ -115,7 +117,7 @@ class TurnView:
     state: str
     line: str
     seq: int
-    cuts: tuple[int, ...]
+    chunk_lengths: tuple[int, ...]
     owner: UUID
     is_unread: bool = False
     """The turn ended before a provider read the question, so the page puts the words back into the box."""
@@ -134,14 +136,14 @@ class TurnView:
             "unread": self.is_unread,
         }
 
-    def pieces_after(self, seq: int) -> list[tuple[int, str]]:
-        """Return (seq, text) of an ended turn's pieces after `seq`, cut as they were first shown."""
-        pieces, start = [], 0
-        for number, length in enumerate(self.cuts, start=1):
+    def chunks_after(self, seq: int) -> list[tuple[int, str]]:
+        """Return (seq, text) of an ended turn's chunks after `seq`, cut as they were first shown."""
+        chunks, start = [], 0
+        for number, length in enumerate(self.chunk_lengths, start=1):
             if number > seq:
-                pieces.append((number, self.reply[start : start + length]))
+                chunks.append((number, self.reply[start : start + length]))
             start += length
-        return pieces
+        return chunks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,12 +204,12 @@ class History:
         return [_make_view(row) for row in await self._rows(READ_TURNS, turns=list(turns))]
 
     async def read_states(self, turns: Sequence[int]) -> list[TurnView]:
-        """Return the turns of these ids without question, reply and cuts."""
+        """Return the turns of these ids without question, reply and chunk lengths."""
         return [_make_view(row) for row in await self._rows(READ_STATES, turns=list(turns))]
 
-    async def read_pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
-        """Return (turn, seq, text) of turns still speaking. `after` maps a turn to the last piece not to return."""
-        return await self._rows(READ_PIECES, turns=list(after), after=list(after.values()))
+    async def read_chunks(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
+        """Return (turn, seq, text) of turns still speaking. `after` maps a turn to the last chunk not to return."""
+        return await self._rows(READ_CHUNKS, turns=list(after), after=list(after.values()))
 
     async def read_prompt_inputs(self, turn: int) -> PromptInputs:
         """Return everything that the prompt of `turn` may contain."""
@@ -273,7 +275,7 @@ async def _fetch_all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]
 
 
 def _make_view(row: Row) -> TurnView:
-    turn, key, conversation, question, openings, reply, state, line, seq, cuts, owner, is_unread = row
+    turn, key, conversation, question, openings, reply, state, line, seq, lengths, owner, is_unread = row
     if isinstance(openings, str):
         openings = _loads(openings)
     return TurnView(
@@ -286,7 +288,7 @@ def _make_view(row: Row) -> TurnView:
         state=state,
         line=line,
         seq=seq,
-        cuts=tuple(cuts or ()),
+        chunk_lengths=tuple(lengths or ()),
         owner=owner,
         is_unread=is_unread,
     )

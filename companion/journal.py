@@ -42,9 +42,9 @@ first_chunk AS (
     FROM chunk JOIN live ON live.id = chunk.id CROSS JOIN owner_alive
     WHERE t.id = chunk.id AND chunk.openings IS NOT NULL
 )
-INSERT INTO companion_spoken (turn_id, seq, text)
+INSERT INTO companion_replychunk (turn_id, seq, text)
 SELECT chunk.id, chunk.seq, chunk.text FROM chunk JOIN live ON live.id = chunk.id CROSS JOIN owner_alive
-ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_spoken.text
+ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_replychunk.text
 RETURNING turn_id
 """
 

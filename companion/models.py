@@ -186,8 +186,8 @@ class Turn(models.Model):
     reply = models.TextField(blank=True, db_default="")
     """The whole reply, stored when the turn ends. Read it through `history`, which hides half answers."""
     seq = models.IntegerField(db_default=0)
-    cuts = ArrayField(models.IntegerField(), db_default=models.Value("{}"))
-    """The length of each piece of the reply, in code points, so that a late reader receives the same pieces."""
+    chunk_lengths = ArrayField(models.IntegerField(), db_default=models.Value("{}"))
+    """The length of each chunk of the reply, in code points, so that a late reader receives the same chunks."""
     line = models.TextField(blank=True, db_default="")
     """The drafted line that was shown when the turn ended; empty: none."""
 
@@ -285,17 +285,17 @@ class Turn(models.Model):
         return f"turn {self.pk}"
 
 
-class Spoken(models.Model):
-    """One piece of a reply in progress: append-only, and deleted when the turn ends."""
+class ReplyChunk(models.Model):
+    """One chunk of a reply in progress: append-only, and deleted when the turn ends."""
 
-    # No foreign key: the flush locks the live turn's row itself, so a check per piece would be redundant.
+    # No foreign key: the flush locks the live turn's row itself, so a check per chunk would be redundant.
     pk = models.CompositePrimaryKey("turn_id", "seq")
     turn_id = models.BigIntegerField()
     seq = models.IntegerField()
     text = models.TextField()
 
     def __str__(self) -> str:
-        return f"turn {self.turn_id} piece {self.seq}"
+        return f"turn {self.turn_id} chunk {self.seq}"
 
 
 class Attempt(models.Model):

@@ -1,7 +1,7 @@
-"""Sends each socket every piece once and in order, and no more than the page acknowledges.
+"""Sends each socket every chunk once and in order, and no more than the page acknowledges.
 
-Pieces arrive from the journal of this process or from rows. A socket keeps a cursor for each turn: a piece that
-arrives twice is dropped, and a gap is filled from rows. While a page does not acknowledge, its pieces stay in rows
+Chunks arrive from the journal of this process or from rows. A socket keeps a cursor for each turn: a chunk that
+arrives twice is dropped, and a gap is filled from rows. While a page does not acknowledge, its chunks stay in rows
 and not in memory.
 """
 
@@ -23,11 +23,11 @@ from companion.states import ENDED
 
 log = logging.getLogger(__name__)
 
-MAX_UNREAD_PIECES = 200
+MAX_UNREAD_CHUNKS = 200
 MAX_UNREAD_BYTES = 262_144
 """Limits of what is sent and not yet acknowledged."""
 MAX_REWINDS = 20
-"""Catch-ups that a page may ask for without acknowledging a piece in between."""
+"""Catch-ups that a page may ask for without acknowledging a chunk in between."""
 _ENDED = frozenset(state.value for state in ENDED)
 
 
@@ -95,7 +95,7 @@ class Outbox:
         self._start_sending()
 
     def enqueue(self, event: TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead) -> None:
-        """Add an event of this socket's conversation. Pieces beyond the limits are dropped and read from rows later."""
+        """Add an event of this socket's conversation. Chunks beyond the limits are dropped and read from rows later."""
         if isinstance(event, StoredChunk) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
             return
@@ -103,22 +103,22 @@ class Outbox:
         self._start_sending()
 
     def acknowledge(self, turn: int, seq: int) -> None:
-        """Note that the page has shown everything up to this piece, which makes room for more."""
-        if not any(sent == turn and piece <= seq for sent, piece, _ in self._unread):
+        """Note that the page has shown everything up to this chunk, which makes room for more."""
+        if not any(sent == turn and sent_seq <= seq for sent, sent_seq, _ in self._unread):
             return
         self._rewinds = 0
         while self._unread:
-            sent, piece, size = self._unread[0]
-            if sent == turn and piece > seq:
+            sent, sent_seq, size = self._unread[0]
+            if sent == turn and sent_seq > seq:
                 break
             self._unread.popleft()
             self._unread_bytes -= size
-            if sent == turn and piece == seq:
+            if sent == turn and sent_seq == seq:
                 break
         self._start_sending()
 
     def rewind(self, view: TurnView, after: int) -> bool:
-        """Send a turn again from piece `after` on. False: the page has asked too often without acknowledging."""
+        """Send a turn again from chunk `after` on. False: the page has asked too often without acknowledging."""
         self._rewinds += any(sent == view.turn for sent, _, _ in self._unread)
         if self._rewinds > MAX_REWINDS:
             return False
@@ -148,7 +148,7 @@ class Outbox:
         self._behind.clear()
 
     def last_shown(self, turn: int) -> int | None:
-        """Return the last piece of a turn that was sent; None if it has ended or is to be read from rows."""
+        """Return the last chunk of a turn that was sent; None if it has ended or is to be read from rows."""
         cursor = self._cursors.get(turn)
         if cursor is None:
             return 0
@@ -159,7 +159,7 @@ class Outbox:
         return [turn for turn, cursor in self._cursors.items() if not cursor.ended]
 
     def _is_full(self) -> bool:
-        return len(self._unread) >= MAX_UNREAD_PIECES or self._unread_bytes >= MAX_UNREAD_BYTES
+        return len(self._unread) >= MAX_UNREAD_CHUNKS or self._unread_bytes >= MAX_UNREAD_BYTES
 
     def _start_sending(self) -> None:
         has_work = self._events or (self._behind and not self._is_full())
@@ -248,16 +248,16 @@ class Outbox:
             ]
             live = {view.turn: self._cursors.setdefault(view.turn, TurnCursor()).seq for view in views}
             spoken = [view.turn for view in views if view.state == "speaking"]
-            pieces = await self._history.read_pieces({turn: live[turn] for turn in spoken}) if spoken else []
+            chunks = await self._history.read_chunks({turn: live[turn] for turn in spoken}) if spoken else []
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("outbox.cannot_refill turns=%d cause=%s", len(turns), type(failure).__name__)
             self._behind.update(turns)
             return False
         for view in views:
             if view.state == "speaking":
-                missing = [(seq, text) for turn, seq, text in pieces if turn == view.turn]
+                missing = [(seq, text) for turn, seq, text in chunks if turn == view.turn]
             else:
-                missing = view.pieces_after(live[view.turn])
+                missing = view.chunks_after(live[view.turn])
             await self._send_missing(view, missing)
         return True
 

@@ -41,7 +41,7 @@ SET state = c.state,
     shortened = c.shortened,
     reply = coalesce(w.said, ''),
     seq = coalesce(w.seq, 0),
-    cuts = coalesce(w.cuts, '{}'),
+    chunk_lengths = coalesce(w.chunk_lengths, '{}'),
     held_until = CASE WHEN c.hold_s IS NOT NULL
                       THEN clock_timestamp() + make_interval(secs => c.hold_s) END,
     closed_at = clock_timestamp()
@@ -51,14 +51,14 @@ FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(reasons)s::text[], %(lines)
 LEFT JOIN LATERAL (
     SELECT string_agg(s.text, '' ORDER BY s.seq) AS said,
            max(s.seq) AS seq,
-           array_agg(char_length(s.text) ORDER BY s.seq) AS cuts
-    FROM companion_spoken s WHERE s.turn_id = c.id AND (c.shown IS NULL OR s.seq <= c.shown)
+           array_agg(char_length(s.text) ORDER BY s.seq) AS chunk_lengths
+    FROM companion_replychunk s WHERE s.turn_id = c.id AND (c.shown IS NULL OR s.seq <= c.shown)
 ) w ON true
 WHERE t.id = c.id
 RETURNING t.id, t.conversation_id, t.state, t.seq, t.line, t.owner
 """
 
-DELETE_CHUNKS = "DELETE FROM companion_spoken WHERE turn_id = ANY(%(ids)s)"
+DELETE_CHUNKS = "DELETE FROM companion_replychunk WHERE turn_id = ANY(%(ids)s)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

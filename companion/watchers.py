@@ -56,7 +56,7 @@ class Watchers:
                 del self._outboxes[outbox.conversation]
 
     def publish_chunk(self, chunk: StoredChunk) -> None:
-        """Publish a stored piece of a reply."""
+        """Publish a stored chunk of a reply."""
         self._publish(chunk.conversation, chunk)
 
     def publish_accepted(self, accepted: TurnAccepted) -> None:
@@ -169,7 +169,7 @@ class Watchers:
             self._publish(conversation, KeptQuestionsRead(questions=questions))
 
     async def _publish_remote_chunks(self, views: list[TurnView]) -> None:
-        """Publish new pieces of turns that another process drives."""
+        """Publish new chunks of turns that another process drives."""
         shown: dict[int, int] = {}
         by_turn = {view.turn: view for view in views if view.state == "speaking"}
         for view in by_turn.values():
@@ -179,7 +179,7 @@ class Watchers:
                 shown[view.turn] = min(known)
         if not shown:
             return
-        for turn, seq, text in await self._history.read_pieces(shown):
+        for turn, seq, text in await self._history.read_chunks(shown):
             view = by_turn[turn]
             self.publish_chunk(
                 StoredChunk(

@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Spoken',
+            name='ReplyChunk',
             fields=[
                 ('pk', models.CompositePrimaryKey('turn_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('turn_id', models.BigIntegerField()),
@@ -163,7 +163,7 @@ class Migration(migrations.Migration):
                 ('openings', models.JSONField(db_default=models.Value([], models.JSONField()))),
                 ('reply', models.TextField(blank=True, db_default='')),
                 ('seq', models.IntegerField(db_default=0)),
-                ('cuts', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), db_default=models.Value('{}'), size=None)),
+                ('chunk_lengths', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), db_default=models.Value('{}'), size=None)),
                 ('line', models.TextField(blank=True, db_default='')),
                 ('held_until', models.DateTimeField(null=True)),
                 ('settled', models.CharField(blank=True, choices=[('', ''), ('asked_again', 'asked_again'), ('let_go', 'let_go'), ('unanswerable', 'unanswerable')], db_default='', max_length=16)),

@@ -7,7 +7,7 @@ SOCKET_PATH = "/ws/chat/"
 ENDINGS = frozenset({"complete", "stopped", "paused", "refused"})
 """Types of the last frame of a turn."""
 ACK_EVERY_SEQ = 10
-"""A page acknowledges every tenth piece."""
+"""A page acknowledges every tenth chunk."""
 
 
 def socket_url(service: str) -> str:

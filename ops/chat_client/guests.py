@@ -15,7 +15,7 @@ PEOPLE_PER_TRANSACTION = 100
 
 # Ordered by foreign keys. One statement for each table: row by row it would take minutes.
 REMOVE = (
-    """DELETE FROM companion_spoken s USING companion_turn t, companion_conversation c, companion_participant p
+    """DELETE FROM companion_replychunk s USING companion_turn t, companion_conversation c, companion_participant p
         WHERE s.turn_id = t.id AND t.conversation_id = c.id AND c.participant_id = p.id AND p.site_id = ANY(%s)""",
     """DELETE FROM companion_attempt a USING companion_turn t, companion_conversation c, companion_participant p
         WHERE a.turn_id = t.id AND t.conversation_id = c.id AND c.participant_id = p.id AND p.site_id = ANY(%s)""",

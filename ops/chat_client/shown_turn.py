@@ -19,7 +19,7 @@ class ShownTurn:
     openings: list[str] = field(default_factory=list)
     words: str = ""
     seq: int = 0
-    """Number of the last piece of words."""
+    """Number of the last chunk of words."""
     line: str = ""
     """The drafted line that came with the ending."""
     ending: str = ""

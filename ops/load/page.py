@@ -184,7 +184,7 @@ class LoadPage:
 
     def _follow(self, turn: MeasuredTurn, kind: str, frame: dict[str, Any]) -> None:
         if kind == "words" and frame["turn"] == turn.shown.turn and frame["seq"] != turn.shown.seq + 1:
-            self._end(turn, "a piece was missing or came twice")
+            self._end(turn, "a chunk was missing or came twice")
             return
         if not turn.shown.take(frame):
             return

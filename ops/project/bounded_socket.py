@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 BURST_FRAMES = 240
 FRAMES_PER_S = 30
-"""A page sends a ping every few seconds and an acknowledgement for every 20 pieces: about one frame a second."""
+"""A page sends a ping every few seconds and an acknowledgement for every 20 chunks: about one frame a second."""
 BURST_BYTES = 524_288
 BYTES_PER_S = 65_536
 MAX_QUEUED_FRAMES = 8

@@ -7,12 +7,12 @@ from typing import Any
 from companion.turn_conditions import is_unanswered
 from ops.transcripts.records import build_state_key
 
-# "Expired" as in `ops.transcripts.queries`. The newest piece is the last one of its turn in the index of pieces.
+# "Expired" as in `ops.transcripts.queries`. The newest chunk is the last one of its turn in the index of chunks.
 SELECT_TURN_MARKS = f"""
 SELECT t.id, p.site_id, t.state, t.answered_by_id,
        coalesce({is_unanswered("t")} AND t.held_until <= clock_timestamp(), false),
        t.settled, jsonb_array_length(t.openings),
-       coalesce((SELECT max(s.seq) FROM companion_spoken s WHERE s.turn_id = t.id), 0)
+       coalesce((SELECT max(s.seq) FROM companion_replychunk s WHERE s.turn_id = t.id), 0)
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
@@ -22,7 +22,7 @@ WHERE t.id = ANY(%(turns)s)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnMark:
-    """How one turn stands. `seq`: of its newest piece, while it is live."""
+    """How one turn stands. `seq`: of its newest chunk, while it is live."""
 
     site: int
     state_key: str

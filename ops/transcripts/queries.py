@@ -11,7 +11,7 @@ from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.functions import Coalesce, Now
 
-from companion.models import Attempt, Process, Spoken, Turn
+from companion.models import Attempt, Process, ReplyChunk, Turn
 from companion.states import LIVE, Settlement, TurnState
 from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnPage, TurnRecord
 
@@ -71,9 +71,9 @@ def _located() -> QuerySet[Turn, Any]:
 
 
 def _fetch(turns: QuerySet[Turn, Any]) -> list[TurnRecord]:
-    # One statement reads pieces and reply: if the turn closed between two statements, every word would be missed.
-    pieces = Spoken.objects.filter(turn_id=OuterRef("pk")).order_by().values("turn_id")
-    said = pieces.annotate(said=StringAgg("text", "", order_by="seq")).values("said")
+    # One statement reads chunks and reply: if the turn closed between two statements, every word would be missed.
+    chunks = ReplyChunk.objects.filter(turn_id=OuterRef("pk")).order_by().values("turn_id")
+    said = chunks.annotate(said=StringAgg("text", "", order_by="seq")).values("said")
     heard = Process.objects.filter(id=OuterRef("owner")).values("beat_at")
     rows = list(
         turns.annotate(

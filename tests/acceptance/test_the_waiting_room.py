@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from companion.models import Attempt, Ceiling, Spoken, Turn
+from companion.models import Attempt, Ceiling, ReplyChunk, Turn
 from tests.ceilings import delete_ceilings
 from tests.page_socket import Page
 from tests.patience import until
@@ -208,7 +208,7 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
         await asyncio.gather(*(take_part(wave * 10 + number) for number in range(10)))
     await until(lambda: rehearsal.gauge()["in_flight"] == 0)
     await until(lambda: in_database(lambda: Turn.objects.filter(closed_at=None).count()) == 0)
-    assert in_database(Spoken.objects.count) == 0
+    assert in_database(ReplyChunk.objects.count) == 0
     # Exactly four slots are free again.
     rehearsal.clear()
     rehearsal.will({"pace_ms": 10, "words": 40})

@@ -14,7 +14,7 @@ from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
 
 from companion.journal import Journal, StoredChunk, TurnBuffer
-from companion.models import Process, Spoken, Turn
+from companion.models import Process, ReplyChunk, Turn
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
@@ -35,7 +35,8 @@ class Reader:
     def show(self, said: StoredChunk) -> None:
         self.shown.append(said)
         found = self._outside.execute(
-            "SELECT string_agg(text, '' ORDER BY seq) FROM companion_spoken WHERE turn_id = %s", [said.turn]
+            "SELECT string_agg(text, '' ORDER BY seq) FROM companion_replychunk WHERE turn_id = %s",
+            [said.turn],
         ).fetchone()
         self.stored.append(found[0] if found else "")
 
@@ -69,7 +70,7 @@ def turn(people: People) -> Iterator[Turn]:
         )
     )
     yield row
-    in_database(lambda: Spoken.objects.filter(turn_id=row.pk).delete())
+    in_database(lambda: ReplyChunk.objects.filter(turn_id=row.pk).delete())
     in_database(row.delete)
     in_database(lambda: Process.objects.filter(id=owner).delete())
 
@@ -135,9 +136,9 @@ async def test_of_a_turn_that_is_taken_away_nothing_more_is_stored_or_shown(
 
 
 def stored_words(turn: Turn) -> str:
-    # A web process of another test may sweep a turn whose owner is out of breath: it folds the pieces into the turn.
-    pieces = Spoken.objects.filter(turn_id=turn.pk).values_list("text", flat=True)
-    return "".join(pieces) or Turn.objects.get(pk=turn.pk).reply
+    # A web process of another test may sweep a turn whose owner is out of breath: it folds the chunks into the turn.
+    chunks = ReplyChunk.objects.filter(turn_id=turn.pk).values_list("text", flat=True)
+    return "".join(chunks) or Turn.objects.get(pk=turn.pk).reply
 
 
 async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, reader: Reader) -> None:

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from companion.models import Process, Spoken, Turn
+from companion.models import Process, ReplyChunk, Turn
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import ROOT, Rehearsal, Web
@@ -233,7 +233,7 @@ def test_a_turn_whose_process_is_long_gone_can_be_read(people: People) -> None:
             closed_at=timezone.now(),
             reply="Half",
         )
-        assert not Spoken.objects.filter(turn_id=turn.pk).exists()
+        assert not ReplyChunk.objects.filter(turn_id=turn.pk).exists()
 
     in_database(left_behind)
     [turn] = turns_of(rosa)

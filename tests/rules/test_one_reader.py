@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 WHAT_WAS_SAID = re.compile(
     r"""
-    \b(?:FROM|JOIN|USING)\s+companion_spoken\b          # pieces that are still being said
-    | \bSpoken\b                                        # the same, by the ORM
+    \b(?:FROM|JOIN|USING)\s+companion_replychunk\b       # chunks that are still being said
+    | \bReplyChunk\b                                    # the same, by the ORM
     | \bSELECT\b[^;"]*?\breply\b[^;"]*?\bFROM\s+companion_turn\b
     | \b\w+\.reply\b[^;"]*?\bFROM\s+companion_turn\b    # a reply named in a query
     | \bTurn\.objects\b
@@ -21,10 +21,10 @@ WHAT_WAS_SAID = re.compile(
 READERS = {
     "companion/history.py": "the reader of every page and socket: it shows no half answer",
     "companion/prompt_inputs.py": "the reader of every prompt: of a paused turn it reads the question alone",
-    "companion/turn_close.py": "the writer: folds the pieces into the row when a turn ends",
+    "companion/turn_close.py": "the writer: folds the chunks into the row when a turn ends",
     "companion/models.py": "says what the tables are",
     "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
-    "ops/status/turn_marks.py": "counts the pieces of turns that staff have open, and reads no word",
+    "ops/status/turn_marks.py": "counts the chunks of turns that staff have open, and reads no word",
     "ops/chat_client/guests.py": "removes the people of a load test, and reads nothing",
     "ops/load/stored.py": "compares what a load test's own people were shown with what is stored",
 }
@@ -58,9 +58,9 @@ def test_every_reader_on_the_list_still_reads(name: str) -> None:
     [
         "SELECT reply FROM companion_turn WHERE id = 1",
         "SELECT t.id,\n t.reply\nFROM companion_turn t",
-        "SELECT text FROM companion_spoken",
+        "SELECT text FROM companion_replychunk",
         "Turn.objects.filter(pk=1)",
-        "from companion.models import Spoken",
+        "from companion.models import ReplyChunk",
     ],
 )
 def test_another_reader_would_be_seen(written: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from companion.history import TurnView
 from companion.journal import StoredChunk
-from companion.outbox import MAX_REWINDS, MAX_UNREAD_PIECES, Outbox
+from companion.outbox import MAX_REWINDS, MAX_UNREAD_CHUNKS, Outbox
 
 TURN, CONVERSATION = 7, 3
 SPEAKING = TurnView(
@@ -22,16 +22,16 @@ SPEAKING = TurnView(
     state="speaking",
     line="",
     seq=0,
-    cuts=(),
+    chunk_lengths=(),
     owner=uuid.UUID(int=2),
 )
 
 
 class Rows:
-    """What is stored of the turn: its pieces so far, and how it stands. `away`: it cannot be read."""
+    """What is stored of the turn: its chunks so far, and how it stands. `away`: it cannot be read."""
 
     def __init__(self) -> None:
-        self.pieces_said: list[str] = []
+        self.stored_chunks: list[str] = []
         self.state = "speaking"
         self.line = ""
         self.away = False
@@ -43,9 +43,9 @@ class Rows:
             SPEAKING,
             state=self.state,
             line=self.line,
-            seq=len(self.pieces_said),
-            reply="" if self.state == "paused" else "".join(self.pieces_said),
-            cuts=tuple(map(len, self.pieces_said)) if ended and self.state != "paused" else (),
+            seq=len(self.stored_chunks),
+            reply="" if self.state == "paused" else "".join(self.stored_chunks),
+            chunk_lengths=tuple(map(len, self.stored_chunks)) if ended and self.state != "paused" else (),
         )
 
     async def read_turns(self, turns: list[int]) -> list[TurnView]:
@@ -53,8 +53,8 @@ class Rows:
             raise psycopg.OperationalError
         return [self.view]
 
-    async def read_pieces(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
-        stored = enumerate(self.pieces_said, start=1)
+    async def read_chunks(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
+        stored = enumerate(self.stored_chunks, start=1)
         return [(TURN, seq, text) for seq, text in stored if seq > after[TURN]]
 
 
@@ -91,7 +91,7 @@ async def test_what_is_said_while_the_page_is_given_its_hello_comes_after_it_and
     assert await socket.told() == [("words", 3)]
 
 
-async def test_a_piece_that_comes_twice_is_sent_once(socket: Socket) -> None:
+async def test_a_chunk_that_comes_twice_is_sent_once(socket: Socket) -> None:
     socket.outbox.start([SPEAKING])
     for seq in (1, 1, 2, 1, 2):
         socket.says(seq, f"{seq} ")
@@ -99,7 +99,7 @@ async def test_a_piece_that_comes_twice_is_sent_once(socket: Socket) -> None:
 
 
 async def test_a_gap_is_filled_from_rows_before_anything_that_follows(socket: Socket) -> None:
-    socket.rows.pieces_said = ["1 ", "2 ", "3 "]
+    socket.rows.stored_chunks = ["1 ", "2 ", "3 "]
     socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     socket.says(3, "3 ")
@@ -108,7 +108,7 @@ async def test_a_gap_is_filled_from_rows_before_anything_that_follows(socket: So
 
 
 async def test_while_rows_cannot_be_read_nothing_is_skipped_and_a_nudge_tries_again(socket: Socket) -> None:
-    socket.rows.pieces_said, socket.rows.away = ["1 ", "2 "], True
+    socket.rows.stored_chunks, socket.rows.away = ["1 ", "2 "], True
     socket.outbox.start([SPEAKING])
     socket.says(2, "2 ")
     assert await socket.told() == []
@@ -118,7 +118,7 @@ async def test_while_rows_cannot_be_read_nothing_is_skipped_and_a_nudge_tries_ag
 
 
 async def test_the_last_words_come_before_the_end_of_a_whole_reply(socket: Socket) -> None:
-    socket.rows.pieces_said, socket.rows.state = ["1 ", "2 "], "complete"
+    socket.rows.stored_chunks, socket.rows.state = ["1 ", "2 "], "complete"
     socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     socket.outbox.enqueue(socket.rows.view)
@@ -127,7 +127,7 @@ async def test_the_last_words_come_before_the_end_of_a_whole_reply(socket: Socke
 
 
 async def test_after_a_pause_the_closing_frame_stands_alone_and_nothing_follows_it(socket: Socket) -> None:
-    socket.rows.pieces_said, socket.rows.state, socket.rows.line = ["1 ", "2 ", "3 "], "paused", "A pause."
+    socket.rows.stored_chunks, socket.rows.state, socket.rows.line = ["1 ", "2 ", "3 "], "paused", "A pause."
     socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     socket.outbox.enqueue(socket.rows.view)
@@ -137,7 +137,7 @@ async def test_after_a_pause_the_closing_frame_stands_alone_and_nothing_follows_
 
 
 async def test_a_page_that_asks_again_and_again_and_reads_nothing_is_too_far_behind(socket: Socket) -> None:
-    socket.rows.pieces_said = ["1 ", "2 "]
+    socket.rows.stored_chunks = ["1 ", "2 "]
     socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     await socket.told()
@@ -149,7 +149,7 @@ async def test_a_page_that_asks_again_and_again_and_reads_nothing_is_too_far_beh
 
 
 async def test_a_page_that_acknowledges_may_ask_again_as_often_as_it_likes(socket: Socket) -> None:
-    socket.rows.pieces_said = ["1 ", "2 "]
+    socket.rows.stored_chunks = ["1 ", "2 "]
     socket.outbox.start([SPEAKING])
     socket.says(1, "1 ")
     for _ in range(3 * MAX_REWINDS):
@@ -158,12 +158,12 @@ async def test_a_page_that_acknowledges_may_ask_again_as_often_as_it_likes(socke
         assert socket.outbox.rewind(socket.rows.view, 0)
 
 
-async def test_a_page_that_reads_nothing_costs_no_more_than_its_two_hundred_pieces(socket: Socket) -> None:
+async def test_a_page_that_reads_nothing_costs_no_more_than_its_two_hundred_chunks(socket: Socket) -> None:
     socket.outbox.start([SPEAKING])
-    for seq in range(1, MAX_UNREAD_PIECES + 51):
-        socket.rows.pieces_said.append(f"{seq} ")
+    for seq in range(1, MAX_UNREAD_CHUNKS + 51):
+        socket.rows.stored_chunks.append(f"{seq} ")
         socket.says(seq, f"{seq} ")
         await socket.outbox.flush()
-    assert len(await socket.told()) == MAX_UNREAD_PIECES
-    socket.outbox.acknowledge(TURN, MAX_UNREAD_PIECES)
-    assert await socket.told() == [("words", seq) for seq in range(1, MAX_UNREAD_PIECES + 51)]
+    assert len(await socket.told()) == MAX_UNREAD_CHUNKS
+    socket.outbox.acknowledge(TURN, MAX_UNREAD_CHUNKS)
+    assert await socket.told() == [("words", seq) for seq in range(1, MAX_UNREAD_CHUNKS + 51)]

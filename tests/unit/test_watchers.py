@@ -23,7 +23,7 @@ def speaking(turn: int) -> TurnView:
         state="speaking",
         line="",
         seq=0,
-        cuts=(),
+        chunk_lengths=(),
         owner=ELSEWHERE,
     )
 

@@ -62,7 +62,7 @@ function words(turns, frame, news) {
 function ended(turns, frame, news) {
   const turn = turns.of(frame, news);
   if (!isLive(turn)) return;
-  // Earlier pieces are missing: they are requested, and the end is sent again after them.
+  // Earlier chunks are missing: they are requested, and the end is sent again after them.
   if (frame.type !== "paused" && (frame.seq ?? 0) > turn.seq) return turns.miss(turn, news);
   turns.end(turn, frame.type, frame.line);
   // The previous release does not send `unread` with `refused`.

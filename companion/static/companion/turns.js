@@ -3,8 +3,8 @@
 import { STEPS } from "./steps.js";
 import { isLive, createTurn } from "./turn.js";
 
-/** Pieces between two acknowledgements; the server waits for one after 200. */
-const PIECES_PER_ACK = 10;
+/** Chunks between two acknowledgements; the server waits for one after 200. */
+const CHUNKS_PER_ACK = 10;
 
 /** The frame that asks for what comes after what is here. */
 export function catchUpOn(turn) {
@@ -78,7 +78,7 @@ export class Turns {
     return this.all().filter(isLive).map(catchUpOn);
   }
 
-  /** The turns whose requested pieces have not arrived. */
+  /** The turns whose requested chunks have not arrived. */
   missing() {
     return this.all().filter((turn) => isLive(turn) && this.#asked.get(turn.id) === turn.seq);
   }
@@ -116,7 +116,7 @@ export class Turns {
     return this.#byId.get(frame.turn);
   }
 
-  /** Request once the pieces before the one that has arrived. */
+  /** Request once the chunks before the one that has arrived. */
   miss(turn, news) {
     if (this.#asked.get(turn.id) === turn.seq) return;
     this.#asked.set(turn.id, turn.seq);
@@ -125,7 +125,7 @@ export class Turns {
 
   acknowledge(turn, news, { now = false } = {}) {
     const last = this.#acknowledged.get(turn.id) ?? 0;
-    if (turn.seq - last < (now ? 1 : PIECES_PER_ACK)) return;
+    if (turn.seq - last < (now ? 1 : CHUNKS_PER_ACK)) return;
     this.#acknowledged.set(turn.id, turn.seq);
     news.wishes.push({ type: "ack", turn: turn.id, seq: turn.seq });
   }
