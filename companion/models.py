@@ -8,6 +8,26 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 
 from companion.states import LIVE, Settlement, TurnState
+from companion.supervision.models import Control, Flag, FlagStep, StaffPause, TranscriptEntry
+
+__all__ = [
+    "Attempt",
+    "BreakerState",
+    "Ceiling",
+    "Control",
+    "Conversation",
+    "Draft",
+    "Flag",
+    "FlagStep",
+    "Participant",
+    "Process",
+    "Site",
+    "Spoken",
+    "StaffPause",
+    "TranscriptEntry",
+    "Turn",
+    "Visit",
+]
 
 
 class Site(models.Model):
@@ -20,6 +40,25 @@ class Site(models.Model):
         models.CharField(max_length=200), blank=True, default=list, db_default=models.Value("{}")
     )
     """Only lanes in these regions may receive what participants of this site write; empty: any region."""
+
+    helpline_voice = models.CharField(max_length=40, blank=True, db_default="")
+    helpline_text = models.CharField(max_length=40, blank=True, db_default="")
+    """The numbers that the safety lines name: to call, and to write to."""
+    helpline_owner = models.CharField(max_length=100, blank=True, db_default="")
+    helpline_review_by = models.DateField(null=True)
+    """Who answers for the numbers, and when they are looked at again."""
+    quiet_s = models.PositiveIntegerField(null=True)
+    """Seconds after a red message until the companion may speak again by itself; null: not before staff release it."""
+    shows_reading = models.BooleanField(db_default=False)
+    """Whether participants are shown that staff read along."""
+    shares_person_words = models.BooleanField(db_default=True)
+    """Whether prompts after a hand-back contain what the member of staff and the participant wrote."""
+    first_ring_s = models.PositiveIntegerField(db_default=60)
+    """Seconds until a flag that was not accepted is escalated to all staff of the site."""
+    second_ring_s = models.PositiveIntegerField(db_default=180)
+    """Seconds until it is escalated to the programme's on-call."""
+    disclosure_s = models.PositiveIntegerField(db_default=10_800)
+    """Seconds of talk after which it says again that it is a computer program; at most three hours."""
 
     def __str__(self) -> str:
         return self.name
@@ -227,6 +266,8 @@ class Turn(models.Model):
     admitted_at = models.DateTimeField(null=True)
     first_word_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
+    show_at = models.DateTimeField(null=True)
+    """Until then a red message reads as waiting: the wording of its line is being decided, for a second at most."""
 
     class Meta:
         constraints = [

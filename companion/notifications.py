@@ -59,7 +59,35 @@ class SelectionChanged(_Payload):
     routing: int
 
 
-Notification = TurnsChanged | BreakersChanged | KeptChanged | VisitsEnded | SelectionChanged
+class ControlChanged(_Payload):
+    """Who may speak in these conversations has changed, or an entry was added beside their turns."""
+
+    by: UUID
+    control: tuple[int, ...]
+
+
+class FlagsChanged(_Payload):
+    """These flags were raised, seen, accepted, handed over, escalated or closed: (flag, site)."""
+
+    flags: tuple[tuple[int, int], ...]
+
+
+class StaffPausesChanged(_Payload):
+    """Staff have paused or resumed the companion for a person, a site or everyone."""
+
+    pauses: Literal[True]
+
+
+Notification = (
+    TurnsChanged
+    | BreakersChanged
+    | KeptChanged
+    | VisitsEnded
+    | SelectionChanged
+    | ControlChanged
+    | FlagsChanged
+    | StaffPausesChanged
+)
 
 # Each kind has a required key that no other kind has, so a payload is valid as one of them at most.
 _payloads: TypeAdapter[Notification] = TypeAdapter(Notification)

@@ -14,6 +14,9 @@ class TurnState(StrEnum):
     STOPPED = "stopped"
     REFUSED = "refused"
     HANDED_OVER = "handed_over"
+    """A person reads and answers it, or the companion is quiet. It is ended when it is stored, or at the take-over."""
+    SAFETY = "safety"
+    """The message was red: it ends when it is stored, with a drafted line and a flag."""
 
 
 class Reason(StrEnum):
@@ -29,6 +32,16 @@ class Reason(StrEnum):
     LOST = "lost"
     REGION = "region"
     UNSTORED = "unstored"
+    RED = "red"
+    """The message was red, or a red message of the same person ended the reply that was under way."""
+    PERSON = "person"
+    """A person had taken over."""
+    QUIET = "quiet"
+    """The companion was quiet after a red message."""
+    STAFF_PAUSE = "staff_pause"
+    """Staff had paused the companion for the person, the site or everyone."""
+    CAUGHT = "caught"
+    """A rule stopped the reply before its words were shown."""
     FAULT = "fault"
     """An error in this program."""
 

@@ -17,7 +17,7 @@ class _Part(BaseModel):
 
 
 class Lines(_Part):
-    """Every drafted line. `break_` is `break` in the file; only the provider reads `instruction_held`."""
+    """Every drafted line. `break_` is `break` in the file; only the provider reads instructions."""
 
     # In the character's voice.
     greeting: Text
@@ -66,13 +66,28 @@ class Lines(_Part):
     safety_untold: Text
     person_joins: Text
     person_leaves: Text
+    person_lost: Text
+    person_writing: Text
+    talk_to_a_person: Text
+    help_told: Text
+    help_untold: Text
+    help_not_sent: Text
+    held_quiet: Text
+    staff_pause_person: Text
+    staff_pause_site: Text
+    asked_if_person: Text
+    reading_along: Text
 
-    # Never shown: it precedes the held questions in the prompt.
+    # Never shown: each precedes a part of the prompt.
     instruction_held: Text
+    instruction_care: Text
+    instruction_person: Text
 
     def shown(self) -> dict[str, str]:
-        """Return the lines that participants read, by their key in the file: all but the instruction."""
-        return self.model_dump(by_alias=True, exclude={"instruction_held"})
+        """Return the lines that participants read, by their key in the file: all but the instructions."""
+        return self.model_dump(
+            by_alias=True, exclude={"instruction_held", "instruction_care", "instruction_person"}
+        )
 
 
 class Persona(_Part):

@@ -27,6 +27,9 @@ REQUIRED_PLACEHOLDER = {
     "safety_untold": "{helpline}",
     "person_joins": "{name}",
     "person_leaves": "{name}",
+    "person_lost": "{name}",
+    "person_writing": "{name}",
+    "help_untold": "{helpline}",
 }
 
 # Allowed in the queued line: the wait ceiling is short, and "try again" follows it.

@@ -16,7 +16,8 @@ def rules(key: str, line: str) -> list[str]:
 def test_the_lines_that_ship_break_no_rule() -> None:
     lines = load(DEFAULT).lines.shown()
 
-    assert len(lines) == len(Lines.model_fields) - 1
+    instructions = [name for name in Lines.model_fields if name.startswith("instruction_")]
+    assert len(lines) == len(Lines.model_fields) - len(instructions)
     assert [finding for key, line in lines.items() for finding in lint_line(key, line)] == []
 
 
