@@ -1,0 +1,95 @@
+"""The statements on flags. A flag is raised once for equal causes in one conversation, until it is accepted.
+
+A transaction that takes the gate raises flags under it, never before: a raise may wait for the row of an equal open flag.
+A transaction that changes flags never takes the gate, and locks one flag, or several with SKIP LOCKED.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncCursor
+
+from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
+from companion.supervision.states import FlagSource, FlagStepKind, FlagTier
+
+Row = tuple[Any, ...]
+
+# A press or a message that comes again while the flag is open is a step of it.
+RAISE_FLAG = f"""
+WITH raised AS (
+    INSERT INTO companion_flag AS f (tier, kind, source, rule, rules_version, about_staff, conversation_id,
+                                     participant, site_id, turn, next_stage_at)
+    SELECT %(tier)s, %(kind)s, %(source)s, %(rule)s, %(rules_version)s, %(about_staff)s, c.id, p.id, p.site_id,
+           %(turn)s, clock_timestamp() + make_interval(secs => CASE WHEN %(about_staff)s THEN 0 ELSE s.first_ring_s END)
+    FROM companion_conversation c
+    JOIN companion_participant p ON p.id = c.participant_id
+    JOIN companion_site s ON s.id = p.site_id
+    WHERE c.id = %(conversation)s
+    ON CONFLICT (conversation_id, tier, kind) WHERE state = 'open'
+    DO UPDATE SET count = f.count + 1, last_at = clock_timestamp(),
+                  about_staff = f.about_staff OR excluded.about_staff,
+                  next_stage_at = CASE WHEN excluded.about_staff AND NOT f.about_staff AND f.stage = 0
+                                       THEN excluded.next_stage_at ELSE f.next_stage_at END
+    RETURNING f.id, f.site_id, f.count, f.seen_at
+),
+step AS (
+    INSERT INTO companion_flagstep (flag_id, what)
+    SELECT id, CASE WHEN count = 1 THEN '{FlagStepKind.OPENED}' ELSE '{FlagStepKind.REPEATED}' END FROM raised
+)
+SELECT id, site_id, count FROM raised
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlagCause:
+    """What a flag is raised for. `kind` is a `FlagKind`, or the kind of the rule that matched."""
+
+    conversation: int
+    tier: FlagTier
+    kind: str
+    source: FlagSource
+    rule: str = ""
+    rules_version: str = ""
+    about_staff: bool = False
+    turn: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RaisedFlag:
+    """A flag that this transaction raised. `count` is over 1 if an equal flag was open: it now has one cause more."""
+
+    flag: int
+    site: int
+    count: int
+
+
+async def raise_flag(cursor: AsyncCursor[Row], cause: FlagCause) -> RaisedFlag | None:
+    """Raise a flag, or count one cause more of an equal open one. None: the conversation is erased."""
+    await cursor.execute(RAISE_FLAG, flag_parameters(cause))
+    row = await cursor.fetchone()
+    if row is None:
+        return None
+    flag, site, count = row
+    return RaisedFlag(flag=flag, site=site, count=count)
+
+
+def flag_parameters(cause: FlagCause) -> dict[str, Any]:
+    """The parameters of `RAISE_FLAG`."""
+    return {
+        "conversation": cause.conversation,
+        "tier": cause.tier.value,
+        "kind": cause.kind,
+        "source": cause.source.value,
+        "rule": cause.rule,
+        "rules_version": cause.rules_version,
+        "about_staff": cause.about_staff,
+        "turn": cause.turn,
+    }
+
+
+async def notify_flags_changed(cursor: AsyncCursor[Row], flags: Sequence[RaisedFlag]) -> None:
+    """Notify every process, when this transaction commits, of the flags that it changed."""
+    if flags:
+        changed = FlagsChanged(flags=tuple((flag.flag, flag.site) for flag in flags))
+        await cursor.execute(NOTIFY, notify_parameters(changed))
