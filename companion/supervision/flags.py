@@ -1,6 +1,6 @@
 """The statements on flags. A flag is raised once for equal causes in one conversation, until it is accepted.
 
-A transaction that takes the gate raises flags under it, never before: a raise may wait for the row of an equal open flag.
+A transaction that takes the gate raises flags under it, never before: a raise may wait for the row of an equal flag.
 A transaction that changes flags never takes the gate, and locks one flag, or several with SKIP LOCKED.
 """
 
