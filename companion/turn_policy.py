@@ -59,6 +59,8 @@ class DraftedLines(Protocol):
     @property
     def person_lost(self) -> str: ...
     @property
+    def person_writing(self) -> str: ...
+    @property
     def help_told(self) -> str: ...
     @property
     def help_untold(self) -> str: ...
@@ -116,6 +118,12 @@ class TurnPolicy:
     """Open sockets of one person on one process, over all visits."""
     pages_per_address: int = 1_000
     """Open sockets from one address on one process. All people of a site may share one address."""
+    unanswered_per_minute: int = 60
+    """Messages of one person in a minute that the companion does not answer: red ones, and those to a person."""
+    decide_s: float = 1.0
+    """Time in which a screen of the site's staff must show a flag, so that the line says that staff were told."""
+    person_lease_s: float = 20.0
+    """A member of staff whose screen has not shown the conversation for so long has lost the take-over."""
     away_s: float = 60.0
     """A person without an open page for so long gives up the place in the waiting room."""
     grace_s: float = 8.0
