@@ -25,7 +25,6 @@ DEBUG = False
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
