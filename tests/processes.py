@@ -8,20 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import httpx
 
 from routing.rehearsal.doors import operator_headers
+from tests.prefork import ForkedProcess, prefork
 
 ROOT = Path(__file__).resolve().parent.parent
+Started = TypeVar("Started", "subprocess.Popen[str]", ForkedProcess)
 
 
 @dataclass(kw_only=True, eq=False)
 class Child:
     """A started process, the URL it serves and its log file."""
 
-    process: subprocess.Popen[str]
+    process: "subprocess.Popen[str] | ForkedProcess"
     url: str
     log: Path
 
@@ -99,8 +101,12 @@ def start_rehearsal(*arguments: str) -> Iterator[Rehearsal]:
     tokens = Path(os.environ["COMPANION_STATE_DIR"]) / "run"
     endpoints = ["--token-dir", str(tokens), "--keep-texts"]
     command = [sys.executable, "-m", "routing.rehearsal", "--port", "0", *quick, *endpoints, *arguments]
+
+    def start(log: IO[str]) -> "subprocess.Popen[str]":
+        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
+
     with (
-        _start(command, "rehearsal: ", {}) as (process, url, log),
+        _start(start, "rehearsal: ") as (process, url, log),
         # No proxy; skip loading certificates for plain HTTP.
         httpx.Client(
             base_url=url.removesuffix("/v1"),
@@ -115,13 +121,16 @@ def start_rehearsal(*arguments: str) -> Iterator[Rehearsal]:
 @contextmanager
 def start_web(rehearsal: Rehearsal, **settings: str) -> Iterator[Web]:
     """Start a web process; `settings` are environment variables."""
-    command = [sys.executable, "manage.py", "serve", "--port", "0"]
-    environment = {"REHEARSAL_URL": rehearsal.url, **settings}
-    with _start(command, "serving: ", environment) as (process, url, log):
+    environment = {**os.environ, "REHEARSAL_URL": rehearsal.url, **settings}
+
+    def start(log: IO[str]) -> ForkedProcess:
+        return prefork.start(["manage.py", "serve", "--port", "0"], env=environment, stderr=log.fileno())
+
+    with _start(start, "serving: ") as (process, url, log):
         yield Web(process=process, url=url, log=log)
 
 
-_running: set[subprocess.Popen[str]] = set()
+_running: "set[subprocess.Popen[str] | ForkedProcess]" = set()
 
 
 @contextmanager
@@ -146,19 +155,10 @@ def pause_processes(is_idle: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextmanager
-def _start(
-    command: list[str], prefix: str, environment: dict[str, str]
-) -> Iterator[tuple[subprocess.Popen[str], str, Path]]:
+def _start(start: "Callable[[IO[str]], Started]", prefix: str) -> Iterator[tuple["Started", str, Path]]:
     log = Path(os.environ["COMPANION_STATE_DIR"]) / f"{prefix.split(':')[0]}-{os.urandom(4).hex()}.log"
     with log.open("w") as log_file:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            stderr=log_file,
-            text=True,
-        )
+        process = start(log_file)
     _running.add(process)
     try:
         assert process.stdout is not None

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import pytest
 from ops.models import LaneProbe
 from tests.lanes import Lanes
 from tests.people import in_database
-from tests.processes import ROOT, Rehearsal, Web
+from tests.prefork import prefork
+from tests.processes import Rehearsal, Web
 
 
 @pytest.fixture
@@ -23,16 +23,7 @@ def manage(lanes: Lanes) -> Any:
     environment = {**os.environ, **lanes.write_settings()}
 
     def run(*arguments: str, **changed: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
-        return subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment | changed,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
+        return prefork.run(["manage.py", *arguments], env=environment | changed)
 
     return run
 

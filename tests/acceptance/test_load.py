@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from companion.models import Participant, Site
 from tests.conftest import STATE
 from tests.people import People, in_database
+from tests.prefork import prefork
 from tests.processes import ROOT, Rehearsal, Web
 
 
@@ -19,14 +19,8 @@ def load_test(
     *arguments: str, within_s: float = 100, settings: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as an operator does."""
-    return subprocess.run(
-        [sys.executable, "manage.py", "load_test", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **(settings or {})},
-        capture_output=True,
-        text=True,
-        timeout=within_s,
-    )
+    environment = {**os.environ, **(settings or {})}
+    return prefork.run(["manage.py", "load_test", *arguments], env=environment, timeout_s=within_s)
 
 
 def report_of(done: subprocess.CompletedProcess[str]) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,10 +17,11 @@ from ops.models import Alert
 from ops.selections.board import read_board
 from ops.selections.last_known_good import LastKnownGood
 from routing.lanes import NORMAL
-from tests.acceptance.running_up import ROOT, Up, clean_environment, find_free_ports, up
+from tests.acceptance.running_up import Up, clean_environment, find_free_ports, up
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
+from tests.prefork import prefork
 from tests.processes import Rehearsal, Web, start_web
 from tests.selections import (
     ROUTING,
@@ -47,14 +47,8 @@ def _normal_afterwards(database: object) -> Iterator[None]:
 
 
 def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=clean_environment({"COMPANION_STATE_DIR": str(run.state)}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    own = clean_environment({"COMPANION_STATE_DIR": str(run.state)})
+    return prefork.run(["manage.py", *arguments], env=own, timeout_s=120)
 
 
 def run_route(run: Up, *arguments: str) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from companion.models import Visit
 from tests.acceptance.running_up import ROOT, clean_environment, up
 from tests.people import People, in_database
+from tests.prefork import prefork
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn
 
@@ -38,7 +39,8 @@ def before(
 ) -> subprocess.CompletedProcess[str]:
     """Play it before the service at this address, for this site, with settings that differ from the service's."""
     environment = os.environ | {"REHEARSAL_URL": rehearsal.url} | settings
-    return rehearse("--site", people.site.slug, "--address", service, environment=environment)
+    arguments = ("--site", people.site.slug, "--address", service)
+    return prefork.run(["manage.py", "rehearse_outage", *arguments], env=environment)
 
 
 # It starts everything and two commands: a machine that runs everything else as well is slow, not broken.

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pytest
 from psycopg import errors
 
 from ops.stack.roles import OWNER, SERVICE
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, up
+from tests.acceptance.running_up import LIMIT_S, Up, clean_environment, up
+from tests.prefork import prefork
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -43,8 +43,7 @@ def service(serving: Up) -> Iterator[psycopg.Connection]:
 
 def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
     own = clean_environment({"COMPANION_STATE_DIR": str(run.state)})
-    command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
+    return prefork.run(["manage.py", *arguments], env=own, timeout_s=LIMIT_S)
 
 
 def rows(run: Up, question: str) -> list[tuple[str, ...]]:

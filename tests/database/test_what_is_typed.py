@@ -1,8 +1,6 @@
 """Typed arguments are checked before they are used: no traceback, and nothing is done."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from django.core.management.base import CommandError
@@ -12,7 +10,8 @@ from ops import names
 from ops.models import AuditEntry, SelectionRow
 from ops.people.command import parse
 from tests.people import in_database
-from tests.processes import ROOT, Web
+from tests.prefork import prefork
+from tests.processes import Web
 
 NOT_UTF8 = b"Ros\xe9"
 LONG = b"x" * 201
@@ -44,9 +43,9 @@ def test_what_cannot_be_read_is_refused_in_a_sentence_and_nothing_is_done(
         return first, second, third
 
     before = rows()
-    command = [sys.executable.encode(), b"-W", b"ignore", b"manage.py", *typed]
-    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, timeout=120)
-    said = done.stderr.decode("utf-8")
+    # As Python itself reads its arguments.
+    done = prefork.run(["manage.py", *map(os.fsdecode, typed)])
+    said = done.stderr
 
     assert done.returncode == (2 if typed[0] == b"rehearse_outage" else 1), said
     assert "Traceback" not in said and "CommandError" in said

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.database.backups.drill_server import Server
+from tests.prefork import prefork
 from tests.processes import ROOT
 
 SECRET = "correct-horse-battery"
@@ -25,14 +26,7 @@ def make_environ(live: Server, state: Path) -> dict[str, str]:
 
 def run_command(live: Server, state: Path, *words: str, **environment: str) -> Finished:
     """Run one command to its end."""
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=make_environ(live, state) | environment,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
+    return prefork.run(["manage.py", *words], env=make_environ(live, state) | environment)
 
 
 def run_interrupted(

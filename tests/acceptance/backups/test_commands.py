@@ -130,7 +130,8 @@ class ArgumentWatch:
         self._thread.join(10)
 
     def _look(self) -> None:
-        while not self._over.is_set():
+        # Every program that gets an address lives longer than this.
+        while not self._over.wait(0.02):
             for process in psutil.process_iter(["name", "cmdline"]):
                 self.programs.add(process.info["name"])
                 words = process.info["cmdline"] or []

@@ -18,6 +18,7 @@ from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
 from tests.database.backups.conftest import SAMPLE, RunDrill
 from tests.database.backups.drill_server import Server
+from tests.prefork import prefork
 from tests.processes import ROOT
 
 ON_THE_SAME_SERVER = [
@@ -40,7 +41,6 @@ NOT_OURS = {"restore_drill_plain", "restore_drill_elsewhere", "restore_drill_ali
 def kill_drill(server: Server, state: Path, *, where: str, phase: str, work: Path | None = None) -> None:
     """A drill that dies in this phase."""
     command = [
-        sys.executable,
         "-m",
         "tests.database.backups.killed_drill",
         server.url_of("sample"),
@@ -49,7 +49,7 @@ def kill_drill(server: Server, state: Path, *, where: str, phase: str, work: Pat
         phase,
         *([str(work)] if work else []),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = prefork.run(command, timeout_s=60)
     assert done.returncode == -signal.SIGKILL, f"{phase}: {done.stdout[-900:]} {done.stderr}"
 
 
