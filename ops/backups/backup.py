@@ -11,14 +11,15 @@ from pathlib import Path
 
 import psycopg
 
-from ops.backups.archive import archive_lookup, manifest, rotation
-from ops.backups.archive.capture import capture
+from ops.backups.archive import manifest, rotation, stored_backups
+from ops.backups.archive.capture import Capture, Source, capture
 from ops.backups.archive.sealing import seal
 from ops.backups.connecting import in_use
 from ops.backups.connecting.address import Address
 from ops.backups.programs import dump, tools
 from ops.backups.restoring import leftovers, preflight, restore_spec, run_notes
 from ops.backups.restoring.order import RunEnvironment, name_scratch
+from ops.backups.restoring.restore_spec import RestoreSpec
 from ops.backups.run.error_mapping import (
     blame_source,
     describe_os_error,
@@ -90,65 +91,33 @@ def _make_backup(
     order: BackupOrder, into: Path, stack: ExitStack, *, monitor: RunMonitor, environment: RunEnvironment
 ) -> BackupResult:
     name = f"{rotation.PREFIX}{environment.now():%Y%m%dT%H%M%SZ}"
-    work = into / ".work"
     with monitor.time_phase("preflight"):
-        source = restore_spec.open_checked_source(order.source, setting=order.setting, in_use=order.in_use)
-        stack.callback(source.session.close)
-        with blame_source():
-            needed = restore_spec.describe_source(source)
-        doubt = ""
-        if in_use.has_heartbeats(source.session):
-            doubt = in_use.find_doubt(source.session, sleep=environment.sleep)
-        programs = tools.find_tools(needed.identity.major, tools.list_folders(order.bin), server=False)
-        leftovers.clean_folders(work)
-        preflight.check_work_disk(
-            into, needed.estimated_bytes, dump=True, copy=False, free=environment.free, option="--to"
-        )
         if (into / name).exists():
             raise CouldNotRun(f"{into / name} already exists.", mend="Wait a second, and run this again.")
-        marker = Marker(run=environment.draw_run_name(), source=needed.name, scratch="")
-        if order.state is not None:
-            run = work / name_scratch(marker.run)
-            noted = run_notes.write_note(order.state, run, marker)
-            stack.callback(lambda: noted.close(keep=run.exists()))
-        folder = RunFolder.create(work, marker)
-        stack.callback(folder.remove)
-    with blame_source():
-        taken = capture(
-            source,
-            folder.path / manifest.DUMP,
-            tools=programs,
-            jobs=order.jobs,
-            folder=folder,
-            monitor=monitor,
-        )
-    if taken.changed_meanwhile:
-        raise SourceChanged(
-            "The tables were changed during the dump: a migration ran.", mend="Run this again now."
-        )
-    with monitor.time_phase("read through"):
-        dump.read_through(programs, taken.archive, folder=folder, tick=monitor.tick)
+        ready = _prepare(order, into, stack, environment=environment)
+    taken = _capture_source(ready, jobs=order.jobs, monitor=monitor)
     made_at = environment.now()
     with monitor.time_phase("manifest"):
         # In the run's folder, which the next run removes if this one is killed.
         sealed = seal(
             taken.archive,
-            folder.path / SEALED_FOLDER,
+            ready.folder.path / SEALED_FOLDER,
             fingerprint=taken.fingerprint,
-            identity=needed.identity,
+            identity=ready.spec.identity,
             made_at=made_at,
-            pg_dump=programs.version,
+            pg_dump=ready.tools.version,
             key=order.key,
             tick=monitor.tick,
         )
+        # Before the rename below: the size of a folder is read from its files.
         size = sealed.bytes
-    made = rotation.StoredBackup(name=name, made_at=made_at, source=needed.name)
+    made = rotation.StoredBackup(name=name, made_at=made_at, source=ready.spec.name)
     # After the rename the backup exists, so a signal must no longer report that none was made.
     with monitor.defer_signals():
-        (folder.path / SEALED_FOLDER).rename(into / name)
-        there, left_alone = archive_lookup.list_backups(into, made_by=made)
-        surplus = rotation.select_surplus(there, just_made=made, keep=order.keep)
-        removed, stuck = _remove_backups(into, surplus, by_way_of=folder.path)
+        sealed.path.parent.rename(into / name)
+        stored, left_alone = stored_backups.list_backups(into, made_by=made)
+        surplus = rotation.select_surplus(stored, just_made=made, keep=order.keep)
+        removed, stuck = _remove_backups(into, surplus, by_way_of=ready.folder.path)
     return BackupResult(
         path=into / name,
         rows=taken.fingerprint.rows,
@@ -157,8 +126,72 @@ def _make_backup(
         removed=tuple(removed),
         stuck=tuple(stuck),
         left_alone=tuple(left_alone),
-        in_use_doubt=doubt,
+        in_use_doubt=ready.in_use_doubt,
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ReadyRun:
+    """What a backup works with once every check has passed."""
+
+    source: Source
+    spec: RestoreSpec
+    tools: tools.Tools
+    folder: RunFolder
+    in_use_doubt: str
+
+
+def _prepare(order: BackupOrder, into: Path, stack: ExitStack, *, environment: RunEnvironment) -> _ReadyRun:
+    """Check source, programs and disk, then create the run's folder. The stack removes and closes."""
+    work = into / ".work"
+    source = restore_spec.open_checked_source(order.source, setting=order.setting, in_use=order.in_use)
+    stack.callback(source.session.close)
+    with blame_source():
+        spec = restore_spec.describe_source(source)
+    doubt = ""
+    if in_use.has_heartbeats(source.session):
+        doubt = in_use.find_doubt(source.session, sleep=environment.sleep)
+    programs = tools.find_tools(spec.identity.major, tools.list_folders(order.bin), server=False)
+    # Before the disk is measured: what killed runs left there may be as large as this dump.
+    leftovers.clean_folders(work)
+    preflight.check_work_disk(
+        into, spec.estimated_bytes, dump=True, copy=False, free=environment.free, option="--to"
+    )
+    folder = _create_folder(
+        order.state, work, Marker(run=environment.draw_run_name(), source=spec.name, scratch=""), stack
+    )
+    return _ReadyRun(source=source, spec=spec, tools=programs, folder=folder, in_use_doubt=doubt)
+
+
+def _create_folder(state: Path | None, work: Path, marker: Marker, stack: ExitStack) -> RunFolder:
+    if state is not None:
+        # Written before the folder exists, so that the next run finds what a killed one has left.
+        run = work / name_scratch(marker.run)
+        noted = run_notes.write_note(state, run, marker)
+        stack.callback(lambda: noted.close(keep=run.exists()))
+    folder = RunFolder.create(work, marker)
+    stack.callback(folder.remove)
+    return folder
+
+
+def _capture_source(ready: _ReadyRun, *, jobs: int, monitor: RunMonitor) -> Capture:
+    """Dump the source, and read the whole dump once. Raises SourceChanged if a migration ran meanwhile."""
+    with blame_source():
+        taken = capture(
+            ready.source,
+            ready.folder.path / manifest.DUMP,
+            tools=ready.tools,
+            jobs=jobs,
+            folder=ready.folder,
+            monitor=monitor,
+        )
+    if taken.changed_meanwhile:
+        raise SourceChanged(
+            "The tables were changed during the dump: a migration ran.", mend="Run this again now."
+        )
+    with monitor.time_phase("read through"):
+        dump.read_through(ready.tools, taken.archive, folder=ready.folder, tick=monitor.tick)
+    return taken
 
 
 def _remove_backups(into: Path, names: Iterable[str], *, by_way_of: Path) -> tuple[list[str], list[str]]:

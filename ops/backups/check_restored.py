@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from ops.backups.archive import archive_lookup, manifest
+from ops.backups.archive import manifest, stored_backups
 from ops.backups.comparing.compare import Settle, compare, list_remarks
 from ops.backups.comparing.deparse import Settler
 from ops.backups.connecting import direct, in_use
@@ -53,7 +53,7 @@ def compare_with_manifest(
 
     `serving` is the address the service uses, if it differs from `address`.
     """
-    archive_lookup.require_backup(backup, with_manifest=True)
+    stored_backups.require_backup(backup, with_manifest=True)
     facts, is_signed = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     direct.refuse_catch_all(address, setting=setting)
     try:
@@ -87,7 +87,7 @@ def list_statements(backup: Path, *, name: str, owner: str, key: str, trust: boo
 
     `owner` is used if the backup does not name the database's owner.
     """
-    archive_lookup.require_backup(backup, with_manifest=True)
+    stored_backups.require_backup(backup, with_manifest=True)
     facts, _ = manifest.read_signed(backup / manifest.FILE, key, trust=trust)
     roles = [sql.SQL("CREATE ROLE {} LOGIN;").format(sql.Identifier(role)) for role in facts.roles]
     owner = facts.catalogue.get("database owner", {}).get("itself", {}).get("owner", owner)

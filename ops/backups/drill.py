@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import replace
 
-from ops.backups.archive import archive_lookup, manifest
+from ops.backups.archive import manifest, stored_backups
 from ops.backups.archive.capture import Capture, Source, capture
 from ops.backups.archive.sealing import seal
 from ops.backups.comparing.compare import compare, list_remarks
@@ -204,7 +204,7 @@ class Drill:
             )
             with restoring:
                 if restoring.wait(self._monitor.tick) != 0:
-                    archive_lookup.refuse_removed_backup(self._archive.path)
+                    stored_backups.refuse_removed_backup(self._archive.path)
                     raise dump.make_error(restoring, "pg_restore", damaged="The dump does not restore")
         with self._monitor.time_phase("analyze"), made.open() as session:
             session.execute("ANALYZE")

@@ -68,33 +68,12 @@ def make_report(
 ) -> Report:
     """PURE: make the report of a run."""
     fingerprint = found.fingerprint
-    level = found.level
-    facts = verdict.VerdictFacts(
-        level=level,
-        differences=found.differences,
-        rows_of_people=_count_rows_of_people(fingerprint),
-        changed_meanwhile=found.changed_meanwhile,
-        stopped=found.stopped,
-        left_behind=found.left_behind,
-    )
-    size = found.spec.identity.bytes if found.spec else 0
-    shown = not_proved.RunSummary(
-        level=level,
-        where=order.where,
-        no_owner=order.no_owner or level == "C",
-        source=fingerprint,
-        bytes=size,
-        compared=found.copy is not None and found.stopped is None,
-        in_use_doubt=found.in_use_doubt,
-        is_signed=found.spec is None or found.spec.is_signed,
-        age_days=_compute_age_days(found, started_at),
-    )
     return Report(
         run=run,
         started_at=started_at,
         ended_at=ended_at,
-        verdict=verdict.decide(facts),
-        level=level,
+        verdict=verdict.decide(_collect_verdict_facts(found)),
+        level=found.level,
         where=order.where,
         restored_on=order.target.label if order.target else order.where,
         source=_label_source(found, order),
@@ -110,9 +89,9 @@ def make_report(
         left_behind=tuple(found.left_behind),
         cleaned=found.cleaned.dropped,
         left_alone=found.cleaned.left,
-        not_proved=tuple(not_proved.list_not_proved(shown)),
+        not_proved=tuple(not_proved.list_not_proved(_summarise_run(found, order, started_at))),
         seconds=dict(seconds),
-        source_bytes=size,
+        source_bytes=_read_source_bytes(found),
         archive_bytes=found.archive_bytes,
         restore_s=_compute_restore_s(seconds),
         kept_dump=found.kept_dump,
@@ -120,6 +99,36 @@ def make_report(
         in_use_doubt=found.in_use_doubt,
         source_is_damaged=isinstance(found.stopped, SourceDamaged),
     )
+
+
+def _collect_verdict_facts(found: DrillFindings) -> verdict.VerdictFacts:
+    return verdict.VerdictFacts(
+        level=found.level,
+        differences=found.differences,
+        rows_of_people=_count_rows_of_people(found.fingerprint),
+        changed_meanwhile=found.changed_meanwhile,
+        stopped=found.stopped,
+        left_behind=found.left_behind,
+    )
+
+
+def _summarise_run(found: DrillFindings, order: DrillOrder, started_at: str) -> not_proved.RunSummary:
+    return not_proved.RunSummary(
+        level=found.level,
+        where=order.where,
+        # A file alone does not list the roles it needs, so its owners were not restored.
+        no_owner=order.no_owner or found.level == "C",
+        source=found.fingerprint,
+        bytes=_read_source_bytes(found),
+        compared=found.copy is not None and found.stopped is None,
+        in_use_doubt=found.in_use_doubt,
+        is_signed=found.spec is None or found.spec.is_signed,
+        age_days=_compute_age_days(found, started_at),
+    )
+
+
+def _read_source_bytes(found: DrillFindings) -> int:
+    return found.spec.identity.bytes if found.spec else 0
 
 
 def _format_as_of(found: DrillFindings, started_at: str) -> str:

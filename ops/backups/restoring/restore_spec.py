@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ops.backups.archive import archive_lookup, manifest
+from ops.backups.archive import manifest, stored_backups
 from ops.backups.archive.capture import Source
 from ops.backups.connecting import direct
 from ops.backups.connecting import in_use as database_in_use
@@ -80,7 +80,7 @@ def describe_source(source: Source) -> RestoreSpec:
 
 def describe_file(path: Path, *, bin_folder: Path | None, tick: Tick, key: str, trust: bool) -> RestoreSpec:
     """Return the spec of a backup, or of an archive without manifest. Raises ArchiveDamaged or CouldNotRun."""
-    archive_lookup.require_backup(path)
+    stored_backups.require_backup(path)
     beside = path / manifest.FILE
     if beside.is_file():
         return _describe_backup(path, tick, key=key, trust=trust)

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 
 from ops import audit
-from ops.backups.archive import archive_lookup
+from ops.backups.archive import stored_backups
 from ops.backups.commands import arguments
 from ops.backups.commands.error_exit import exit_on_error
 from ops.backups.commands.progress_bar import ProgressBar
@@ -156,7 +156,7 @@ def make_order(options: dict[str, Any]) -> DrillOrder:
 def _find_newest(folder: Path | None) -> Path | None:
     if folder is None:
         return None
-    if (found := archive_lookup.find_newest(folder)) is None:
+    if (found := stored_backups.find_newest(folder)) is None:
         raise CouldNotRun(
             f"There is no complete backup in {folder}.",
             mend="Name the folder that manage.py backup writes to, or make a backup first.",

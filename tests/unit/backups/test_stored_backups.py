@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from django.core.management.base import BaseCommand, CommandError
 
-from ops.backups.archive.archive_lookup import find_newest, list_backups, require_backup
 from ops.backups.archive.rotation import StoredBackup
+from ops.backups.archive.stored_backups import find_newest, list_backups, require_backup
 from ops.backups.commands import arguments
 from ops.backups.programs.dump import recognise_archive
 from ops.backups.run.errors import ArchiveDamaged, CouldNotRun
