@@ -2,7 +2,7 @@
 
 {
   const { address } = document.currentScript.dataset;
-  const take = () => {
+  const takeLink = () => {
     const link = window.location.hash.slice(1);
     if (link) {
       window.cardLink = link;
@@ -10,7 +10,7 @@
     }
     if (link || window.location.pathname !== address) history.replaceState(null, "", address);
   };
-  take();
+  takeLink();
   // A second card's link, opened in the same tab, changes only the fragment.
-  window.addEventListener("hashchange", take);
+  window.addEventListener("hashchange", takeLink);
 }

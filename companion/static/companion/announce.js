@@ -31,9 +31,9 @@ export class Announcer {
   /** Announce what is new in a turn: drafted lines at once, words by the finished sentence. */
   follow(turn) {
     const sentences = this.#of(turn);
-    for (const opening of turn.openings) this.#line(turn, opening.line);
+    for (const opening of turn.openings) this.#sayOnce(turn, opening.line);
     for (const sentence of sentences.next(turn.reply, !isLive(turn))) this.#add(sentence, MOST_QUEUED);
-    if (turn.line) this.#line(turn, turn.line);
+    if (turn.line) this.#sayOnce(turn, turn.line);
   }
 
   /** Treat the present text of a turn as announced; only what is added later is announced. */
@@ -64,7 +64,7 @@ export class Announcer {
 
   #next() {
     const text = this.#queue.shift();
-    if (text === undefined) return this.#rest();
+    if (text === undefined) return this.#removeLast();
     // A node of its own for each text, so that two equal sentences are two.
     const node = document.createElement("p");
     node.dir = "auto";
@@ -74,7 +74,7 @@ export class Announcer {
   }
 
   /** Remove the last text after a while: it is in the conversation too, and would be read twice there. */
-  #rest() {
+  #removeLast() {
     this.#timer = null;
     const last = this.#region.firstElementChild;
     setTimeout(() => last?.remove(), FORGET_AFTER_MS);
@@ -88,7 +88,7 @@ export class Announcer {
     return this.#sentences.get(turn.id);
   }
 
-  #line(turn, line) {
+  #sayOnce(turn, line) {
     const said = this.#lines.get(turn.id);
     if (said.has(line)) return;
     said.add(line);

@@ -1,16 +1,16 @@
 /** The chat page: connects the socket, the turns, the view and the composer. */
 
 import { Announcer } from "./announce.js";
-import { Away } from "./away.js";
 import { reloadPatiently } from "./backoff.js";
 import { Composer } from "./composer.js";
 import { Drafts } from "./drafts.js";
 import { Earlier } from "./earlier.js";
-import { Kept } from "./kept.js";
+import { HistoryReader } from "./history.js";
+import { KeptQuestions } from "./kept_questions.js";
 import { Leaving } from "./leaving.js";
 import { watchOverdue } from "./overdue.js";
+import { OfflineNotice } from "./offline.js";
 import { Painter } from "./painter.js";
-import { HistoryReader } from "./past.js";
 import { watchPresence } from "./presence.js";
 import { Place } from "./scroll.js";
 import { Connection } from "./socket.js";
@@ -27,17 +27,17 @@ let over = false;
 
 const announcer = new Announcer(find("status"));
 const announce = (text) => announcer.say(text);
-const away = new Away({ page, box: find("away"), lines, announce });
+const offline = new OfflineNotice({ page, box: find("away"), lines, announce });
 const view = new View(find("turns"), find("turn-template"), find("drafted-template"));
 const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
 const painter = new Painter(paint);
 const leaving = new Leaving(page, empty);
-const past = new HistoryReader(lines.history, { signedOut, visitReplaced });
+const historyReader = new HistoryReader(lines.history, { signedOut, visitReplaced });
 const earlier = new Earlier({ button: find("earlier"), greeting: find("greeting"), fetchTurns, turns: () => turns, place, painter });
 const line = new Connection(lines.socket, {
-  ...{ frame: heard, up, down, tooLarge, signedOut, notAllowed },
-  doubt: (silent) => away.begin({ silent }),
-  sure: () => away.end(),
+  ...{ frame: handleFrame, up, down, tooLarge, signedOut, notAllowed },
+  doubt: (silent) => offline.begin({ silent }),
+  sure: () => offline.end(),
 });
 const composer = new Composer({
   form: find("composer"),
@@ -45,44 +45,44 @@ const composer = new Composer({
   send: (key, text) => line.ask({ type: "say", key, text }),
   stop: () => turns.firstLive() && line.send({ type: "stop", turn: turns.firstLive().id }),
   announce,
-  changed: () => drafts.later(),
+  changed: () => drafts.saveLater(),
 });
-const kept = new Kept({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
+const kept = new KeptQuestions({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
 const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, visitReplaced });
 
-function heard(frame) {
+function handleFrame(frame) {
   if (over) return;
-  if (frame.type === "accepted") return accepted(frame);
+  if (frame.type === "accepted") return confirmMessage(frame);
   // Sent before any hello and followed by a close: the frame's line is shown as the reason.
   if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
   if (frame.type === "hello" && (conversation ??= frame.conversation.id) !== frame.conversation.id) return visitReplaced();
-  if (kept.take(frame)) return;
-  if (frame.type === "problem") return composer.problem(frame.line, frame.code);
-  note(turns.take(frame));
+  if (kept.handle(frame)) return;
+  if (frame.type === "problem") return composer.showProblem(frame.line, frame.code);
+  note(turns.apply(frame));
   if (turns.get(frame.turn)?.unread) composer.giveBack(turns.get(frame.turn));
 }
 
-function accepted(frame) {
-  const question = composer.accepted(frame.key) ?? kept.accepted(frame.key);
-  if (question === null) return note(turns.take(frame));
+function confirmMessage(frame) {
+  const question = composer.confirm(frame.key) ?? kept.confirm(frame.key);
+  if (question === null) return note(turns.apply(frame));
   painter.add(turns.begin(frame.turn, frame.key, question).id);
-  painter.now();
+  painter.flush();
   place.toEnd();
 }
 
 function up() {
   if (over) return;
-  away.end();
+  offline.end();
   const all = turns.all();
   for (const turn of all) {
-    composer.accepted(turn.key);
+    composer.confirm(turn.key);
     if (!painter.isOpen) announcer.assume(turn);
   }
   composer.unstash();
   if (all.at(-1)?.unread && composer.isEmpty) composer.giveBack(all.at(-1));
   composer.resend();
   drafts.open(conversation);
-  if (painter.isOpen) return painter.now();
+  if (painter.isOpen) return painter.flush();
   painter.open();
   // A first visit starts at the top, where the page says who the character is.
   if (all.length) place.toEnd(kept.shown);
@@ -90,23 +90,23 @@ function up() {
 
 function down(announced) {
   composer.unlock();
-  away.begin({ announced });
+  offline.begin({ announced });
 }
 
 function notAllowed() {
   composer.unlock();
-  away.refuse(lines.notAllowed);
+  offline.refuse(lines.notAllowed);
 }
 
 /** The service refused the message's size: it stays in the box and is not sent again. */
 function tooLarge() {
-  composer.problem(lines.tooLong, "too_long");
+  composer.showProblem(lines.tooLong, "too_long");
 }
 
 /** The service says that the visit has ended. */
 function signedOut() {
   if (over) return;
-  drafts.last();
+  drafts.saveLast();
   leaving.signedOut();
 }
 
@@ -124,11 +124,11 @@ function note({ changed, gone, wishes }) {
     if (wish.type === "fetch") fetchTurns({ after: wish.after });
     else line.send(wish);
   }
-  painter.soon();
+  painter.schedule();
 }
 
 async function fetchTurns(which) {
-  const found = await past.read(which, conversation);
+  const found = await historyReader.read(which, conversation);
   if (over || !found) return null;
   if ("before" in which) found.turns.forEach((turn) => announcer.assume(turn));
   note(turns.merge(found.turns));
@@ -155,7 +155,7 @@ function empty() {
   drafts.shut();
   painter.shut();
   line.close();
-  away.end();
+  offline.end();
   composer.forget();
   announcer.silence();
   [view, kept].forEach((one) => one.clear());
@@ -167,7 +167,7 @@ function suspend() {
   painter.shut();
   line.close();
   composer.stash();
-  drafts.now();
+  drafts.saveNow();
   announcer.silence();
   [view, kept].forEach((one) => one.clear());
   find("greeting").hidden = true;
@@ -182,11 +182,11 @@ function resume() {
 function wake() {
   line.wake();
   turns.catchUp().forEach((frame) => line.send(frame));
-  painter.soon();
+  painter.schedule();
 }
 
 find("no-script").remove();
 find("send").disabled = false;
-watchPresence({ suspend, resume, unplugged: () => line.unplugged(), hidden: () => drafts.now(), wake });
+watchPresence({ suspend, resume, unplugged: () => line.unplugged(), hidden: () => drafts.saveNow(), wake });
 watchOverdue({ line, composer, turns: () => turns });
 line.open();

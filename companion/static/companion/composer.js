@@ -31,9 +31,9 @@ export class Composer {
     this.#send = send;
     this.#announce = announce;
     this.#changed = changed;
-    form.addEventListener("submit", (event) => this.#submitted(event));
-    this.#box.addEventListener("keydown", (event) => this.#pressed(event));
-    this.#box.addEventListener("input", () => this.#edited());
+    form.addEventListener("submit", (event) => this.#onSubmit(event));
+    this.#box.addEventListener("keydown", (event) => this.#onKeydown(event));
+    this.#box.addEventListener("input", () => this.#onInput());
     this.#stop.addEventListener("click", () => this.#stop.ariaDisabled !== "true" && stop());
     this.#stop.addEventListener("blur", () => this.#concealStop());
   }
@@ -61,7 +61,7 @@ export class Composer {
   }
 
   /** The service has stored the message of this key: remove it from the box, and return it. */
-  accepted(key) {
+  confirm(key) {
     if (this.#pending?.key !== key) return null;
     const { text } = this.#pending;
     this.#settle();
@@ -74,7 +74,7 @@ export class Composer {
   }
 
   /** Show a drafted line about a problem. The words stay in the box. */
-  problem(line, code) {
+  showProblem(line, code) {
     // `not_allowed` is never about the message, so a pending message stays pending.
     if (code !== "not_allowed") this.#settle();
     this.#show(line);
@@ -124,7 +124,7 @@ export class Composer {
     this.#settle();
   }
 
-  #submitted(event) {
+  #onSubmit(event) {
     event.preventDefault();
     const text = this.#box.value.trim();
     if (!text) return;
@@ -136,14 +136,14 @@ export class Composer {
     this.#form.ariaBusy = "true";
   }
 
-  #pressed(event) {
+  #onKeydown(event) {
     // Enter also confirms a word in an input method editor; that must not send.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     this.#form.requestSubmit();
   }
 
-  #edited() {
+  #onInput() {
     this.#changed();
     this.#show("");
     // Edited words are a new message. If the first one was stored, it arrives as a turn of its own.

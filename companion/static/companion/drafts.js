@@ -44,16 +44,16 @@ export class Drafts {
   }
 
   /** Save the words at the next pause in typing. */
-  later() {
+  saveLater() {
     if (this.#conversation === null) return;
     this.#changedAt ??= Date.now();
     clearTimeout(this.#timer);
     const wait = Math.min(PAUSE_MS, this.#changedAt + AT_LATEST_MS - Date.now());
-    this.#timer = setTimeout(() => this.now(), Math.max(0, wait));
+    this.#timer = setTimeout(() => this.saveNow(), Math.max(0, wait));
   }
 
   /** Save the words now. One request at a time, so that an older text cannot replace a newer one. */
-  async now() {
+  async saveNow() {
     clearTimeout(this.#timer);
     const text = this.#composer.words;
     if (this.#conversation === null || text === this.#kept || text.length > LONGEST_DRAFT) return;
@@ -65,11 +65,11 @@ export class Drafts {
     if (answer?.kept) this.#kept = text;
     // The visit has ended, or the session belongs to another participant.
     if (answer?.kept === false) this.shut();
-    else if (this.#composer.words !== text) this.later();
+    else if (this.#composer.words !== text) this.saveLater();
   }
 
   /** Send the words a last time before the page is emptied, and stop saving. */
-  last() {
+  saveLast() {
     const text = this.#composer.words;
     if (this.#conversation !== null && text && text !== this.#kept && text.length <= LONGEST_DRAFT) this.#send(text);
     this.shut();

@@ -13,7 +13,7 @@ export class Earlier {
       if (!found) return;
       turns().hasEarlier = found.hasEarlier;
       const pressed = document.activeElement === button;
-      place.keeping(() => painter.now());
+      place.keeping(() => painter.flush());
       // The button is hidden when nothing is left to load; keyboard focus moves to the start of what was loaded.
       if (pressed && !found.hasEarlier) greeting.focus({ preventScroll: true });
     });

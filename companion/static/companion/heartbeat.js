@@ -29,24 +29,24 @@ export class Heartbeat {
   start() {
     this.#beats = true;
     this.#startedAt = Date.now();
-    this.#later();
+    this.#scheduleNext();
   }
 
   stop() {
     this.#beats = false;
-    this.#rest();
+    this.#clearDeadlines();
     clearTimeout(this.#next);
   }
 
   /** A frame has arrived, so the connection is alive. */
-  heard() {
-    this.#rest();
-    this.#later();
+  noteFrame() {
+    this.#clearDeadlines();
+    this.#scheduleNext();
   }
 
   /** Call `lost()` unless a frame arrives within this time. */
   expect(withinMs) {
-    this.#rest();
+    this.#clearDeadlines();
     this.#deadline = setTimeout(() => this.#on.lost(), withinMs);
     if (this.#beats) this.#doubt = setTimeout(() => this.#on.doubt(), Math.min(DOUBT_AFTER_MS, withinMs));
   }
@@ -54,7 +54,7 @@ export class Heartbeat {
   /** Send a ping now, or as soon as five seconds have passed since the last one. */
   knock(withinMs = ANSWER_WITHIN_MS) {
     const tooSoon = BETWEEN_PINGS_MS - since(this.#pingedAt);
-    if (tooSoon > 0) return this.#at(tooSoon, withinMs);
+    if (tooSoon > 0) return this.#schedule(tooSoon, withinMs);
     this.#pingedAt = Date.now();
     this.#on.ping();
     this.expect(withinMs);
@@ -64,25 +64,25 @@ export class Heartbeat {
   await(awaiting) {
     if (this.#awaiting === awaiting) return;
     this.#awaiting = awaiting;
-    this.#later();
+    this.#scheduleNext();
   }
 
-  #later() {
+  #scheduleNext() {
     clearTimeout(this.#next);
     if (!this.#beats) return;
     // On a visible page the screen is lit, so the energy of a ping does not matter.
     const seen = document.visibilityState === "visible" ? SILENT_SEEN_MS : SILENT_UNSEEN_MS;
     const silent = this.#awaiting ? SILENT_AWAITING_MS : seen;
     const left = PING_EVERY_MS - since(Math.max(this.#pingedAt, this.#startedAt));
-    this.#at(Math.max(0, Math.min(silent, left)), ANSWER_WITHIN_MS);
+    this.#schedule(Math.max(0, Math.min(silent, left)), ANSWER_WITHIN_MS);
   }
 
-  #at(ms, withinMs) {
+  #schedule(ms, withinMs) {
     clearTimeout(this.#next);
     this.#next = setTimeout(() => this.knock(withinMs), ms);
   }
 
-  #rest() {
+  #clearDeadlines() {
     clearTimeout(this.#deadline);
     clearTimeout(this.#doubt);
   }

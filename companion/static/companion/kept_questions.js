@@ -3,7 +3,7 @@
 import { newKey } from "./keys.js";
 
 /** `send(frame)` says whether it was sent. */
-export class Kept {
+export class KeptQuestions {
   #box;
   #send;
   #announce;
@@ -25,16 +25,16 @@ export class Kept {
   }
 
   /** Handle a frame; returns whether it was about kept questions alone. */
-  take(frame) {
-    if (frame.type === "hello") this.#greeted(frame.conversation.kept ?? []);
+  handle(frame) {
+    if (frame.type === "hello") this.#restore(frame.conversation.kept ?? []);
     else if (frame.type === "kept") this.#show(frame.questions);
-    else if (frame.code === "not_now") this.#problem(frame.line);
+    else if (frame.code === "not_now") this.#showProblem(frame.line);
     else return false;
     return frame.type !== "hello";
   }
 
   /** Return the question of the turn with this key; null if it was not asked again on this page. */
-  accepted(key) {
+  confirm(key) {
     if (this.#pending?.frame.key !== key) return null;
     const { question, frame } = this.#pending;
     this.#show(this.#offers.filter((offer) => offer.turn !== frame.turn));
@@ -61,7 +61,7 @@ export class Kept {
   }
 
   /** Send the pending press again under the same key, after a reconnect. */
-  #greeted(offers) {
+  #restore(offers) {
     const { frame } = this.#pending ?? {};
     this.#show(offers);
     if (this.#pending) this.#send(frame);
@@ -84,7 +84,7 @@ export class Kept {
   }
 
   /** Show that it cannot be asked now. The question stays. */
-  #problem(line) {
+  #showProblem(line) {
     this.#pending = null;
     this.#place.during(
       () => {

@@ -4,7 +4,7 @@ const SAY_AFTER_MS = 2_000;
 const SAY_PLAINLY_AFTER_MS = 10_000;
 
 /** Shows one drafted line in `box`, and no sign of life on `page`; `lines` are {reconnecting, comeBack, unavailable}. */
-export class Away {
+export class OfflineNotice {
   #page;
   #box;
   #lines;

@@ -17,15 +17,15 @@ export class Painter {
     for (const id of ids) this.#changed.add(id);
   }
 
-  soon() {
+  schedule() {
     if (this.#booked) return;
     this.#booked = true;
     // A hidden page gets no animation frames, but must be up to date when it is shown.
-    if (document.visibilityState === "visible") requestAnimationFrame(() => this.now());
-    else setTimeout(() => this.now(), UNSEEN_MS);
+    if (document.visibilityState === "visible") requestAnimationFrame(() => this.flush());
+    else setTimeout(() => this.flush(), UNSEEN_MS);
   }
 
-  now() {
+  flush() {
     this.#booked = false;
     if (!this.isOpen) return;
     const ids = [...this.#changed];
@@ -35,7 +35,7 @@ export class Painter {
 
   open() {
     this.isOpen = true;
-    this.now();
+    this.flush();
   }
 
   /** Stop drawing. Changes are collected until `open`. */

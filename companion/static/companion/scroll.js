@@ -23,7 +23,7 @@ export class Place {
       this.toEnd();
     });
     // A growing message box must not cover the words that were visible.
-    new ResizeObserver(() => this.#resized()).observe(writing);
+    new ResizeObserver(() => this.#onResize()).observe(writing);
     window.addEventListener("scroll", () => this.#offer(), { passive: true });
     window.addEventListener("resize", () => this.#offer(), { passive: true });
   }
@@ -56,7 +56,7 @@ export class Place {
     this.#offer();
   }
 
-  #resized() {
+  #onResize() {
     const follows = this.#begun && this.#atEnd && this.#isSticky(this.#writing);
     this.#height = this.#writing.offsetHeight;
     if (follows) this.toEnd();

@@ -10,18 +10,18 @@ export function split(text) {
 
 /** Hands out each sentence of one reply once, as soon as it is finished. */
 export class Sentences {
-  #heard = 0;
+  #taken = 0;
 
   /** Start after the finished sentences of `text`. */
   skip(text) {
-    this.#heard = text.length - (split(text).at(-1)?.length ?? 0);
+    this.#taken = text.length - (split(text).at(-1)?.length ?? 0);
   }
 
   /** The sentences that `text` has finished since the last call; all of it once the reply has ended. */
   next(text, ended) {
-    const parts = split(text.slice(this.#heard));
+    const parts = split(text.slice(this.#taken));
     if (!ended) parts.pop();
-    this.#heard += parts.reduce((length, part) => length + part.length, 0);
+    this.#taken += parts.reduce((length, part) => length + part.length, 0);
     return parts.map((part) => part.trim()).filter(Boolean);
   }
 }

@@ -35,8 +35,8 @@ export class Connection {
     this.#on = on;
     this.#beat = new Heartbeat({
       ping: () => this.send({ type: "ping" }),
-      doubt: () => this.#doubted(true),
-      lost: () => this.#lost(),
+      doubt: () => this.#reportDoubt(true),
+      lost: () => this.#reconnect(),
     });
   }
 
@@ -75,7 +75,7 @@ export class Connection {
   /** The device says it is offline. A service on the local network may still answer, so the connection is checked. */
   unplugged() {
     if (!this.isUp) return;
-    this.#doubted(false);
+    this.#reportDoubt(false);
     this.#beat.knock(ANSWER_AFTER_WAKING_MS);
   }
 
@@ -90,45 +90,45 @@ export class Connection {
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
-    socket.onmessage = (event) => socket === this.#socket && this.#heard(event.data);
-    socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
+    socket.onmessage = (event) => socket === this.#socket && this.#onMessage(event.data);
+    socket.onclose = (event) => socket === this.#socket && this.#onClose(event.code);
     this.#beat.expect(HELLO_WITHIN_MS);
   }
 
-  #heard(data) {
-    this.#beat.heard();
+  #onMessage(data) {
+    this.#beat.noteFrame();
     let frame;
     try {
       frame = JSON.parse(data);
     } catch {
-      return this.#lost();
+      return this.#reconnect();
     }
-    if (frame.type === "hello") this.#greeted();
+    if (frame.type === "hello") this.#onHello();
     if (this.#inDoubt) this.#on.sure();
     this.#inDoubt = false;
     this.#on.frame(frame);
     if (frame.type === "hello") this.#on.up();
   }
 
-  #greeted() {
+  #onHello() {
     this.isUp = true;
     this.#attempt = 0;
     this.#beat.start();
   }
 
   /** Report silence before the connection is given up, which takes longer. */
-  #doubted(silent) {
+  #reportDoubt(silent) {
     if (!this.isUp) return;
     this.#inDoubt = true;
     this.#on.doubt(silent);
   }
 
-  #lost() {
+  #reconnect() {
     this.#drop();
     this.#comeBack(waitBefore(this.#attempt++), false);
   }
 
-  #closed(code) {
+  #onClose(code) {
     this.#drop();
     if (code === SIGNED_OUT) {
       this.#wanted = false;

@@ -11,7 +11,7 @@ export function catchUpOn(turn) {
   return { type: "catch_up", turn: turn.id, after: turn.seq };
 }
 
-/** The turns of one conversation, by id. `take` and `merge` return {changed, gone, wishes}. */
+/** The turns of one conversation, by id. `apply` and `merge` return {changed, gone, wishes}. */
 export class Turns {
   #byId = new Map();
   #lines;
@@ -43,7 +43,7 @@ export class Turns {
   }
 
   /** Apply a frame about turns. Other frames change nothing. */
-  take(frame) {
+  apply(frame) {
     const news = { changed: new Set(), gone: new Set(), wishes: [] };
     const step = STEPS[frame.type];
     if (step) step(this, frame, news);

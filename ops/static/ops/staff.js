@@ -12,7 +12,7 @@ const tabs = new BroadcastChannel("companion-staff");
 const main = document.querySelector("#main");
 const outOfReach = main.querySelector("[data-out-of-reach]");
 const connection = new Connection(document.querySelector("[data-staff]").dataset.staff, {
-  frame: take,
+  frame: handleFrame,
   up,
   down,
   signedOut: leave,
@@ -34,7 +34,7 @@ export function leave() {
   reloadPatiently();
 }
 
-function take(frame) {
+function handleFrame(frame) {
   if (frame.type === "rights") leave();
   if (frame.type === "turn") followed.changed(frame);
 }
