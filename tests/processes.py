@@ -73,7 +73,7 @@ class Rehearsal(Child):
     operator: httpx.Client
     """One connection to the operator endpoints: `/control`, `/asked`, `/gauge`."""
 
-    def will(self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None) -> None:
+    def inject(self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None) -> None:
         """Inject a fault into the next `times` requests, or into all until `clear`."""
         order = {"next": times, "fault": fault, "match": match}
         self.operator.post("/control", json=order).raise_for_status()
@@ -83,12 +83,12 @@ class Rehearsal(Child):
         for path in ("control", "asked", "gauge"):
             self.operator.delete(f"/{path}").raise_for_status()
 
-    def asked(self) -> list[dict[str, Any]]:
+    def list_requests(self) -> list[dict[str, Any]]:
         """The recorded requests, oldest first."""
         listed: list[dict[str, Any]] = self.operator.get("/asked").json()
         return listed
 
-    def gauge(self) -> dict[str, int]:
+    def read_gauge(self) -> dict[str, int]:
         """The counters in_flight, max_in_flight and total."""
         gauge: dict[str, int] = self.operator.get("/gauge").json()
         return gauge

@@ -63,7 +63,7 @@ async def play_turn(
 ) -> Turn:
     """A turn of this person, played to its end over a real socket, as stored."""
     if fault is not None:
-        rehearsal.will(fault, times=1)
+        rehearsal.inject(fault, times=1)
     async with Page(service.socket_url, person.sign_in(service.url)) as page:
         await page.say(question)
         await page.ending()

@@ -19,7 +19,7 @@ async function look() {
       return;
     }
   } catch {
-    // Nobody is there at all; that is no news on this page.
+    // No answer at all: the page says so already.
   }
   waitAWhile();
 }

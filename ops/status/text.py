@@ -16,7 +16,7 @@ LEVELS = {
     "free": ("○", "There is room"),
     "full": ("◐", "Full: people wait their turn"),
     "long": ("●", "Full: people have waited long"),
-    "nobody": ("✕", "No replies possible"),
+    "unavailable": ("✕", "No replies possible"),
 }
 """How the service stands, worst last. Each level has a sign of its own shape."""
 
@@ -24,7 +24,7 @@ LEVELS = {
 def choose_level(figures: Mapping[str, Any]) -> str:
     """The worst level that applies: a key of LEVELS."""
     if not any(one["beat_age_s"] <= LEASE_S and not one["draining"] for one in figures["processes"]):
-        return "nobody"
+        return "unavailable"
     if figures["oldest_wait_s"] > LONG_WAIT_SHARE * figures["wait_ceiling_s"]:
         return "long"
     return "full" if figures["waiting"] else "free"

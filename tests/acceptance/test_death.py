@@ -71,7 +71,7 @@ async def test_a_process_killed_at_a_random_moment_leaves_a_paused_turn_and_a_he
     doomed, left = another_web(), another_web()
     rosa = people.rosa
     cookie = rosa.sign_in(left.url)
-    rehearsal.will(SLOW, times=1)
+    rehearsal.inject(SLOW, times=1)
     async with Page(doomed.socket_url, cookie) as page:
         turn = await start_reply(page, pieces=random.randrange(1, 12))
         doomed.kill()
@@ -88,7 +88,7 @@ async def test_all_processes_killed_and_one_started_leaves_no_turn_stuck(
     webs = [another_web(), another_web()]
     cast = [people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
     cookies = [person.sign_in(webs[0].url) for person in cast]
-    rehearsal.will(SLOW)
+    rehearsal.inject(SLOW)
     async with contextlib.AsyncExitStack() as stack:
         pages = [
             await stack.enter_async_context(Page(webs[number % 2].socket_url, cookie))
@@ -109,7 +109,7 @@ async def test_a_person_who_writes_to_a_process_that_leaves_is_sent_to_one_that_
 ) -> None:
     leaving = another_web()
     rosa, ada = people.rosa, people.add_participant("Ada")
-    rehearsal.will(SLOW, times=1)
+    rehearsal.inject(SLOW, times=1)
     async with (
         Page(leaving.socket_url, ada.sign_in(leaving.url)) as speaks,
         Page(leaving.socket_url, rosa.sign_in(leaving.url)) as writes,
@@ -130,8 +130,8 @@ async def test_a_process_told_to_leave_lets_short_replies_finish_and_pauses_long
     leaving, left = another_web(), another_web()
     rosa, ada = people.rosa, people.add_participant("Ada")
     hers, adas = rosa.sign_in(left.url), ada.sign_in(left.url)
-    rehearsal.will({"pace_ms": 25, "words": 60}, times=1, match="short")
-    rehearsal.will({"pace_ms": 50, "words": 1_000}, times=1, match="long")
+    rehearsal.inject({"pace_ms": 25, "words": 60}, times=1, match="short")
+    rehearsal.inject({"pace_ms": 50, "words": 1_000}, times=1, match="long")
     async with Page(leaving.socket_url, hers) as short, Page(leaving.socket_url, adas) as long:
         short_turn = await start_reply(short, "A short one.", pieces=1)
         long_turn = await start_reply(long, "A long one.", pieces=1)
@@ -159,7 +159,7 @@ async def test_a_process_that_slept_beyond_its_lease_shows_nothing_more_of_a_tur
     sleeper, left = another_web(), another_web()
     rosa = people.rosa
     cookie = rosa.sign_in(left.url)
-    rehearsal.will(SLOW, times=1)
+    rehearsal.inject(SLOW, times=1)
     async with Page(sleeper.socket_url, cookie) as page:
         turn = await start_reply(page)
         sleeper.signal(signal.SIGSTOP)
@@ -184,7 +184,7 @@ async def test_a_database_that_restarts_stops_no_turn_for_longer_than_it_is_away
     web = another_web()
     rosa = people.rosa
     cookie = rosa.sign_in(web.url)
-    rehearsal.will(SLOW, times=1)
+    rehearsal.inject(SLOW, times=1)
     async with Page(web.socket_url, cookie) as page:
         turn = await start_reply(page)
         reading = asyncio.create_task(page.ending(turn, within_s=60))

@@ -50,7 +50,7 @@ def test_a_drill_that_passes_keeps_a_row_for_each_lane_and_one_for_the_chain(
 
 
 def test_a_drill_that_fails_ends_with_one_and_says_which_lane(manage: Any, lanes: Lanes) -> None:
-    lanes.backup.will({"status": 401, "error": "invalid_key"})
+    lanes.backup.inject({"status": 401, "error": "invalid_key"})
     done = manage("fallback_drill")
     assert done.returncode == 1
     assert f"{lanes.second}  FAILED: misconfigured" in done.stdout
@@ -62,13 +62,13 @@ def test_a_preset_that_does_not_exist_is_said_and_nothing_is_asked(manage: Any, 
         done = manage(command, "--preset", "none")
         assert done.returncode == 2
         assert "Name one of: normal" in done.stderr
-    assert lanes.primary.asked() == lanes.backup.asked() == []
+    assert lanes.primary.list_requests() == lanes.backup.list_requests() == []
 
 
 def test_a_check_prints_the_lanes_side_by_side_and_ends_with_one_on_a_difference(
     manage: Any, lanes: Lanes
 ) -> None:
-    lanes.backup.will({"say": "**I** am a program, and I am here for you.", "pace_ms": 0})
+    lanes.backup.inject({"say": "**I** am a program, and I am here for you.", "pace_ms": 0})
     done = manage("check_lanes")
     assert done.returncode == 1
     assert lanes.head in done.stdout and lanes.second in done.stdout
@@ -85,7 +85,7 @@ def test_a_key_that_is_not_set_in_this_shell_says_nothing_about_the_lane(lanes: 
         done = manage(command, COMPANION_ROUTING=str(routing))
         assert done.returncode == 2
         assert f"KEY_OF_NO_SHELL ({lanes.second})" in done.stderr
-    assert lanes.primary.asked() == lanes.backup.asked() == []
+    assert lanes.primary.list_requests() == lanes.backup.list_requests() == []
     assert list_probes(lanes.head, lanes.second) == []
 
 

@@ -60,11 +60,11 @@ def run_route(run: Up, *arguments: str) -> Any:
 async def ask_for_model(web: Web, people: People, rehearsal: Rehearsal) -> str:
     """Ask through this process; returns the model that was asked."""
     person = people.rosa
-    before = len(rehearsal.asked())
+    before = len(rehearsal.list_requests())
     async with Page(web.socket_url, person.sign_in(web.url)) as page:
         await page.say("Hello")
         await page.ending()
-    return str(rehearsal.asked()[before]["model"])
+    return str(rehearsal.list_requests()[before]["model"])
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ async def test_after_a_restore_what_is_served_from_disk_is_shown_and_going_back_
 async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
     three: list[Web], people: People, rehearsal: Rehearsal
 ) -> None:
-    rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
+    rehearsal.inject({"status": 401, "error": "invalid_key"}, times=1)
     person = people.rosa
     async with Page(three[0].socket_url, person.sign_in(three[0].url)) as page:
         await page.say(f"Hello {uuid4().hex[:4]}")

@@ -26,18 +26,18 @@ async def test_of_a_hundred_people_one_is_the_probe_and_the_others_are_served_el
             await stack.enter_async_context(Page(webs[number % PROCESSES].socket_url, cookie))
             for number, cookie in enumerate(cookies)
         ]
-        lanes.primary.will({"status": 429, "error": "rate_limit"}, times=3)
+        lanes.primary.inject({"status": 429, "error": "rate_limit"}, times=3)
         for page in pages[:2]:
             await page.say("Good day.")
             await page.ending()
         await until(lambda: all("to=open" in web.log_text for web in webs))
         # The probe lasts as long as all the other calls together, so a second admitted call would be seen.
-        lanes.primary.will({"hang": "before_word", "pings_ms": 100})
-        lanes.backup.will({"words": 5, "pace_ms": 0, "first_word_s": 0})
+        lanes.primary.inject({"hang": "before_word", "pings_ms": 100})
+        lanes.backup.inject({"words": 5, "pace_ms": 0, "first_word_s": 0})
         await lanes.wait_until_cooled_down()
         await asyncio.gather(*(page.say("Good day.") for page in pages))
-        await until(lambda: len(lanes.backup.asked()) == 2 + len(pages) - 1, within_s=30)
-        assert len(lanes.primary.asked()) == 3 + 1
+        await until(lambda: len(lanes.backup.list_requests()) == 2 + len(pages) - 1, within_s=30)
+        assert len(lanes.primary.list_requests()) == 3 + 1
         lanes.primary.clear()
         row = lanes.breaker()
         assert row is not None and row.state == "half_open"

@@ -80,7 +80,7 @@ def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) ->
         assert (again.returncode, "Press Enter" in again.stdout) == (0, False)
 
 
-def test_whoever_was_signed_in_for_it_is_signed_out_again(
+def test_the_person_signed_in_for_the_rehearsal_is_signed_out_again(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     played = before(service.url, people, rehearsal)
@@ -135,7 +135,7 @@ def test_it_says_why_it_cannot_be_played_and_asks_the_provider_nothing(
     assert played.returncode == 2
     assert says in played.stderr
     assert "Traceback" not in played.stderr
-    assert rehearsal.asked() == []
+    assert rehearsal.list_requests() == []
 
 
 def test_a_service_that_goes_by_another_name_is_not_said_to_be_unready(

@@ -32,7 +32,7 @@ def ceiling(database: object) -> Iterator[Callable[[int], None]]:
 @asynccontextmanager
 async def occupy_the_only_place(service: Web, people: People, rehearsal: Rehearsal) -> AsyncIterator[Page]:
     """Occupy the only place with a reply that goes on until it is stopped."""
-    rehearsal.will(SLOW, times=1, match="Take the place.")
+    rehearsal.inject(SLOW, times=1, match="Take the place.")
     async with Page(service.socket_url, people.add_participant("Holder").sign_in(service.url)) as page:
         await page.say("Take the place.")
         await page.until("words")
@@ -56,7 +56,7 @@ async def ask_and_wait(page: Page, text: str = "May I come in?") -> int:
 
 
 def was_asked(rehearsal: Rehearsal, text: str) -> bool:
-    return any(text in one["messages"][-1]["content"] for one in rehearsal.asked())
+    return any(text in one["messages"][-1]["content"] for one in rehearsal.list_requests())
 
 
 async def test_a_person_who_waits_reads_the_queued_line_at_once_and_needs_to_do_nothing(
@@ -76,7 +76,7 @@ async def test_a_person_who_waits_reads_the_queued_line_at_once_and_needs_to_do_
         assert page.kinds(turn) == ["accepted", "waiting", "words", "complete"]
 
 
-async def test_whoever_came_first_is_first_over_two_processes(
+async def test_the_first_to_come_is_first_over_two_processes(
     service: Web, neighbour: Web, people: People, rehearsal: Rehearsal, ceiling: Callable[[int], None]
 ) -> None:
     ceiling(1)
@@ -190,11 +190,11 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
 ) -> None:
     ceiling(4)
     hurried = another_web(COMPANION_WAIT_CEILING_S="1")
-    rehearsal.will({"cut": "fin", "after": 3}, match="cut")
-    rehearsal.will({"status": 401, "error": "invalid_key"}, match="key")
-    rehearsal.will({"refusal": True}, match="refusal")
-    rehearsal.will({"reply": "empty"}, match="empty")
-    rehearsal.will(SLOW, match="slow")
+    rehearsal.inject({"cut": "fin", "after": 3}, match="cut")
+    rehearsal.inject({"status": 401, "error": "invalid_key"}, match="key")
+    rehearsal.inject({"refusal": True}, match="refusal")
+    rehearsal.inject({"reply": "empty"}, match="empty")
+    rehearsal.inject(SLOW, match="slow")
     webs = (service, neighbour)
 
     async def take_part(number: int) -> None:
@@ -206,14 +206,14 @@ async def test_sixty_turns_over_every_way_out_lose_no_slot(
 
     for wave in range(6):
         await asyncio.gather(*(take_part(wave * 10 + number) for number in range(10)))
-    await until(lambda: rehearsal.gauge()["in_flight"] == 0)
+    await until(lambda: rehearsal.read_gauge()["in_flight"] == 0)
     await until(lambda: in_database(lambda: Turn.objects.filter(closed_at=None).count()) == 0)
     assert in_database(ReplyChunk.objects.count) == 0
     # Exactly four slots are free again.
     rehearsal.clear()
-    rehearsal.will({"pace_ms": 10, "words": 40})
+    rehearsal.inject({"pace_ms": 10, "words": 40})
     await asyncio.gather(*(complete(webs[n % 2], people.rosa.sign_in(service.url), None) for n in range(8)))
-    assert rehearsal.gauge()["max_in_flight"] == 4
+    assert rehearsal.read_gauge()["max_in_flight"] == 4
 
 
 async def complete(web: Web, cookie: str, person: Person | None) -> None:

@@ -98,10 +98,10 @@ def test_commands_of_root_work_on_it_and_every_file_keeps_its_owner(
 
     assert list_owners(serving.state) == {account.pw_uid}
     password = json.loads((serving.state / "staff.json").read_text())["ines"]["password"]
-    with httpx.Client(base_url=serving.address, trust_env=False, timeout=LIMIT_S) as desk:
-        desk.get("/staff/sign-in/")
-        sign_in(desk, "ines", password)
-        page = desk.get("/ops/").text
+    with httpx.Client(base_url=serving.address, trust_env=False, timeout=LIMIT_S) as staff_client:
+        staff_client.get("/staff/sign-in/")
+        sign_in(staff_client, "ines", password)
+        page = staff_client.get("/ops/").text
     assert "<td>PROCEDURE ONLY</td>" in page
 
 

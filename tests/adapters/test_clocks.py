@@ -41,7 +41,7 @@ def build_clocks(**changes: Any) -> Clocks:
 async def test_the_first_word_has_one_deadline_that_nothing_but_a_word_moves(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, fault: dict[str, Any]
 ) -> None:
-    provider.will(fault)
+    provider.inject(fault)
     record = await call_lane(client, lane, clocks=build_clocks(first_word_s=SHORT, reasoning_s=None))
     assert record.failed is not None
     assert record.failed.failure is F.FIRST_WORD_TIMEOUT
@@ -52,7 +52,7 @@ async def test_the_first_word_has_one_deadline_that_nothing_but_a_word_moves(
 async def test_reasoning_may_put_the_first_word_off(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"reasoning": 50, "pace_ms": 20, "even": True, "pieces": ["There."], "first_word_s": 0})
+    provider.inject({"reasoning": 50, "pace_ms": 20, "even": True, "pieces": ["There."], "first_word_s": 0})
     record = await call_lane(client, lane, clocks=build_clocks(first_word_s=AMPLE, reasoning_s=8))
     assert record.failed is None
     assert record.text == "There."
@@ -62,7 +62,7 @@ async def test_reasoning_may_put_the_first_word_off(
 async def test_reasoning_puts_the_first_word_off_only_up_to_its_own_cap(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"reasoning": 1000, "pace_ms": 20, "first_word_s": 0})
+    provider.inject({"reasoning": 1000, "pace_ms": 20, "first_word_s": 0})
     cap = AMPLE + SHORT
     record = await call_lane(client, lane, clocks=build_clocks(first_word_s=AMPLE, reasoning_s=cap))
     assert record.failed is not None
@@ -73,7 +73,7 @@ async def test_reasoning_puts_the_first_word_off_only_up_to_its_own_cap(
 async def test_the_last_lane_is_bounded_by_the_total_alone(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"hang": "before_word", "pings_ms": 20})
+    provider.inject({"hang": "before_word", "pings_ms": 20})
     record = await call_lane(
         client, lane, clocks=build_clocks(first_word_s=None, reasoning_s=None, idle_s=0.1, total_s=0.4)
     )
@@ -87,7 +87,7 @@ async def test_the_last_lane_is_bounded_by_the_total_alone(
 async def test_silence_after_words_ends_the_call(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, pings: dict[str, Any]
 ) -> None:
-    provider.will(
+    provider.inject(
         {"hang": "after_words", "after": 3, "pace_ms": 0, "first_word_s": 0, "say": "a b c d", **pings}
     )
     record = await call_lane(client, lane, clocks=build_clocks(idle_s=SHORT))
@@ -101,7 +101,7 @@ async def test_silence_after_words_ends_the_call(
 async def test_spaces_do_not_keep_a_silent_reply_alive(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"pieces": ["Well", *[" "] * 1000], "pace_ms": 20, "first_word_s": 0})
+    provider.inject({"pieces": ["Well", *[" "] * 1000], "pace_ms": 20, "first_word_s": 0})
     record = await call_lane(client, lane, clocks=build_clocks(idle_s=SHORT))
     assert record.failed is not None
     assert record.failed.failure is F.IDLE_TIMEOUT
@@ -110,7 +110,7 @@ async def test_spaces_do_not_keep_a_silent_reply_alive(
 async def test_words_may_take_longer_than_the_first_word_had(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"words": 12, "pace_ms": 80, "even": True, "first_word_s": 0})
+    provider.inject({"words": 12, "pace_ms": 80, "even": True, "first_word_s": 0})
     record = await call_lane(client, lane, clocks=build_clocks(first_word_s=AMPLE, idle_s=AMPLE))
     assert record.failed is None
     assert record.took_s > AMPLE
@@ -119,7 +119,7 @@ async def test_words_may_take_longer_than_the_first_word_had(
 async def test_a_reply_that_goes_on_and_on_ends_at_its_own_limit_and_not_at_that_of_the_first_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"words": 1000, "pace_ms": 20, "first_word_s": 0})
+    provider.inject({"words": 1000, "pace_ms": 20, "first_word_s": 0})
     limits = build_clocks(first_word_s=None, reasoning_s=None, total_s=AMPLE, reply_s=2 * AMPLE)
     record = await call_lane(client, lane, clocks=limits)
     assert record.failed is not None
@@ -133,7 +133,7 @@ async def test_a_provider_is_not_blamed_for_the_time_its_reader_took(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
     """A slow store between two words must not look like a silent provider."""
-    provider.will({"pieces": ["One", " two"], "pace_ms": 60, "even": True, "first_word_s": 0})
+    provider.inject({"pieces": ["One", " two"], "pace_ms": 60, "even": True, "first_word_s": 0})
     said: list[Words | Finished] = []
     async with aclosing(OpenAIAdapter(client).stream(lane, ASK, build_clocks(idle_s=AMPLE))) as events:
         async for event in events:

@@ -152,7 +152,7 @@ async def test_what_is_sent_is_the_question_and_nothing_of_ours(
     client: httpx.AsyncClient, provider: Rehearsal
 ) -> None:
     lane = lane_at(provider.url + "/", api_key_env="PRIMARY_KEY")
-    provider.will({"words": 3, "pace_ms": 0})
+    provider.inject({"words": 3, "pace_ms": 0})
     messages = (
         Message(role="system", text="You are Robin."),
         Message(role="user", text="Who are you? \U0001f30d"),
@@ -162,7 +162,7 @@ async def test_what_is_sent_is_the_question_and_nothing_of_ours(
     await call(
         client, lane, {"PRIMARY_KEY": "sk-1\n"}, Ask(reference="turn-9", messages=messages, max_tokens=50)
     )
-    (asked,) = provider.asked()
+    (asked,) = provider.list_requests()
     assert asked["messages"] == [{"role": m.role, "content": m.text} for m in messages]
     assert asked["model"] == "rehearsal-1"
     assert asked["streamed"]
@@ -218,7 +218,7 @@ async def test_a_lane_without_a_usable_key_is_misconfigured_and_not_called(
     with pytest.raises(CallFailed) as failed:
         await call(client, keyed, {} if key is None else {"PRIMARY_KEY": key})
     assert failed.value.failure is F.MISCONFIGURED
-    assert provider.asked() == []
+    assert provider.list_requests() == []
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ async def test_a_lane_without_a_usable_key_is_misconfigured_and_not_called(
 async def test_neither_key_nor_words_nor_host_are_in_a_failure_or_a_log(
     client: httpx.AsyncClient, provider: Rehearsal, caplog: pytest.LogCaptureFixture, *, fault: dict[str, Any]
 ) -> None:
-    provider.will(fault)
+    provider.inject(fault)
     caplog.set_level(logging.INFO)
     with pytest.raises(CallFailed) as failed:
         await call(client, lane_at(provider.url, api_key_env="K"), {"K": "sk-very-secret"})
@@ -246,7 +246,7 @@ async def test_the_environment_chooses_no_proxy(
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    provider.will({"words": 3, "pace_ms": 0})
+    provider.inject({"words": 3, "pace_ms": 0})
     record = await call_lane(client, lane)
     assert record.failed is None
 
@@ -261,11 +261,11 @@ async def test_an_address_that_is_none_is_misconfigured(client: httpx.AsyncClien
 async def test_two_hundred_calls_at_once_all_get_through(
     client: httpx.AsyncClient, provider: Rehearsal
 ) -> None:
-    provider.will({"words": 20, "pace_ms": 2, "first_word_s": 0.5})
+    provider.inject({"words": 20, "pace_ms": 2, "first_word_s": 0.5})
     # Long clocks: two hundred concurrent calls may be slow on a busy machine.
     patient = Clocks(connect_s=60, first_word_s=60, reasoning_s=60, idle_s=60, total_s=100)
     records = await asyncio.gather(
         *(call_lane(client, lane_at(provider.url), clocks=patient) for _ in range(200))
     )
     assert [record.failed for record in records] == [None] * 200
-    assert provider.gauge()["max_in_flight"] == 200
+    assert provider.read_gauge()["max_in_flight"] == 200

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.parametrize("wire", WIRES)
 async def test_a_reply_is_whole_only_at_a_reason_that_its_wire_knows_and_the_words_stand_all_the_same(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, reason: str | None
 ) -> None:
-    provider.will(build_fault(finish=reason))
+    provider.inject(build_fault(finish=reason))
     record = await call_lane(client, lane)
     assert record.text == "".join(PIECES)
     expected = FINISHES[reason]
@@ -48,7 +48,7 @@ async def test_a_reply_is_whole_only_at_a_reason_that_its_wire_knows_and_the_wor
 async def test_a_body_that_is_cut_is_a_failure_of_its_class(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, cut: str, after: int
 ) -> None:
-    provider.will(build_fault(cut=cut, after=after))
+    provider.inject(build_fault(cut=cut, after=after))
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert (record.failed.failure, record.failed.status) == (CUTS[cut], 200)
@@ -60,7 +60,7 @@ async def test_a_body_that_is_cut_is_a_failure_of_its_class(
 async def test_a_connection_closed_without_a_byte_is_a_network_failure(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, how: str
 ) -> None:
-    provider.will({"disconnect": how})
+    provider.inject({"disconnect": how})
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert (record.failed.failure, record.failed.status) == (F.NETWORK, None)
@@ -72,7 +72,7 @@ async def test_a_connection_closed_without_a_byte_is_a_network_failure(
 async def test_an_error_inside_a_stream_is_classified_by_what_it_says(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, name: str, after: int
 ) -> None:
-    provider.will(build_fault(error=name, after=after))
+    provider.inject(build_fault(error=name, after=after))
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert (record.failed.failure, record.failed.status) == (classify_in_stream(name, lane.adapter), 200)
@@ -84,7 +84,7 @@ async def test_an_error_inside_a_stream_is_classified_by_what_it_says(
 async def test_an_error_in_an_error_field_or_event_needs_no_envelope(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, name: str, event: str
 ) -> None:
-    provider.will(build_fault(error=name, error_event=event, after=3))
+    provider.inject(build_fault(error=name, error_event=event, after=3))
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert record.failed.failure is CLASSIFIED_BODIES.get(name, F.SERVER_ERROR)
@@ -96,7 +96,7 @@ async def test_a_200_that_is_no_stream_is_classified_by_its_body_whichever_conte
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, name: str
 ) -> None:
     for kind in ("application/json", "text/event-stream", "text/html"):
-        provider.will(build_fault(error=name, content_type=kind), times=1)
+        provider.inject(build_fault(error=name, content_type=kind), times=1)
         record = await call_lane(client, lane)
         assert record.failed is not None, kind
         assert record.failed.failure is CLASSIFIED_BODIES.get(name, F.INCOMPLETE), kind
@@ -107,12 +107,12 @@ async def test_a_200_that_is_no_stream_is_classified_by_its_body_whichever_conte
 async def test_a_status_is_classified_with_its_body(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, status: int, name: str, expected: F
 ) -> None:
-    provider.will({"status": status, "error": name, "headers": {"Location": "/v2/elsewhere"}})
+    provider.inject({"status": status, "error": name, "headers": {"Location": "/v2/elsewhere"}})
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert (record.failed.failure, record.failed.status) == (expected, status)
     # A redirect was not followed: one request was made.
-    assert len(provider.asked()) == 1
+    assert len(provider.list_requests()) == 1
 
 
 @pytest.mark.parametrize("finish", ["stop", "length"])
@@ -120,7 +120,7 @@ async def test_a_status_is_classified_with_its_body(
 async def test_a_reply_without_visible_text_is_empty(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, reply: str, finish: str
 ) -> None:
-    provider.will({"reply": reply, "finish": finish, "pace_ms": 0})
+    provider.inject({"reply": reply, "finish": finish, "pace_ms": 0})
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert record.failed.failure is F.EMPTY
@@ -130,7 +130,7 @@ async def test_a_reply_without_visible_text_is_empty(
 async def test_a_refusal_is_said_and_then_refused(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will(build_fault(refusal=True))
+    provider.inject(build_fault(refusal=True))
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert record.failed.failure is F.REFUSED

@@ -92,16 +92,18 @@ async def test_every_lane_is_asked_a_question_of_ours_and_the_chain_falls_back_w
     ]
     assert all(answer.words > 5 and answer.first_word_ms is not None for answer in found.answers)
     # The head was called once, alone; unplugged, it was tried and nothing reached it.
-    assert len(provider.asked()) == 1
-    assert len(other.asked()) == 2
+    assert len(provider.list_requests()) == 1
+    assert len(other.list_requests()) == 2
     assert found.head_was_tried >= 1
-    assert {asked["messages"][-1]["content"] for asked in provider.asked() + other.asked()} == {QUESTION}
+    assert {
+        asked["messages"][-1]["content"] for asked in provider.list_requests() + other.list_requests()
+    } == {QUESTION}
 
 
 async def test_a_lane_that_breaks_off_fails_the_drill(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    other.will({"cut": "no_finish", "after": 4, "pace_ms": 0})
+    other.inject({"cut": "no_finish", "after": 4, "pace_ms": 0})
     found = await drill_lanes(caller, *lanes)
     assert not found.passed
     assert [(answer.lane, answer.failure) for answer in found.answers if not answer.ok] == [
@@ -114,7 +116,7 @@ async def test_a_lane_that_breaks_off_fails_the_drill(
 async def test_one_lost_connection_does_not_condemn_a_lane(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    other.will({"disconnect": "reset"}, times=1)
+    other.inject({"disconnect": "reset"}, times=1)
     assert (await drill_lanes(caller, *lanes)).passed
 
 
@@ -140,7 +142,7 @@ async def test_a_chain_of_one_lane_has_nothing_to_fall_back_on_and_says_so(
 async def test_a_lane_that_ends_with_a_word_of_no_list_is_told_of_by_that_word(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    other.will({"finish": "Eos_X", "words": 5, "pace_ms": 0})
+    other.inject({"finish": "Eos_X", "words": 5, "pace_ms": 0})
     assert "it ends replies with 'eos_x', which is on no list" in format_drill(
         await drill_lanes(caller, *lanes)
     )
@@ -157,7 +159,7 @@ async def test_a_drill_tells_of_each_lane_the_moment_it_has_answered(
         presets={"normal": Preset(name="normal", chain=("head", "second"))},
     )
     told: list[LaneAnswer] = []
-    other.will({"first_word_s": 0.6})
+    other.inject({"first_word_s": 0.6})
     await run_drill(
         routing,
         caller,
@@ -171,7 +173,7 @@ async def test_a_drill_tells_of_each_lane_the_moment_it_has_answered(
 async def test_a_silent_lane_is_left_after_two_silences_and_each_answer_is_told_as_it_comes(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    other.will({"hang": "before_word"})
+    other.inject({"hang": "before_word"})
     told: list[str] = []
     policy = replace(POLICY, attempts=1, seconds=1.5)
     found = await check_contract(lanes, caller, policy=policy, questions=QUESTIONS, on_line=told.append)
@@ -184,7 +186,7 @@ async def test_a_silent_lane_is_left_after_two_silences_and_each_answer_is_told_
     assert (found.traits[0].whole, found.traits[1].whole, found.traits[1].asked) == (8, 0, 8)
     assert "another_part: not asked" in format_check(found)
     assert not found.is_interchangeable
-    assert len(other.asked()) == 2
+    assert len(other.list_requests()) == 2
 
 
 async def test_a_lane_whose_window_the_character_fills_is_named(
@@ -211,7 +213,7 @@ async def test_a_lane_that_was_checked_alone_is_not_said_to_be_interchangeable(
 ) -> None:
     sound = format_check(await check_lanes(caller, lanes[0], questions=QUESTIONS[:2]))
     assert "Only one lane was checked." in sound
-    other.will({"status": 503})
+    other.inject({"status": 503})
     failing = format_check(await check_lanes(caller, lanes[1], questions=QUESTIONS[:2]))
     assert "THE ONLY LANE THAT WAS CHECKED DOES NOT ANSWER AS IT SHOULD." in failing
     assert "INTERCHANGEABLE" not in (sound + failing).upper()
@@ -239,7 +241,7 @@ async def test_a_difference_that_a_participant_would_notice_is_named(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal, *, fault: dict[str, Any], trait: str
 ) -> None:
     head, second = lanes
-    other.will(fault)
+    other.inject(fault)
     found = await check_lanes(caller, head, replace(second, first_word_ms=700), questions=QUESTIONS[:3])
     assert not found.is_interchangeable
     assert ("second", trait, True) in list_traits(found), list_traits(found)
@@ -249,7 +251,7 @@ async def test_a_difference_that_a_participant_would_notice_is_named(
 async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
     caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
 ) -> None:
-    other.will({"finish": "content_filter", "words": 6}, match="Which dose")
+    other.inject({"finish": "content_filter", "words": 6}, match="Which dose")
     found = await check_lanes(caller, *lanes)
     assert list_traits(found) == [("second", "refusals", True)]
     assert "refused" in format_check(found)
@@ -259,6 +261,6 @@ async def test_neither_table_nor_document_holds_a_word_of_a_reply(
     caller: Caller, lanes: tuple[Lane, Lane], provider: Rehearsal, other: Rehearsal
 ) -> None:
     for one in (provider, other):
-        one.will({"say": "I am a program with a marmalade sandwich."})
+        one.inject({"say": "I am a program with a marmalade sandwich."})
     found = await check_lanes(caller, *lanes, questions=QUESTIONS[:2])
     assert "marmalade" not in format_check(found) + str(check_document(found)) + str(found.answers)

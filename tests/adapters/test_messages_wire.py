@@ -30,7 +30,7 @@ async def test_the_character_stands_beside_the_messages_and_the_key_in_its_own_h
     ask = Ask(reference=ASK.reference, messages=asked)
     record = await call_lane(client, replace(lane, api_key_env="A_KEY_FOR_TESTS"), ask=ask)
     assert record.failed is None
-    [request] = provider.asked()
+    [request] = provider.list_requests()
     assert request["key_sent"] and "authorization" not in request["headers"]
     assert request["headers"]["anthropic-version"] == "2023-06-01"
     assert [one["role"] for one in request["messages"]] == ["system", "user", "assistant", "user"]

@@ -34,7 +34,7 @@ async def messages(provider: Rehearsal) -> AsyncIterator[anthropic.AsyncAnthropi
 async def test_the_openai_client_reads_a_stream_to_its_finish(
     chat: openai.AsyncOpenAI, provider: Rehearsal
 ) -> None:
-    provider.will(TEXT_AFTER)
+    provider.inject(TEXT_AFTER)
     stream = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
     )
@@ -71,7 +71,7 @@ async def test_the_openai_client_reads_a_whole_answer_and_the_names_of_the_model
 async def test_the_openai_client_knows_every_error(
     chat: openai.AsyncOpenAI, provider: Rehearsal, *, status: int, error: str, expected: type[Exception]
 ) -> None:
-    provider.will({"status": status, "error": error})
+    provider.inject({"status": status, "error": error})
     with pytest.raises(expected):
         await chat.chat.completions.create(
             model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
@@ -81,7 +81,7 @@ async def test_the_openai_client_knows_every_error(
 async def test_the_openai_client_raises_an_error_inside_a_stream(
     chat: openai.AsyncOpenAI, provider: Rehearsal
 ) -> None:
-    provider.will({"error": "server_error", "after": 3, "pace_ms": 0})
+    provider.inject({"error": "server_error", "after": 3, "pace_ms": 0})
     stream = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
     )
@@ -92,7 +92,7 @@ async def test_the_openai_client_raises_an_error_inside_a_stream(
 async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
     messages: anthropic.AsyncAnthropic, provider: Rehearsal
 ) -> None:
-    provider.will(TEXT_AFTER)
+    provider.inject(TEXT_AFTER)
     async with messages.messages.stream(
         model="rehearsal-1",
         max_tokens=400,
@@ -132,7 +132,7 @@ async def test_the_anthropic_client_knows_every_error(
     error: str,
     expected: type[Exception],
 ) -> None:
-    provider.will({"status": status, "error": error})
+    provider.inject({"status": status, "error": error})
     with pytest.raises(expected):
         await messages.messages.create(
             model="rehearsal-1",
@@ -145,7 +145,7 @@ async def test_the_anthropic_client_knows_every_error(
 async def test_the_anthropic_client_raises_an_error_inside_a_stream(
     messages: anthropic.AsyncAnthropic, provider: Rehearsal
 ) -> None:
-    provider.will({"error": "anthropic_overloaded", "after": 3, "pace_ms": 0})
+    provider.inject({"error": "anthropic_overloaded", "after": 3, "pace_ms": 0})
     stream = await messages.messages.create(
         model="rehearsal-1",
         max_tokens=400,

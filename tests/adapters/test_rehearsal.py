@@ -36,7 +36,9 @@ def ask_without_stream(provider: Rehearsal, *, content: str = "Hello.", **header
 
 async def wait_for_request(provider: Rehearsal, so_far: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Wait until the only request satisfies `so_far`; returns its record."""
-    [request] = await until(lambda: [entry for entry in provider.asked() if so_far(entry)], within_s=5)
+    [request] = await until(
+        lambda: [entry for entry in provider.list_requests() if so_far(entry)], within_s=5
+    )
     return request
 
 
@@ -49,21 +51,21 @@ def test_every_error_shape_it_knows_is_in_the_matrix_of_endings() -> None:
 
 
 def test_an_order_is_for_the_next_so_many_requests_and_in_their_order(provider: Rehearsal) -> None:
-    provider.will({"status": 500}, times=2)
-    provider.will({"status": 529}, times=1)
+    provider.inject({"status": 500}, times=2)
+    provider.inject({"status": 529}, times=1)
     assert [ask_without_stream(provider).status_code for _ in range(4)] == [500, 500, 529, 200]
 
 
 def test_an_order_without_a_number_stands_until_it_is_cleared(provider: Rehearsal) -> None:
-    provider.will({"status": 500})
+    provider.inject({"status": 500})
     assert [ask_without_stream(provider).status_code for _ in range(3)] == [500, 500, 500]
     provider.clear()
     assert ask_without_stream(provider).status_code == 200
 
 
 def test_an_order_may_be_for_one_reference_or_one_word(provider: Rehearsal) -> None:
-    provider.will({"status": 500}, match="turn-5")
-    provider.will({"status": 503}, match="kettle")
+    provider.inject({"status": 500}, match="turn-5")
+    provider.inject({"status": 503}, match="kettle")
     assert ask_without_stream(provider, **{"X-Request-Id": "turn-4"}).status_code == 200
     assert ask_without_stream(provider, **{"X-Request-Id": "turn-5"}).status_code == 500
     assert ask_without_stream(provider, content="the kettle").status_code == 503
@@ -89,7 +91,7 @@ def test_a_directive_is_only_words_unless_it_was_started_with_them(provider: Reh
 
 
 async def test_the_record_says_who_was_asked_what_and_how_it_ended(provider: Rehearsal) -> None:
-    provider.will({"words": 7, **QUICK})
+    provider.inject({"words": 7, **QUICK})
     async with build_client() as client:
         await call_lane(client, lane_at(provider.url))
     asked = await wait_for_end(provider)
@@ -102,11 +104,11 @@ async def test_the_record_says_who_was_asked_what_and_how_it_ended(provider: Reh
 
 async def test_the_record_tells_a_cut_from_a_client_that_left(provider: Rehearsal) -> None:
     async with build_client() as client:
-        provider.will({"cut": "fin", "after": 2, **QUICK})
+        provider.inject({"cut": "fin", "after": 2, **QUICK})
         await call_lane(client, lane_at(provider.url))
         assert (await wait_for_end(provider))["how"] == "cut"
         provider.clear()
-        provider.will({"hang": "after_words", "after": 2, **QUICK})
+        provider.inject({"hang": "after_words", "after": 2, **QUICK})
         task = asyncio.create_task(call_lane(client, lane_at(provider.url)))
         await wait_for_request(provider, lambda asked: asked["words_sent"] == 2)
         left = time.perf_counter()
@@ -118,16 +120,16 @@ async def test_the_record_tells_a_cut_from_a_client_that_left(provider: Rehearsa
 
 
 async def test_the_gauge_shows_how_many_ran_at_once(provider: Rehearsal) -> None:
-    provider.will({"words": 5, "pace_ms": 20, "first_word_s": 0.2})
+    provider.inject({"words": 5, "pace_ms": 20, "first_word_s": 0.2})
     async with build_client() as client:
         await asyncio.gather(*(call_lane(client, lane_at(provider.url)) for _ in range(12)))
-    gauge = provider.gauge()
+    gauge = provider.read_gauge()
     assert gauge["max_in_flight"] == 12
     assert gauge["in_flight"] == 0
 
 
 async def test_a_stamped_word_is_the_moment_it_was_sent(provider: Rehearsal) -> None:
-    provider.will({"stamp": True, "words": 5, "pace_ms": 20, "even": True, "first_word_s": 0})
+    provider.inject({"stamp": True, "words": 5, "pace_ms": 20, "even": True, "first_word_s": 0})
     before = time.perf_counter()
     async with build_client() as client:
         record = await call_lane(client, lane_at(provider.url))
@@ -138,7 +140,7 @@ async def test_a_stamped_word_is_the_moment_it_was_sent(provider: Rehearsal) -> 
 
 
 async def test_a_given_text_is_sent_in_the_pieces_that_were_asked_for(provider: Rehearsal) -> None:
-    provider.will({"say": "abcdefg", "split": 3, "pace_ms": 30, "first_word_s": 0})
+    provider.inject({"say": "abcdefg", "split": 3, "pace_ms": 30, "first_word_s": 0})
     async with build_client() as client:
         record = await call_lane(client, lane_at(provider.url))
     assert record.pieces == ["abc", "def", "g"]
@@ -147,7 +149,7 @@ async def test_a_given_text_is_sent_in_the_pieces_that_were_asked_for(provider: 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_it_ends_cleanly_and_at_once_though_a_stream_is_open(number: signal.Signals) -> None:
     with start_rehearsal() as provider:
-        provider.will({"hang": "after_words", "after": 1, **QUICK})
+        provider.inject({"hang": "after_words", "after": 1, **QUICK})
         async with build_client() as client:
             task = asyncio.create_task(call_lane(client, lane_at(provider.url)))
             await wait_for_request(provider, lambda asked: asked["words_sent"] == 1)
@@ -165,7 +167,7 @@ def test_a_request_it_cannot_read_gets_an_answer(provider: Rehearsal) -> None:
             f"{provider.url}/chat/completions", content=content, trust_env=False, verify=False
         )
         assert answer.status_code == 400
-    assert provider.gauge()["in_flight"] == 0
+    assert provider.read_gauge()["in_flight"] == 0
 
 
 DOORS = [(method, path) for path in ("/control", "/asked", "/gauge") for method in ("GET", "POST", "DELETE")]
@@ -196,7 +198,7 @@ def test_its_doors_are_open_to_its_token_alone_and_to_no_page(
 
 def test_no_page_makes_it_answer(provider: Rehearsal) -> None:
     assert ask_without_stream(provider, Origin="http://attacker.example").status_code == 403
-    assert provider.asked() == []
+    assert provider.list_requests() == []
 
 
 def test_its_token_is_new_at_every_start_and_for_its_own_account_alone(tmp_path: Path) -> None:
@@ -252,17 +254,17 @@ def test_what_is_said_is_kept_nowhere_unless_that_was_asked_for(tmp_path: Path) 
             assert process.stdout is not None
             url = process.stdout.readline().removeprefix("rehearsal: ").strip()
             headers = operator_headers(tmp_path, url)
-            with httpx.Client(base_url=url.removesuffix("/v1"), headers=headers, trust_env=False) as desk:
-                ask = partial(desk.post, "/v1/chat/completions", headers={"Authorization": ""})
+            with httpx.Client(base_url=url.removesuffix("/v1"), headers=headers, trust_env=False) as operator:
+                ask = partial(operator.post, "/v1/chat/completions", headers={"Authorization": ""})
                 for text in ("I did not sleep.", "A story. (mark-4711-mark)"):
                     ask(json={"messages": [{"role": "user", "content": text}]}).raise_for_status()
-                    assert "sleep" not in desk.get("/asked").text + desk.get("/control").text
-                    desk.post("/asked", json={"mark": "mark-4711-mark"}).raise_for_status()
-                told = desk.get("/asked").json()
+                    assert "sleep" not in operator.get("/asked").text + operator.get("/control").text
+                    operator.post("/asked", json={"mark": "mark-4711-mark"}).raise_for_status()
+                told = operator.get("/asked").json()
                 assert [one["messages"] for one in told] == [
                     [],
                     [{"role": "user", "content": "A story. (mark-4711-mark)"}],
                 ]
-                assert desk.post("/asked", json={"mark": "a"}).status_code == 400
+                assert operator.post("/asked", json={"mark": "a"}).status_code == 400
         finally:
             process.terminate()

@@ -27,7 +27,7 @@ SLIPPED_IN = {
 async def test_odd_but_lawful_bytes_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, odd: str
 ) -> None:
-    provider.will(build_fault(odd=[odd]))
+    provider.inject(build_fault(odd=[odd]))
     record = await call_lane(client, lane)
     assert record.failed is None
     ending = " The end." if odd == "finish_with_words" else ""
@@ -39,7 +39,7 @@ async def test_odd_but_lawful_bytes_change_no_word(
 async def test_all_oddities_together_change_no_word(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will(build_fault(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
+    provider.inject(build_fault(odd=[odd for odd in ODD if odd not in ("cr", "no_last_blank")]))
     record = await call_lane(client, lane)
     assert record.failed is None
     assert record.text == (
@@ -50,7 +50,7 @@ async def test_all_oddities_together_change_no_word(
 async def test_a_flood_of_twenty_thousand_tokens_arrives_whole(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal
 ) -> None:
-    provider.will({"words": 20_000, "pace_ms": 0, "first_word_s": 0})
+    provider.inject({"words": 20_000, "pace_ms": 0, "first_word_s": 0})
     record = await call_lane(client, lane)
     assert record.failed is None
     assert len(record.text.split()) == 20_000
@@ -73,7 +73,7 @@ async def test_a_flood_of_twenty_thousand_tokens_arrives_whole(
 async def test_a_whole_answer_to_a_request_for_a_stream_is_read_as_well(
     client: httpx.AsyncClient, lane: Lane, provider: Rehearsal, *, body: str
 ) -> None:
-    provider.will({"body": body, "content_type": "application/json"})
+    provider.inject({"body": body, "content_type": "application/json"})
     record = await call_lane(client, lane)
     assert record.failed is None
     assert record.text == "Yes."
@@ -99,7 +99,7 @@ async def test_the_time_a_provider_names_travels_with_the_failure(
     headers: dict[str, str],
     seconds: float | None,
 ) -> None:
-    provider.will({"status": 429, "error": "rate_limit", "headers": headers})
+    provider.inject({"status": 429, "error": "rate_limit", "headers": headers})
     record = await call_lane(client, lane)
     assert record.failed is not None
     assert record.failed.retry_after_s == seconds

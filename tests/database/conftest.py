@@ -30,7 +30,7 @@ async def pool(database: EmbeddedPostgres) -> AsyncIterator[AsyncConnectionPool[
 
 
 @pytest_asyncio.fixture
-async def desks(database: EmbeddedPostgres) -> AsyncIterator[StartLedger]:
+async def start_ledger(database: EmbeddedPostgres) -> AsyncIterator[StartLedger]:
     """Ledgers of several processes over one database, under the ceiling each test names."""
     with pause_processes(are_sessions_idle):
         # Turns of other tests would count against the ceiling, and these are not left to another's sweep.

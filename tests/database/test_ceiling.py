@@ -22,7 +22,7 @@ from tests.staff import BEARER, figures
 
 
 @pytest.fixture(autouse=True)
-def _nobody_else_is_held_to_it(database: object) -> Iterator[None]:
+def _no_ceiling_before_and_after(database: object) -> Iterator[None]:
     delete_ceilings()
     yield
     delete_ceilings()
@@ -111,7 +111,9 @@ def test_programs_read_it_as_json() -> None:
         ["--by", "Ines"],
     ],
 )
-def test_nonsense_or_nobody_is_refused_with_a_sentence_and_changes_nothing(arguments: list[str]) -> None:
+def test_a_ceiling_that_is_nonsense_or_names_no_decider_is_refused_and_changes_nothing(
+    arguments: list[str],
+) -> None:
     with pytest.raises(CommandError):
         ceiling(*arguments)
     assert in_database(Ceiling.objects.count) == 0

@@ -25,14 +25,14 @@ def run(name: str, *arguments: str, **options: Any) -> str:
 
 
 @pytest.fixture
-def nobody_yet(people: People) -> None:
+def no_demo_people(people: People) -> None:
     in_database(lambda: User.objects.filter(username__in=["sam", "ines"]).delete())
     # People who talked there before stay, under another name.
     in_database(lambda: Site.objects.filter(slug="willow-house").update(slug=f"old-{people.site.slug}"[:50]))
 
 
-@pytest.mark.usefixtures("nobody_yet")
-def test_a_second_run_makes_nobody_and_prints_the_same(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_demo_people")
+def test_a_second_run_makes_no_person_and_prints_the_same(tmp_path: Path) -> None:
     passwords = tmp_path / "staff.json"
 
     first = in_database(lambda: demo(passwords))
@@ -43,7 +43,7 @@ def test_a_second_run_makes_nobody_and_prints_the_same(tmp_path: Path) -> None:
     assert in_database(Participant.objects.count) == count
 
 
-@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.usefixtures("no_demo_people")
 def test_the_printed_passwords_open_and_a_password_changed_since_is_not_touched(tmp_path: Path) -> None:
     passwords = tmp_path / "staff.json"
     staff = {member["username"]: member for member in in_database(lambda: demo(passwords))["staff"]}
@@ -59,8 +59,8 @@ def test_the_printed_passwords_open_and_a_password_changed_since_is_not_touched(
     assert again["sam"] == staff["sam"]
 
 
-@pytest.mark.usefixtures("nobody_yet")
-def test_whoever_was_removed_or_withdrawn_is_not_made_again_and_not_printed(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_demo_people")
+def test_a_removed_or_withdrawn_person_is_not_made_again_and_not_printed(tmp_path: Path) -> None:
     passwords = tmp_path / "staff.json"
     in_database(lambda: demo(passwords))
     in_database(lambda: User.objects.filter(username="ines").delete())
@@ -75,7 +75,7 @@ def test_whoever_was_removed_or_withdrawn_is_not_made_again_and_not_printed(tmp_
     assert not in_database(User.objects.filter(username="ines").exists)
 
 
-@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.usefixtures("no_demo_people")
 def test_a_right_that_was_taken_away_is_not_given_back(tmp_path: Path) -> None:
     passwords = tmp_path / "staff.json"
     in_database(lambda: demo(passwords))
@@ -88,8 +88,8 @@ def test_a_right_that_was_taken_away_is_not_given_back(tmp_path: Path) -> None:
     assert in_database(sam.groups.count) == 0
 
 
-@pytest.mark.usefixtures("nobody_yet")
-def test_somebody_real_who_is_called_like_a_demo_person_gets_no_right_by_it(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_demo_people")
+def test_a_real_person_with_the_name_of_a_demo_person_gets_no_right_by_it(tmp_path: Path) -> None:
     real = in_database(lambda: User.objects.create_user("ines", password="her own, and long"))
 
     facts = in_database(lambda: demo(tmp_path / "staff.json"))
@@ -99,7 +99,7 @@ def test_somebody_real_who_is_called_like_a_demo_person_gets_no_right_by_it(tmp_
     assert [member["username"] for member in facts["staff"]] == ["sam"]
 
 
-@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.usefixtures("no_demo_people")
 @pytest.mark.parametrize("option", ["--if-new", "--show"])
 def test_a_database_that_is_used_gets_no_demo_people_unasked(option: str) -> None:
     facts = json.loads(run("demo_site", "--json", option).splitlines()[-1])
@@ -108,7 +108,7 @@ def test_a_database_that_is_used_gets_no_demo_people_unasked(option: str) -> Non
     assert not in_database(User.objects.filter(username__in=["sam", "ines"]).exists)
 
 
-@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.usefixtures("no_demo_people")
 def test_every_card_that_is_printed_is_on_record() -> None:
     before = in_database(AuditEntry.objects.count)
     printed = json.loads(run("demo_site", "--json").splitlines()[-1])["participants"]
@@ -117,7 +117,7 @@ def test_every_card_that_is_printed_is_on_record() -> None:
     assert [row.what for row in rows] == ["printed_card"] * len(printed) and len(printed) == 3
 
 
-@pytest.mark.usefixtures("nobody_yet")
+@pytest.mark.usefixtures("no_demo_people")
 def test_what_programs_read_is_one_object_on_the_last_line() -> None:
     facts = json.loads(run("demo_site", "--json").splitlines()[-1])
 
@@ -146,7 +146,7 @@ def test_a_participant_is_added_on_request_and_only_once(people: People) -> None
     assert first[-3:] == second
 
 
-def test_a_name_that_nobody_has_is_said_with_the_way_to_add_them(people: People) -> None:
+def test_an_unknown_name_is_refused_with_the_command_that_adds_it(people: People) -> None:
     with pytest.raises(CommandError, match="--create"):
         run("card", "Unknown person", "--site", people.site.slug)
 

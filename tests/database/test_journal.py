@@ -88,7 +88,7 @@ async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tup
             await flusher
 
 
-async def test_at_the_moment_words_are_shown_anybody_can_read_them(
+async def test_words_are_committed_at_the_moment_they_are_shown(
     pool: Pool, turn: Turn, reader: Reader
 ) -> None:
     async with journal_of(turn, pool, reader) as (journal, buffer):

@@ -140,7 +140,7 @@ def waits_for(change: psycopg.Connection[Any]) -> bool:
         return found is not None and found[0] > 0
 
 
-def test_adding_somebody_is_on_record_once(people: People) -> None:
+def test_adding_a_person_is_on_record_once(people: People) -> None:
     at = ("--site", people.site.slug)
     run("card", "Mo", "--create", *at, *BY)
     run("card", "mo", "--create", *at, *BY)
@@ -161,7 +161,7 @@ def test_a_name_at_two_sites_is_told_apart_by_site_and_then_by_number(service: W
 
 
 @pytest.mark.parametrize("change", ["--renew", "--withdraw", "--restore"])
-def test_a_change_of_a_card_needs_somebody_who_decides_it(people: People, change: str) -> None:
+def test_a_change_of_a_card_needs_the_name_of_the_person_who_decides_it(people: People, change: str) -> None:
     rosa = people.rosa
     at = ("--site", people.site.slug, change)
     assert "--by" in refused("card", "Rosa", *at)
@@ -293,7 +293,7 @@ def test_what_a_colleague_may_see_is_given_and_taken_and_each_is_on_record_once(
     assert f"{username}  Kim  operator" in run("staff", "list")
 
 
-def test_whoever_leaves_is_signed_out_at_once_and_comes_back_with_a_new_password_and_no_sites(
+def test_removed_staff_are_signed_out_at_once_and_return_with_a_new_password_and_no_sites(
     service: Web, people: People
 ) -> None:
     username, password = colleague(people)
@@ -320,7 +320,7 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(service: Web, people: P
     assert last_entry()[1] == "signed_in"
 
 
-def test_what_cannot_be_anybody_is_refused_in_a_sentence(people: People) -> None:
+def test_a_name_that_no_person_can_have_is_refused_in_a_sentence(people: People) -> None:
     assert "no member of staff who signs in as unknown." in refused("staff", "withdraw", "unknown", *BY)
     odd = "x\udce1"
     for words in (("staff", "withdraw", odd), ("site", "close", odd), ("card", "Rosa", "--site", odd)):

@@ -28,7 +28,7 @@ def choose(staff_client: httpx.Client, service: Web, **headers: str) -> httpx.Re
     return staff_client.post("/ops/routing/select/", data=form, headers={"Origin": service.url, **headers})
 
 
-def test_whoever_was_signed_out_meanwhile_comes_back_to_the_page_and_is_told_that_nothing_was_changed(
+def test_a_change_after_a_sign_out_elsewhere_leads_back_to_the_page_and_changes_nothing(
     service: Web, people: People
 ) -> None:
     before = newest().version

@@ -43,9 +43,7 @@ def test_a_participants_card_opens_no_page_for_staff(service: Web, people: Peopl
     assert answer.status_code == 302
 
 
-def test_somebody_with_a_password_who_is_not_staff_is_refused_like_a_wrong_password(
-    service: Web, people: People
-) -> None:
+def test_an_account_that_is_not_staff_is_refused_like_a_wrong_password(service: Web, people: People) -> None:
     name = f"visitor-{people.password}"
     in_database(lambda: User.objects.create_user(name, password=people.password))
     with httpx.Client(base_url=service.url, trust_env=False) as staff_client:
@@ -139,7 +137,7 @@ async def test_an_operator_sees_the_people_of_every_site(
         assert [staff_client.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
 
 
-async def test_a_list_holds_no_word_that_anybody_wrote(
+async def test_a_list_holds_no_word_that_a_person_wrote(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
@@ -208,7 +206,7 @@ async def test_staff_read_along_while_a_reply_is_being_said_and_that_is_on_recor
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"hang": "after_words", "after": 3}, times=1)
+    rehearsal.inject({"hang": "after_words", "after": 3}, times=1)
     with open_staff_client(service, people.add_sam(), people.password) as staff_client:
         async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
             await page.say("How are you?")

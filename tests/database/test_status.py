@@ -35,7 +35,7 @@ async def test_the_figures_count_the_turn_that_speaks_and_the_question_that_is_h
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     before = figures(service)
-    rehearsal.will({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
+    rehearsal.inject({"cut": "fin", "after": 40, "pace_ms": 20}, times=1)
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("How are things?")
         await page.until("words")
@@ -58,8 +58,8 @@ async def test_the_figures_name_why_replies_broke_off_and_how_the_calls_to_each_
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     before = figures(service)
-    rehearsal.will({"status": 503}, times=1)
-    rehearsal.will({"status": 401, "error": "invalid_key"}, times=1)
+    rehearsal.inject({"status": 503}, times=1)
+    rehearsal.inject({"status": 401, "error": "invalid_key"}, times=1)
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("How are things?")
         await page.ending()

@@ -27,29 +27,31 @@ def lane(name: str, *, takes: int) -> Lane:
     return replace(ROUTE.lanes[0], name=name, max_in_flight=takes)
 
 
-async def test_whoever_waits_for_a_full_lane_stands_in_nobodys_way_who_waits_for_another(
-    desks: StartLedger, people: People
+async def test_a_turn_that_waits_for_a_full_lane_does_not_delay_one_that_waits_for_another(
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(10)
-    await desk.write_heartbeat()
-    desk.route = replace(ROUTE, lanes=(lane("small", takes=1),))
+    process = start_ledger(10)
+    await process.write_heartbeat()
+    process.route = replace(ROUTE, lanes=(lane("small", takes=1),))
     for number in range(12):
-        await desk.ask(people.add_participant(f"P{number}"))
-    desk.route = replace(ROUTE, lanes=(lane("roomy", takes=100),))
-    wim = await desk.ask(people.add_participant("Wim"))
-    assert [one.lane for one in desk.admitted] == ["small", "roomy"]
-    assert desk.admitted[-1].turn == wim.turn
+        await process.ask(people.add_participant(f"P{number}"))
+    process.route = replace(ROUTE, lanes=(lane("roomy", takes=100),))
+    wim = await process.ask(people.add_participant("Wim"))
+    assert [one.lane for one in process.admitted] == ["small", "roomy"]
+    assert process.admitted[-1].turn == wim.turn
 
 
-async def test_a_full_preset_delays_no_turn_of_another_preset(desks: StartLedger, people: People) -> None:
-    desk = desks(10)
-    await desk.write_heartbeat()
-    desk.route = replace(ROUTE, ceiling=1)
+async def test_a_full_preset_delays_no_turn_of_another_preset(
+    start_ledger: StartLedger, people: People
+) -> None:
+    process = start_ledger(10)
+    await process.write_heartbeat()
+    process.route = replace(ROUTE, ceiling=1)
     for number in range(12):
-        await desk.ask(people.add_participant(f"P{number}"))
-    desk.route = ROUTE
-    wim = await desk.ask(people.add_participant("Wim"))
-    assert [one.turn for one in desk.admitted[1:]] == [wim.turn]
+        await process.ask(people.add_participant(f"P{number}"))
+    process.route = ROUTE
+    wim = await process.ask(people.add_participant("Wim"))
+    assert [one.turn for one in process.admitted[1:]] == [wim.turn]
 
 
 async def waiting_for_locks(watcher: psycopg.AsyncConnection[tuple[int]], many: int) -> None:
@@ -59,9 +61,9 @@ async def waiting_for_locks(watcher: psycopg.AsyncConnection[tuple[int]], many: 
 
 
 async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
-    desks: StartLedger, people: People, database: EmbeddedPostgres
+    start_ledger: StartLedger, people: People, database: EmbeddedPostgres
 ) -> None:
-    here, elsewhere = desks(10), desks(10)
+    here, elsewhere = start_ledger(10), start_ledger(10)
     await asyncio.gather(here.write_heartbeat(), elsewhere.write_heartbeat())
     opened = await here.ask(people.add_participant("Ada"))
     stop = TurnEnd(turn=opened.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)
@@ -78,23 +80,23 @@ async def test_a_stop_and_a_move_to_another_lane_in_one_moment_both_get_through(
 
 
 async def test_moves_in_one_moment_take_no_more_than_the_lane_gives(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(10)
-    await desk.write_heartbeat()
+    process = start_ledger(10)
+    await process.write_heartbeat()
     for number in range(6):
-        await desk.ask(people.add_participant(f"P{number}"))
+        await process.ask(people.add_participant(f"P{number}"))
     second = lane("second", takes=4)
-    moved = await asyncio.gather(*(desk.ledger.enter_lane(one, second) for one in desk.admitted))
+    moved = await asyncio.gather(*(process.ledger.enter_lane(one, second) for one in process.admitted))
     assert sorted(moved) == [False, False, True, True, True, True]
 
 
 async def test_the_end_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(10)
-    await desk.write_heartbeat()
-    erased, fine = [await desk.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
+    process = start_ledger(10)
+    await process.write_heartbeat()
+    erased, fine = [await process.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
     in_database(lambda: Turn.objects.filter(pk=erased.turn).delete())
     report = AttemptReport(
         lane="first",
@@ -118,52 +120,52 @@ async def test_the_end_of_a_turn_that_was_erased_keeps_no_other_from_its_end(
         )
         for one in (erased, fine)
     ]
-    gone, ended = await asyncio.gather(*(desk.ledger.close(end) for end in ends))
+    gone, ended = await asyncio.gather(*(process.ledger.close(end) for end in ends))
     assert gone is None
     assert ended is not None and ended.turn == fine.turn
     assert in_database(lambda: Attempt.objects.get(turn=fine.turn).lane) == "first"
 
 
-async def test_nobody_opens_more_turns_in_one_moment_than_one_after_the_other(
-    desks: StartLedger, people: People
+async def test_turns_opened_in_one_moment_keep_to_the_limit_for_one_person(
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(10)
-    await desk.write_heartbeat()
-    answers = await desk.ask_in_one_moment(people.add_participant("Ada"), times=30)
-    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == desk.policy.live_turns_per_person
+    process = start_ledger(10)
+    await process.write_heartbeat()
+    answers = await process.ask_in_one_moment(people.add_participant("Ada"), times=30)
+    assert sum(isinstance(answer, OpenedTurn) for answer in answers) == process.policy.live_turns_per_person
 
 
 async def test_the_messages_of_the_last_minute_count_whatever_became_of_them(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(10)
-    desk.policy = replace(desk.policy, messages_per_minute=2)
-    desk = LedgerProcess(desk.pool, desk.policy)
-    await desk.write_heartbeat()
+    process = start_ledger(10)
+    process.policy = replace(process.policy, messages_per_minute=2)
+    process = LedgerProcess(process.pool, process.policy)
+    await process.write_heartbeat()
     ada = people.add_participant("Ada")
     for _ in range(2):
-        await desk.ask(ada)
-        await desk.end(desk.admitted[-1])
-    [refused] = await desk.ask_in_one_moment(ada, times=1)
+        await process.ask(ada)
+        await process.end(process.admitted[-1])
+    [refused] = await process.ask_in_one_moment(ada, times=1)
     assert not isinstance(refused, OpenedTurn)
     earlier = timezone.now() - timedelta(minutes=2)
     in_database(lambda: Turn.objects.filter(conversation=ada.conversation).update(created_at=earlier))
-    assert sum(isinstance(one, OpenedTurn) for one in await desk.ask_in_one_moment(ada, times=3)) == 2
+    assert sum(isinstance(one, OpenedTurn) for one in await process.ask_in_one_moment(ada, times=3)) == 2
 
 
 async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk, ada = desks(1), people.add_participant("Ada")
-    await desk.write_heartbeat()
-    first = await desk.ask(ada)
-    await desk.ask(people.add_participant("Wim"))
-    second = await desk.ask(ada)
+    process, ada = start_ledger(1), people.add_participant("Ada")
+    await process.write_heartbeat()
+    first = await process.ask(ada)
+    await process.ask(people.add_participant("Wim"))
+    second = await process.ask(ada)
     refusal = TurnEnd(
         turn=second.turn,
         state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
-        owner=desk.id,
+        owner=process.id,
         only_in_line=True,
     )
     asked_at = timezone.now() - timedelta(seconds=50)
@@ -171,10 +173,10 @@ async def test_the_wait_begins_where_the_persons_own_earlier_turn_ends(
     in_database(
         lambda: Turn.objects.filter(pk=second.turn).update(created_at=asked_at, wait_until=waits_until)
     )
-    await desk.end(desk.admitted[0])
-    assert await desk.ledger.close(refusal) is None, "it has only begun to wait"
+    await process.end(process.admitted[0])
+    assert await process.ledger.close(refusal) is None, "it has only begun to wait"
     in_database(lambda: Turn.objects.filter(pk=first.turn).update(closed_at=asked_at))
-    assert await desk.ledger.close(refusal) is not None
+    assert await process.ledger.close(refusal) is not None
 
 
 def session_of(person: Person) -> str:
@@ -186,10 +188,10 @@ def session_of(person: Person) -> str:
     return session.session_key
 
 
-async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the_same_moment(
-    desks: StartLedger, people: People
+async def test_a_malformed_cookie_keeps_out_no_visit_that_is_looked_up_in_the_same_batch(
+    start_ledger: StartLedger, people: People
 ) -> None:
-    visit_access = VisitAccess(desks(1).pool)
+    visit_access = VisitAccess(start_ledger(1).pool)
     rosa = people.rosa
     key = in_database(lambda: session_of(rosa))
     found = await asyncio.gather(
@@ -199,28 +201,28 @@ async def test_a_cookie_that_is_no_key_of_ours_keeps_nobody_out_who_comes_in_the
 
 
 async def test_a_turn_that_has_been_let_in_is_not_refused_any_more(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    desk = desks(1)
-    await desk.write_heartbeat()
-    speaks = await desk.ask(people.add_participant("Ada"))
+    process = start_ledger(1)
+    await process.write_heartbeat()
+    speaks = await process.ask(people.add_participant("Ada"))
     long_ago = timezone.now() - timedelta(minutes=5)
     in_database(lambda: Turn.objects.filter(pk=speaks.turn).update(created_at=long_ago, wait_until=long_ago))
     refusal = TurnEnd(
         turn=speaks.turn,
         state=TurnState.REFUSED,
         reason=Reason.WAIT_CEILING,
-        owner=desk.id,
+        owner=process.id,
         only_in_line=True,
     )
-    assert await desk.ledger.close(refusal) is None
+    assert await process.ledger.close(refusal) is None
     assert in_database(lambda: Turn.objects.get(pk=speaks.turn).state) == "speaking"
 
 
 async def test_a_turn_whose_end_was_not_notified_is_found_to_have_no_owner(
-    desks: StartLedger, people: People
+    start_ledger: StartLedger, people: People
 ) -> None:
-    here, elsewhere = desks(10), desks(10)
+    here, elsewhere = start_ledger(10), start_ledger(10)
     await asyncio.gather(here.write_heartbeat(), elsewhere.write_heartbeat())
     goes_on, ended = [await here.ask(people.add_participant(name)) for name in ("Ada", "Wim")]
     stop = TurnEnd(turn=ended.turn, state=TurnState.STOPPED, reason=Reason.STOPPED)

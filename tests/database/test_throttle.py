@@ -269,13 +269,17 @@ async def test_many_passwords_at_once_starve_no_page_and_none_is_answered_500(
     cookie = people.rosa.sign_in(web.url)
     limits = httpx.Limits(max_connections=200)
     async with (
-        httpx.AsyncClient(base_url=web.url, trust_env=False, timeout=60, limits=limits) as desks,
+        httpx.AsyncClient(base_url=web.url, trust_env=False, timeout=60, limits=limits) as staff_client,
         httpx.AsyncClient(base_url=web.url, trust_env=False, cookies={"companion": cookie}) as browser,
     ):
-        await desks.get("/staff/sign-in/")
-        form = {"username": name, "password": "wrong", "csrfmiddlewaretoken": desks.cookies["csrftoken"]}
+        await staff_client.get("/staff/sign-in/")
+        form = {
+            "username": name,
+            "password": "wrong",
+            "csrfmiddlewaretoken": staff_client.cookies["csrftoken"],
+        }
         posts = [
-            asyncio.create_task(desks.post("/staff/sign-in/", data=form, headers={"Origin": web.url}))
+            asyncio.create_task(staff_client.post("/staff/sign-in/", data=form, headers={"Origin": web.url}))
             for _ in range(at_once)
         ]
         await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)

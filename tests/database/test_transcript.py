@@ -94,7 +94,7 @@ async def test_every_attempt_is_there_with_its_waits(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 503}, times=2)
+    rehearsal.inject({"status": 503}, times=2)
     await play_turn(service, rosa, rehearsal, question="Are you there?")
     [turn] = turns_of(rosa)
     told = [(one["number"], one["failure"], one["status"]) for one in turn["attempts"]]
@@ -129,7 +129,7 @@ async def test_words_of_a_reply_that_is_still_being_said_are_there_too(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"hang": "after_words", "after": 3}, times=1)
+    rehearsal.inject({"hang": "after_words", "after": 3}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("How are you?")
         number = (await page.until("accepted"))["turn"]
@@ -201,7 +201,7 @@ async def test_the_text_for_people_tells_the_same_story_in_words(
         assert told in text
 
 
-async def test_what_somebody_wrote_cannot_steer_a_terminal(
+async def test_written_text_cannot_steer_a_terminal(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa

@@ -123,7 +123,7 @@ class Room:
         await expect(turn).to_have_attribute("data-state", re.compile(state), timeout=within_s * 1000)
         return turn
 
-    async def asked(self, text: str, state: str = "complete") -> Locator:
+    async def ask(self, text: str, state: str = "complete") -> Locator:
         """Say something and wait for the end of the reply."""
         return await self.becomes(await self.say(text), state)
 
@@ -137,7 +137,7 @@ class Room:
         """The text of a place, paragraphs parted by blank lines."""
         return "\n\n".join(await place.locator("p").all_text_contents())
 
-    async def heard(self) -> list[str]:
+    async def read_announcements(self) -> list[str]:
         """What a screen reader was told since the room was ready."""
         heard: list[str] = await self.page.evaluate("window.heard")
         return heard
@@ -145,7 +145,7 @@ class Room:
     async def hears(self, *expected: str) -> None:
         """Wait until a screen reader has been told all of this, and check that it was nothing else."""
         deadline = asyncio.get_running_loop().time() + 10
-        while (heard := await self.heard()) != list(expected):
+        while (heard := await self.read_announcements()) != list(expected):
             assert asyncio.get_running_loop().time() < deadline, heard
             assert heard == list(expected)[: len(heard)], heard
             await asyncio.sleep(0.02)

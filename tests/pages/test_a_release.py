@@ -42,7 +42,7 @@ async def test_a_page_of_another_release_comes_up_with_the_files_of_this_one(
     await room.page.route("**/chat/", as_another_release_wrote_it)
     await room.enter(people.rosa)
 
-    await room.asked("Good morning.")
+    await room.ask("Good morning.")
     # One set of modules: those that the entry of this release names itself. On a busy machine the page may have come
     # again meanwhile, because it was not up in time: then what it asked for the last time counts.
     opened = max(place for place, address in enumerate(room.requests) if address == f"{room.base_url}/chat/")
@@ -71,7 +71,7 @@ async def test_a_page_whose_part_did_not_arrive_comes_again_by_itself(
     await one_part_is_lost(room, people.rosa, times=1)
 
     await expect(room.greeting).to_be_visible(timeout=10_000)
-    await room.asked("Good morning.")
+    await room.ask("Good morning.")
     await expect(room.page.get_by_text(ASK_THE_STAFF)).to_have_count(0)
     room.complaints.clear()
 

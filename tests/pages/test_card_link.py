@@ -47,7 +47,7 @@ async def test_what_the_browser_keeps_of_a_card_opens_nothing_for_the_next_perso
     rosa = people.rosa
     async with profile(tmp_path) as context:
         room = await Room(context.pages[0], service.url).enter(rosa)
-        await room.asked("My secret is a blue door.")
+        await room.ask("My secret is a blue door.")
         await room.finished.click()
         await room.page.wait_for_url("**/finished/")
     kept = history(tmp_path)

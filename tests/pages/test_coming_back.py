@@ -17,7 +17,7 @@ async def test_a_reply_cut_off_by_the_line_goes_on_with_every_word_once(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room(door.url)).enter(rosa)
-    rehearsal.will({"words": 150, "pace_ms": 20}, times=1)
+    rehearsal.inject({"words": 150, "pace_ms": 20}, times=1)
     turn = await room.say("Tell me a long story.")
     await room.becomes(turn, "speaking")
 
@@ -41,7 +41,7 @@ async def test_a_service_that_stays_away_is_said_calmly_and_its_return_silently(
     room = await open_room(door.url)
     await room.page.clock.install()
     await room.enter(people.rosa)
-    turn = await room.asked("Good morning.")
+    turn = await room.ask("Good morning.")
 
     await door.shut()
     await expect(room.away).to_contain_text("The chat is not here right now.")
@@ -50,13 +50,13 @@ async def test_a_service_that_stays_away_is_said_calmly_and_its_return_silently(
     # What was said stays, and so does the page.
     await expect(room.reply(turn)).to_be_visible()
     await room.page.clock.run_for(1_000)
-    assert (await room.heard())[-1] == UNAVAILABLE
+    assert (await room.read_announcements())[-1] == UNAVAILABLE
     await door.open()
     await room.page.clock.fast_forward(10_000)
     await expect(room.away).to_be_hidden()
 
-    await room.asked("Are you back?")
-    assert (await room.heard()).count(UNAVAILABLE) == 1
+    await room.ask("Are you back?")
+    assert (await room.read_announcements()).count(UNAVAILABLE) == 1
     room.complaints.clear()
 
 
@@ -65,9 +65,9 @@ async def test_a_short_cut_is_not_worth_a_word(open_room: OpenRoom, people: Peop
 
     await door.shut()
     await door.open()
-    await room.asked("Good morning.")
+    await room.ask("Good morning.")
 
-    assert not [line for line in await room.heard() if "not here right now" in line]
+    assert not [line for line in await room.read_announcements() if "not here right now" in line]
     room.complaints.clear()
 
 
@@ -87,7 +87,7 @@ async def test_a_line_that_only_looks_open_is_noticed_when_something_is_said(
     door.release()
     await room.becomes(room.turns.first, "complete")
 
-    assert len(rosa.turns()) == len(rehearsal.asked()) == 1
+    assert len(rosa.turns()) == len(rehearsal.list_requests()) == 1
     room.complaints.clear()
 
 
@@ -109,15 +109,15 @@ async def test_a_pause_keeps_the_words_on_the_page_and_the_next_turn_says_he_is_
     open_room: OpenRoom, people: People, door: Door, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room(door.url)).enter(people.rosa)
-    rehearsal.will({"after": 8, "cut": "reset"}, times=1)
-    turn = await room.asked("What could I do first?", "paused")
+    rehearsal.inject({"after": 8, "cut": "reset"}, times=1)
+    turn = await room.ask("What could I do first?", "paused")
     said = await room.text_of(room.reply(turn))
     assert said
 
     # The same page keeps what was read on it, whatever the line does.
     await door.shut()
     await door.open()
-    following = await room.asked("Are you there?")
+    following = await room.ask("Are you there?")
     assert await room.text_of(room.reply(turn)) == said
     await expect(room.line(turn)).to_contain_text("I have kept your question safe.")
     await expect(following.locator("[data-kind=i_am_back]")).to_have_text(re.compile("^I am back."))
@@ -136,7 +136,7 @@ async def test_finishing_while_the_service_is_away_empties_the_page_and_ends_the
     room = await open_room(door.url)
     await room.page.clock.install()
     await room.enter(people.rosa)
-    await room.asked("My secret is a blue door.")
+    await room.ask("My secret is a blue door.")
     await door.shut()
 
     await room.finished.click()

@@ -28,7 +28,7 @@ async def test_blanks_alone_are_not_sent(open_room: OpenRoom, people: People) ->
 
     await room.box.fill("  \n ")
     await room.send.click()
-    await room.asked("Hello.")
+    await room.ask("Hello.")
 
     await expect(room.turns).to_have_count(1)
 
@@ -60,7 +60,7 @@ async def test_a_double_press_is_one_turn_and_one_call(
     await room.becomes(room.turns.first, "complete")
 
     assert len([frame for frame in room.sent if '"say"' in frame]) == 2
-    assert len(rosa.turns()) == len(rehearsal.asked()) == 1
+    assert len(rosa.turns()) == len(rehearsal.list_requests()) == 1
     await expect(room.turns).to_have_count(1)
 
 
@@ -75,7 +75,7 @@ async def test_four_thousand_characters_go_and_one_more_stays_with_a_line(
     assert len(await room.box.input_value()) == 4_001
     await expect(room.turns).to_have_count(0)
 
-    await room.asked("\U0001f642" * 4_000)
+    await room.ask("\U0001f642" * 4_000)
     await expect(room.problem).to_be_hidden()
 
 
@@ -84,7 +84,7 @@ async def test_one_can_write_and_send_while_he_speaks(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"words": 60, "pace_ms": 20}, times=1)
+    rehearsal.inject({"words": 60, "pace_ms": 20}, times=1)
 
     first = await room.say("Tell me a long story.")
     await room.becomes(first, "speaking")
@@ -99,7 +99,7 @@ async def test_what_is_written_while_the_answer_comes_is_not_touched(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"words": 60, "pace_ms": 20}, times=1)
+    rehearsal.inject({"words": 60, "pace_ms": 20}, times=1)
     turn = await room.say("Tell me a long story.")
 
     await room.box.press_sequentially("I am still writing")
@@ -140,7 +140,7 @@ async def test_words_sent_while_the_service_is_away_stay_in_the_box_and_go_once(
     await room.becomes(room.turns.first, "complete")
 
     await expect(room.box).to_have_value("")
-    assert len(rosa.turns()) == len(rehearsal.asked()) == 1
+    assert len(rosa.turns()) == len(rehearsal.list_requests()) == 1
     room.complaints.clear()
 
 
@@ -239,7 +239,7 @@ async def test_words_that_come_back_while_others_are_on_their_way_are_all_that_i
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\u2060", "\u2800", "\u3164", "\u00ad\u034f"], ids=ascii)
-async def test_what_nobody_can_see_is_not_sent_and_that_is_said(
+async def test_an_invisible_message_is_not_sent_and_the_page_says_so(
     open_room: OpenRoom, people: People, text: str
 ) -> None:
     room = await open_room()

@@ -13,7 +13,7 @@ from ops.models import Alert
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
-from tests.pages.test_staff_turns import desk, is_sound, sign_in
+from tests.pages.test_staff_turns import is_sound, open_staff_page, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.selections import select, select_normal, wait_until_selection_is_served
@@ -38,11 +38,11 @@ async def test_who_speaks_and_what_is_held_come_and_go_without_a_reload(
 ) -> None:
     rosa, otto = people.rosa, people.otto
     await play_broken_turn(service, otto, rehearsal)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await look(page, people)
         held = page.locator('[data-list="held"] a')
         await expect(held).to_have_count(0)
-        rehearsal.will({"pace_ms": 20, "words": 200, "cut": "fin", "after": 120}, times=1)
+        rehearsal.inject({"pace_ms": 20, "words": 200, "cut": "fin", "after": 120}, times=1)
         async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
             await socket.say("Good day.")
             await expect(figure(page, "in_flight")).to_have_text("1")
@@ -59,7 +59,7 @@ async def test_who_speaks_and_what_is_held_come_and_go_without_a_reload(
 async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_back(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, door: Door
 ) -> None:
-    # Not by `desk`: a browser complains of every attempt to come back that finds the door shut.
+    # Not by `open_staff_page`: a browser complains of every attempt to come back that finds the door shut.
     context = await browser.new_context(base_url=door.url)
     page = await context.new_page()
     try:
@@ -70,7 +70,7 @@ async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_
         await expect(warning).to_contain_text("These figures are old", timeout=15_000)
         await expect(page.locator("[data-dashboard]")).to_have_attribute("data-old", "")
         await is_sound(page)
-        rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
+        rehearsal.inject({"pace_ms": 20, "words": 2_000}, times=1)
         async with Socket(service.socket_url, people.rosa.sign_in(service.url)) as socket:
             await socket.say("Good day.")
             turn = (await socket.until("accepted"))["turn"]
@@ -88,7 +88,7 @@ async def test_the_last_hour_is_drawn_and_said_by_a_table(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     await play_broken_turn(service, people.rosa, rehearsal)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await look(page, people)
         drawing = page.locator("svg[data-hour]")
         await expect(drawing.locator("path.speaking")).to_have_count(1)
@@ -107,7 +107,7 @@ async def test_without_scripts_the_page_says_everything_and_how_to_have_it_newer
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
-    async with desk(browser, service, java_script_enabled=False) as page:
+    async with open_staff_page(browser, service, java_script_enabled=False) as page:
         await sign_in(page, people.add_sam(), people.password)
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text("Reload the page for newer ones.")
@@ -122,7 +122,7 @@ async def test_a_link_that_has_the_focus_keeps_it_when_the_list_changes(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     first = await play_broken_turn(service, people.rosa, rehearsal)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await look(page, people)
         link = page.get_by_role("link", name=f"Turn {first.pk}: Rosa")
         await link.focus()
@@ -135,7 +135,7 @@ async def test_a_link_that_has_the_focus_keeps_it_when_the_list_changes(
 async def test_the_great_figures_stand_above_everything_and_fit_on_a_phone(
     browser: Browser, service: Web, people: People, width: int
 ) -> None:
-    async with desk(browser, service, viewport={"width": width, "height": 720}) as page:
+    async with open_staff_page(browser, service, viewport={"width": width, "height": 720}) as page:
         await look(page, people)
         box = await page.locator(".figures strong").first.bounding_box()
         assert box is not None
@@ -146,7 +146,7 @@ async def test_the_great_figures_stand_above_everything_and_fit_on_a_phone(
 async def test_signing_out_in_another_window_takes_the_figures_away(
     browser: Browser, service: Web, people: People
 ) -> None:
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await look(page, people)
         elsewhere = await page.context.new_page()
         await elsewhere.goto("/ops/turns/")
@@ -159,7 +159,7 @@ async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
     browser: Browser, service: Web, people: People
 ) -> None:
     in_database(lambda: Alert.objects.all().delete())
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text(LIVE)
@@ -196,7 +196,7 @@ async def remove_alerts_until_hidden(banner: Locator) -> None:
 async def test_a_supervisor_is_shown_how_many_problems_are_open_without_a_reload(
     browser: Browser, service: Web, people: People
 ) -> None:
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await look(page, people)
         told = page.locator("[data-alerts]")
         await remove_alerts_until_hidden(told)

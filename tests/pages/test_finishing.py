@@ -38,7 +38,7 @@ def live_visits(person: Person) -> int:
 
 async def talking(room: Room, person: Person) -> Room:
     await room.enter(person)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.box.fill("A draft about a blue door.")
     return room
 

@@ -166,7 +166,7 @@ async def test_earlier_turns_come_a_page_at_a_time_and_the_reader_stays_where_th
     await expect(room.greeting).to_be_visible()
     await expect(room.earlier).to_be_hidden()
     await expect(room.greeting).to_be_focused()
-    assert await room.heard() == []
+    assert await room.read_announcements() == []
 
 
 async def test_a_frame_about_a_question_of_another_tab_brings_the_question(

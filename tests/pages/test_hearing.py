@@ -15,9 +15,9 @@ async def test_each_finished_sentence_is_heard_once_and_nothing_else(
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
     text = "Good morning. It is 3.5 miles to the sea. Shall we go?\n\nBring a coat, e.g. the red one"
-    rehearsal.will({"say": text, "split": 3}, times=1)
+    rehearsal.inject({"say": text, "split": 3}, times=1)
 
-    await room.asked("Where shall we go?")
+    await room.ask("Where shall we go?")
 
     await room.hears(
         "Good morning.",
@@ -97,7 +97,7 @@ async def test_a_new_line_reads_nothing_twice(open_room: OpenRoom, people: Peopl
 
 async def test_the_conversation_itself_is_not_live(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked("Hello.")
+    await room.ask("Hello.")
 
     live = await room.page.evaluate(
         """() => Array.from(document.querySelectorAll("[aria-live], [role=log], [role=status], [role=alert]"))
@@ -131,9 +131,9 @@ async def test_that_a_reply_was_shortened_is_seen_and_heard_after_its_last_words
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"say": "It is a long way.", "finish": "length"}, times=1)
+    rehearsal.inject({"say": "It is a long way.", "finish": "length"}, times=1)
 
-    turn = await room.asked("Tell me all of it.")
+    turn = await room.ask("Tell me all of it.")
 
     await expect(room.line(turn)).to_have_text("That is all I can say in one go. You can ask me to go on.")
     await room.hears("It is a long way.", "That is all I can say in one go. You can ask me to go on.")
@@ -176,5 +176,5 @@ async def test_a_reply_that_comes_all_at_once_does_not_keep_a_pause_from_being_h
 
     async with asyncio.timeout(3):
         await room.until("window.heard.includes('I have to stop.')")
-    heard = " ".join(await room.heard())
+    heard = " ".join(await room.read_announcements())
     assert [heard.count(f"This is sentence {number}.") for number in range(100)] == [1] * 100

@@ -174,7 +174,7 @@ async def test_an_offer_that_comes_is_whole_in_sight_as_far_as_the_last_answer_l
     )
 
 
-@pytest.mark.parametrize("size", [(320, 568), (1280, 800)], ids=["phone", "desk"])
+@pytest.mark.parametrize("size", [(320, 568), (1280, 800)], ids=["phone", "desktop"])
 async def test_an_offer_is_whole_in_sight_when_the_page_opens(
     open_room: OpenRoom, people: People, size: tuple[int, int]
 ) -> None:

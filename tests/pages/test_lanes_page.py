@@ -12,7 +12,7 @@ from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert, ContractCheck, LaneDay
 from routing.lanes import NORMAL
-from tests.pages.test_staff_turns import LOOKS, desk, is_sound, sign_in
+from tests.pages.test_staff_turns import LOOKS, is_sound, open_staff_page, sign_in
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.selections import (
@@ -62,7 +62,7 @@ async def test_the_page_is_sound_in_every_look_and_state(
 ) -> None:
     in_database(lambda: raise_alert(AlertKind.MISCONFIGURED, "rehearsal_second"))
     in_database(lambda: raise_alert(AlertKind.PIN_REVERTED, "version 3 (local_only)"))
-    async with desk(browser, service, **look) as page:
+    async with open_staff_page(browser, service, **look) as page:
         await sign_in(page, people.add_ines(), people.password)
         await is_sound(page)
         await page.goto("/ops/routing/")
@@ -96,7 +96,7 @@ async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_lo
     in_database(lambda: LaneDay.objects.create(day=datetime.now(UTC).date(), **TOOK))
     in_database(lambda: ContractCheck.objects.create(preset=NORMAL, ok=False, document={"findings": FOUND}))
     try:
-        async with desk(browser, service, **look) as page:
+        async with open_staff_page(browser, service, **look) as page:
             await sign_in(page, people.add_ines(), people.password)
             await page.goto("/ops/routing/")
             await is_sound(page)
@@ -117,7 +117,7 @@ async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_lo
 async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_without_scripts(
     browser: Browser, service: Web, people: People
 ) -> None:
-    async with desk(browser, service, java_script_enabled=False) as page:
+    async with open_staff_page(browser, service, java_script_enabled=False) as page:
         await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         await page.get_by_role("radio", name="pin_second").focus()
@@ -142,7 +142,7 @@ async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_wit
 
 async def test_no_leads_back_and_changes_nothing(browser: Browser, service: Web, people: People) -> None:
     before = newest()
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         await page.get_by_role("radio", name="pin_second").check()
@@ -153,10 +153,10 @@ async def test_no_leads_back_and_changes_nothing(browser: Browser, service: Web,
     assert newest() == before
 
 
-async def test_what_was_entered_is_still_there_when_somebody_else_was_quicker(
+async def test_entered_text_is_kept_when_another_person_was_quicker(
     browser: Browser, service: Web, people: People
 ) -> None:
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_ines(), people.password)
         await page.goto("/ops/routing/")
         select("drop_first")
@@ -176,7 +176,7 @@ async def test_an_alert_goes_once_an_operator_has_seen_it(
     browser: Browser, service: Web, people: People
 ) -> None:
     in_database(lambda: raise_alert(AlertKind.MISCONFIGURED, "rehearsal_second"))
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_ines(), people.password)
         alerts = page.get_by_role("region", name=re.compile("things? needs? a person"))
         alert = alerts.get_by_role("listitem").filter(has_text="Lane rehearsal_second")

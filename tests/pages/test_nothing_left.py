@@ -23,7 +23,7 @@ LEFT_BEHIND = {"local": [], "session": [], "databases": [], "caches": [], "worke
 
 async def test_nothing_is_ever_in_the_browsers_storage(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.box.fill("A draft.")
 
     assert await room.page.evaluate(STORED) == LEFT_BEHIND
@@ -47,7 +47,7 @@ async def test_no_request_of_a_whole_visit_leaves_our_origin(open_room: OpenRoom
     room = await open_room()
     await room.go_to("/")
     await room.enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.finished.click()
     await room.page.wait_for_url("**/finished/")
 
@@ -61,7 +61,7 @@ async def test_titles_and_addresses_hold_nothing_of_what_was_said(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
 
     assert await room.page.title() == "Chat"
     assert rosa.card.link not in room.page.url
@@ -89,7 +89,7 @@ async def test_finishing_in_one_tab_blanks_the_others_within_two_seconds(
     open_room: OpenRoom, people: People
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     second = await room.another_tab()
     await expect(second.turns).to_have_count(1)
     await second.box.fill("A draft of " + SECRET)
@@ -105,7 +105,7 @@ async def test_finishing_while_the_service_is_away_blanks_the_other_tabs_all_the
     open_room: OpenRoom, people: People
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     second = await room.another_tab()
     await expect(second.page.get_by_text(SECRET)).to_be_visible()
     await room.context.set_offline(True)
@@ -126,7 +126,7 @@ async def test_ending_in_another_browser_blanks_this_one_within_two_seconds(
 ) -> None:
     # The same session in another profile: the news can only come from the service.
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     other = await open_room(storage_state=await room.context.storage_state())
     await other.go("/chat/")
 
@@ -139,7 +139,7 @@ async def test_ending_in_another_browser_blanks_this_one_within_two_seconds(
 
 async def test_a_tab_reopened_after_the_end_shows_nothing(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     second = await room.another_tab()
     await second.go_to("/card/")
     await room.finished.click()
@@ -168,7 +168,7 @@ async def test_a_page_that_the_browser_keeps_whole_is_kept_empty_and_comes_back_
     open_room: OpenRoom, people: People
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.box.fill("A draft.")
 
     await _leave(room)
@@ -184,7 +184,7 @@ async def test_a_kept_page_of_a_visit_that_is_over_comes_back_empty(
     open_room: OpenRoom, people: People
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.box.fill("A draft.")
     second = await open_room(storage_state=await room.context.storage_state())
     await second.go("/chat/")
@@ -203,7 +203,7 @@ async def test_another_persons_card_on_the_same_machine_shows_neither_to_the_oth
     open_room: OpenRoom, people: People
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    await room.asked(SECRET)
+    await room.ask(SECRET)
     await room.box.fill("A draft of mine.")
     otto = people.otto
 

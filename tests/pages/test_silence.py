@@ -91,7 +91,7 @@ async def test_a_device_that_is_wrong_about_being_offline_says_nothing(
     await room.page.clock.fast_forward(3_000)
 
     await expect(room.away).to_be_hidden()
-    assert await room.heard() == []
+    assert await room.read_announcements() == []
 
 
 async def test_pings_are_at_least_five_seconds_apart_whatever_happens(

@@ -16,7 +16,7 @@ from tests.pages.conftest import OpenRoom
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
-from tests.pages.test_staff_turns import desk, sign_in
+from tests.pages.test_staff_turns import open_staff_page, sign_in
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn
@@ -49,7 +49,7 @@ async def test_signing_out_in_another_tab_empties_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await opened(page, people, turn, path)
         elsewhere = await page.context.new_page()
         await elsewhere.goto("/ops/routing/")
@@ -63,7 +63,7 @@ async def test_a_participants_card_opened_in_the_same_browser_empties_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, path: str
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await opened(page, people, turn, path)
         await Room(await page.context.new_page(), service.url).enter(people.otto)
         await is_empty(page)
@@ -111,9 +111,9 @@ async def test_a_live_story_reads_along_and_ends_by_itself_and_is_on_record_once
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 40, "words": 120}, times=1)
+    rehearsal.inject({"pace_ms": 40, "words": 120}, times=1)
     async with (
-        desk(browser, service) as page,
+        open_staff_page(browser, service) as page,
         Socket(service.socket_url, rosa.sign_in(service.url)) as socket,
     ):
         await sign_in(page, people.add_sam(), people.password)
@@ -141,7 +141,7 @@ async def test_a_held_question_that_is_answered_meanwhile_is_shown_as_answered(
 ) -> None:
     rosa = people.rosa
     turn = await play_broken_turn(service, rosa, rehearsal, question=SECRET)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/{turn}/")
         await expect(page.get_by_text("paused, held")).to_be_visible()
         async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
@@ -155,7 +155,7 @@ async def test_a_list_says_when_a_turn_no_longer_stands_as_it_is_listed(
 ) -> None:
     rosa = people.rosa
     turn = await play_broken_turn(service, rosa, rehearsal, question=SECRET)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/?show=held")
         changed = page.get_by_role("link", name="Show the list as it is now")
         await expect(changed).to_be_hidden()
@@ -214,7 +214,7 @@ async def test_a_page_that_the_browser_keeps_is_kept_empty(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await opened(page, people, turn, "/ops/turns/{turn}/")
         await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
         assert SECRET not in await page.content()
@@ -229,7 +229,7 @@ async def test_words_are_concealed_while_nothing_can_tell_whether_they_may_be_sh
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, door: Door
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal, question=SECRET)
-    # Not by `desk`: a browser complains of every attempt to come back that finds the door shut.
+    # Not by `open_staff_page`: a browser complains of every attempt to come back that finds the door shut.
     context = await browser.new_context(base_url=door.url)
     page = await context.new_page()
     try:
@@ -262,7 +262,7 @@ async def waits_before_reloads(page: Page, path: str, begin: Callable[[], Awaita
 async def test_a_page_whose_socket_is_always_refused_reloads_ever_more_slowly(
     browser: Browser, service: Web, people: People
 ) -> None:
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_sam(), people.password)
         await page.route_web_socket("**/ws/ops/**", lambda socket: socket.close(code=4401))
         waits_ms = await waits_before_reloads(page, "/ops/", lambda: page.goto("/ops/"))

@@ -26,7 +26,7 @@ LOOKS: list[dict[str, Any]] = [
 
 
 @asynccontextmanager
-async def desk(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[Page]:
+async def open_staff_page(browser: Browser, service: Web, **profile: Any) -> AsyncIterator[Page]:
     """A browser profile of its own, in which nothing may complain and nothing may leave the service's origin."""
     context = await browser.new_context(base_url=service.url, **profile)
     page = await context.new_page()
@@ -66,7 +66,7 @@ async def is_sound(page: Page) -> None:
 
 async def story_of_every_kind(service: Web, people: People, rehearsal: Rehearsal) -> list[Turn]:
     ada, bea = people.add_participant("Ada"), people.add_participant("Bea")
-    rehearsal.will({"status": 429, "error": "rate_limit"}, times=4)
+    rehearsal.inject({"status": 429, "error": "rate_limit"}, times=4)
     turns = [
         await play_broken_turn(service, ada, rehearsal),
         await play_turn(service, ada, rehearsal, question=MARKUP),
@@ -82,7 +82,7 @@ async def test_every_page_for_staff_is_sound_in_every_look(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, look: dict[str, Any]
 ) -> None:
     turns = await story_of_every_kind(service, people, rehearsal)
-    async with desk(browser, service, **look) as page:
+    async with open_staff_page(browser, service, **look) as page:
         await page.goto("/staff/sign-in/")
         await is_sound(page)
         await page.get_by_label("Name").fill("nobody")
@@ -109,7 +109,7 @@ async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
-    async with desk(browser, service, java_script_enabled=False) as page:
+    async with open_staff_page(browser, service, java_script_enabled=False) as page:
         await sign_in(page, people.add_sam(), people.password)
         await page.keyboard.press("Tab")
         await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -128,11 +128,11 @@ async def test_everything_works_without_javascript_and_with_the_keyboard_alone(
         await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
-async def test_markup_somebody_wrote_is_letters_on_the_page(
+async def test_markup_in_a_message_is_shown_as_letters_on_the_page(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_turn(service, people.rosa, rehearsal, question=MARKUP, fault={"say": MARKUP})
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_sam(), people.password)
         await page.goto(f"/ops/turns/{turn.pk}/")
         await expect(page.get_by_text(MARKUP, exact=True)).to_have_count(2)
@@ -143,7 +143,7 @@ async def test_after_signing_out_back_shows_nothing_of_a_story(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
-    async with desk(browser, service) as page:
+    async with open_staff_page(browser, service) as page:
         await sign_in(page, people.add_sam(), people.password)
         await page.goto(f"/ops/turns/{turn.pk}/")
         await page.get_by_role("button", name="Sign out").click()

@@ -19,9 +19,9 @@ async def test_markup_is_shown_as_it_was_written_by_either_side(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"say": MARKUP, "split": 5}, times=1)
+    rehearsal.inject({"say": MARKUP, "split": 5}, times=1)
 
-    turn = await room.asked(MARKUP)
+    turn = await room.ask(MARKUP)
 
     assert await room.text_of(room.question(turn)) == await room.text_of(room.reply(turn)) == MARKUP
     assert await turn.locator("img, script, a, strong").count() == 0
@@ -41,9 +41,9 @@ async def test_a_text_survives_both_ways(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"say": text, "split": 1}, times=1)
+    rehearsal.inject({"say": text, "split": 1}, times=1)
 
-    turn = await room.asked(text)
+    turn = await room.ask(text)
 
     [stored] = rosa.turns()
     assert stored.question == stored.reply == text
@@ -71,9 +71,9 @@ async def test_each_paragraph_runs_in_its_own_direction(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"say": "\u05e9\u05dc\u05d5\u05dd.\n\nHello."}, times=1)
+    rehearsal.inject({"say": "\u05e9\u05dc\u05d5\u05dd.\n\nHello."}, times=1)
 
-    turn = await room.asked("Hello.")
+    turn = await room.ask("Hello.")
 
     paragraphs = room.reply(turn).locator("p")
     await expect(paragraphs.nth(0)).to_have_css("direction", "rtl")
@@ -84,9 +84,9 @@ async def test_lines_stay_lines_and_blank_lines_part_paragraphs(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"say": "One\r\ntwo\n \n\n\nthree", "split": 1}, times=1)
+    rehearsal.inject({"say": "One\r\ntwo\n \n\n\nthree", "split": 1}, times=1)
 
-    turn = await room.asked("Hello.")
+    turn = await room.ask("Hello.")
 
     assert await room.reply(turn).locator("p").all_text_contents() == ["One\ntwo", "three"]
 
@@ -96,7 +96,7 @@ async def test_a_flood_of_words_leaves_the_page_able_to_act(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"words": 20_000, "pace_ms": 0}, times=1)
+    rehearsal.inject({"words": 20_000, "pace_ms": 0}, times=1)
     turn = await room.say("Tell me everything.")
     await room.becomes(turn, "speaking")
 

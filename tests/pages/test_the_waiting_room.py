@@ -27,11 +27,11 @@ def one_at_a_time(service: Web) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def somebody_speaks(
+async def occupy_the_only_place(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """The one place is taken, until what is yielded is awaited or the block ends."""
-    rehearsal.will(SLOW, times=1, match="Take the place.")
+    rehearsal.inject(SLOW, times=1, match="Take the place.")
     async with Socket(service.socket_url, people.otto.sign_in(service.url)) as socket:
         await socket.say("Take the place.")
         turn = (await socket.until("words"))["turn"]
@@ -45,10 +45,10 @@ async def somebody_speaks(
         await go()
 
 
-async def test_whoever_waits_reads_the_drafted_line_at_once_and_no_number(
+async def test_a_waiting_participant_reads_the_drafted_line_at_once_and_no_number(
     open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    async with somebody_speaks(service, people, rehearsal) as make_room:
+    async with occupy_the_only_place(service, people, rehearsal) as make_room:
         room = await (await open_room()).enter(people.rosa)
         turn = await room.say("May I come in?")
         await expect(room.line(turn)).to_have_text(QUEUED, timeout=2_000)
@@ -66,7 +66,7 @@ async def test_stop_leaves_the_waiting_room(
     open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    async with somebody_speaks(service, people, rehearsal):
+    async with occupy_the_only_place(service, people, rehearsal):
         room = await (await open_room()).enter(rosa)
         turn = await room.say("I change my mind.")
         await expect(room.line(turn)).to_have_text(QUEUED)
@@ -75,7 +75,7 @@ async def test_stop_leaves_the_waiting_room(
         await expect(room.line(turn)).to_have_text(TAKEN_BACK)
         await expect(room.box).to_have_value("I change my mind.")
     assert rosa.turns()[0].state == "stopped"
-    assert not any("I change my mind." in one["messages"][-1]["content"] for one in rehearsal.asked())
+    assert not any("I change my mind." in one["messages"][-1]["content"] for one in rehearsal.list_requests())
 
 
 async def test_at_the_wait_ceiling_the_words_are_back_in_the_box_and_can_be_sent_again(
@@ -86,7 +86,7 @@ async def test_at_the_wait_ceiling_the_words_are_back_in_the_box_and_can_be_sent
     rehearsal: Rehearsal,
 ) -> None:
     hurried = another_web(COMPANION_WAIT_CEILING_S="1")
-    async with somebody_speaks(service, people, rehearsal) as make_room:
+    async with occupy_the_only_place(service, people, rehearsal) as make_room:
         room = await (await open_room(hurried.url)).enter(people.rosa)
         turn = await room.say("What about me?")
         await room.becomes(turn, "refused")
@@ -102,7 +102,7 @@ async def test_at_the_wait_ceiling_the_words_are_back_in_the_box_and_can_be_sent
 async def test_a_reload_while_waiting_shows_the_same_line_and_then_the_reply(
     open_room: OpenRoom, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    async with somebody_speaks(service, people, rehearsal) as make_room:
+    async with occupy_the_only_place(service, people, rehearsal) as make_room:
         room = await (await open_room()).enter(people.rosa)
         await room.say("May I come in?")
         await expect(room.line(room.turns.first)).to_have_text(QUEUED)

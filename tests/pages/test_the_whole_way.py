@@ -25,7 +25,7 @@ async def test_a_question_is_answered_word_by_word_and_stands_as_it_was_stored(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"say": "Good morning, Rosa.\n\nI am glad you wrote. Tell me more."}, times=1)
+    rehearsal.inject({"say": "Good morning, Rosa.\n\nI am glad you wrote. Tell me more."}, times=1)
 
     turn = await room.say("Good morning.\n\nI slept well.")
     await room.becomes(turn, "speaking|complete")
@@ -42,14 +42,14 @@ async def test_a_question_is_answered_word_by_word_and_stands_as_it_was_stored(
 async def test_you_and_he_are_told_apart_by_name(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
 
-    turn = await room.asked("Good morning.")
+    turn = await room.ask("Good morning.")
 
     assert await turn.get_by_role("heading", level=2).all_text_contents() == ["You said:", "Robin said:"]
 
 
 async def test_a_reload_shows_everything_again(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
-    turn = await room.asked("Good morning.")
+    turn = await room.ask("Good morning.")
     before = await room.text_of(room.reply(turn))
 
     await room.page.reload()
@@ -66,7 +66,7 @@ async def test_a_second_tab_sees_the_same_question_and_the_same_reply(
     room = await (await open_room()).enter(people.rosa)
     second = await room.another_tab()
 
-    turn = await room.asked("Can you see me twice?")
+    turn = await room.ask("Can you see me twice?")
 
     await room.becomes(second.turns.first, "complete")
     await expect(second.question(second.turns.first)).to_have_text("Can you see me twice?")
@@ -79,7 +79,7 @@ async def test_a_tab_closed_in_the_middle_of_a_reply_finds_it_whole_when_it_is_o
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"words": 80, "pace_ms": 20}, times=1)
+    rehearsal.inject({"words": 80, "pace_ms": 20}, times=1)
     await room.becomes(await room.say("Tell me a long story."), "speaking")
 
     context = room.context
@@ -99,7 +99,7 @@ async def test_stop_keeps_what_was_said_and_goes_away_again(
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    rehearsal.will({"words": 400, "pace_ms": 30}, times=1)
+    rehearsal.inject({"words": 400, "pace_ms": 30}, times=1)
     turn = await room.say("Tell me a long story.")
     await room.becomes(turn, "speaking")
 
@@ -119,7 +119,7 @@ async def test_stop_is_there_while_nothing_has_been_said_yet(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
     room = await (await open_room()).enter(people.rosa)
-    rehearsal.will({"hang": "before_word"}, times=1)
+    rehearsal.inject({"hang": "before_word"}, times=1)
     turn = await room.say("Are you there?")
 
     await room.stop.click()
@@ -131,7 +131,7 @@ async def test_stop_is_there_while_nothing_has_been_said_yet(
 async def test_finished_says_goodbye_and_back_leads_nowhere(open_room: OpenRoom, people: People) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
-    await room.asked("My secret is a blue door.")
+    await room.ask("My secret is a blue door.")
 
     await room.finished.click()
     await room.page.wait_for_url("**/finished/")

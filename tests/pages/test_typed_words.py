@@ -38,7 +38,7 @@ async def test_an_expired_visit_keeps_the_typed_words_for_the_same_person(
     await room.enter(rosa)
 
     await expect(room.box).to_have_value(TYPED)
-    await room.asked("Hello.")
+    await room.ask("Hello.")
     await until(lambda: kept(rosa) == [""])
 
 
@@ -99,9 +99,7 @@ async def test_words_on_a_page_that_was_left_open_are_never_kept_for_the_one_who
     assert read == {"conversation": otto.conversation.pk, "text": ""}
 
 
-async def test_whoever_says_that_they_have_finished_leaves_no_typed_words(
-    open_room: OpenRoom, people: People
-) -> None:
+async def test_a_participant_who_finishes_leaves_no_typed_words(open_room: OpenRoom, people: People) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
     await room.box.fill(TYPED)
@@ -130,7 +128,7 @@ async def test_a_visit_that_was_ended_elsewhere_hands_no_words_over(
     assert kept(rosa) == []
 
 
-async def test_words_that_nobody_came_back_for_are_dropped(people: People) -> None:
+async def test_typed_words_are_dropped_when_their_writer_does_not_return(people: People) -> None:
     rosa, otto = people.rosa, people.otto
     for person, hours in ((rosa, 73), (otto, 71)):
         in_database(

@@ -180,7 +180,7 @@ def test_no_page_of_another_origin_opens_a_visit(
     assert not signed_in(visitor)
 
 
-def test_whoever_is_not_signed_in_is_led_to_the_code_and_whoever_is_to_the_chat(
+def test_a_visitor_is_led_to_the_code_and_a_signed_in_participant_to_the_chat(
     visitor: httpx.Client, people: People
 ) -> None:
     assert visitor.get("/").headers["location"] == visitor.get("/chat/").headers["location"] == "/card/"

@@ -13,18 +13,18 @@ async def test_a_turn_that_ended_unheard_closes_its_upstream_and_is_asked_nowher
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"hang": "before_word"}, times=1)
+    rehearsal.inject({"hang": "before_word"}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Are you there?")
         turn = (await page.until("accepted"))["turn"]
-        await until(rehearsal.asked)
+        await until(rehearsal.list_requests)
         in_database(
             lambda: Turn.objects.filter(pk=turn).update(
                 state="stopped", reason="stopped", closed_at=timezone.now()
             )
         )
-        await until(lambda: not rehearsal.gauge()["in_flight"])
+        await until(lambda: not rehearsal.read_gauge()["in_flight"])
         assert (await page.ending())["type"] == "stopped"
-    assert len(rehearsal.asked()) == 1
+    assert len(rehearsal.list_requests()) == 1
     [broken_off] = await until(lambda: get_attempts(turn))
     assert broken_off.failure == "cancelled"

@@ -36,7 +36,7 @@ async def test_the_provider_is_asked_once_and_in_the_characters_name(
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("What a grey day.")
         await page.ending()
-    [asked] = rehearsal.asked()
+    [asked] = rehearsal.list_requests()
     assert [message["role"] for message in asked["messages"]] == ["system", "user"]
     assert "Robin" in asked["messages"][0]["content"]
     assert asked["messages"][1]["content"] == "What a grey day."

@@ -32,7 +32,7 @@ KEY = "6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11"
     ],
     ids=lambda value: value[:24] if isinstance(value, str) else None,
 )
-async def test_a_frame_nobody_can_act_on_is_a_problem_and_the_socket_stays_open(
+async def test_a_frame_that_cannot_be_acted_on_is_a_problem_and_the_socket_stays_open(
     service: Web, people: People, sent: str | bytes, code: str
 ) -> None:
     rosa = people.rosa
@@ -63,7 +63,7 @@ async def test_the_turn_of_a_stranger_can_neither_be_read_nor_stopped(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa, otto = people.rosa, people.otto
-    rehearsal.will({"pace_ms": 30}, times=1)
+    rehearsal.inject({"pace_ms": 30}, times=1)
     async with (
         Page(service.socket_url, rosa.sign_in(service.url)) as hers,
         Page(service.socket_url, otto.sign_in(service.url)) as his,
@@ -135,7 +135,7 @@ async def test_a_card_of_a_closed_site_opens_nothing_and_says_so(service: Web, p
 
 
 @pytest.mark.parametrize("card", ["nonsense", "abcdef-abcdef-abcdef", "%00", "a" * 3000])
-async def test_a_card_nobody_has_is_answered_kindly(service: Web, card: str) -> None:
+async def test_an_unknown_card_is_answered_kindly(service: Web, card: str) -> None:
     async with httpx.AsyncClient(base_url=service.url, trust_env=False) as browser:
         answer = await browser.post("/card/", data={"code": card}, headers={"Origin": service.url})
     assert answer.status_code == 403

@@ -46,10 +46,10 @@ async def test_a_page_over_http_opens_no_visit_and_no_socket(web: Web, people: P
 
 def test_a_page_over_http_signs_no_staff_in(web: Web, people: People) -> None:
     sam = people.add_sam().get_username()
-    with httpx.Client(base_url=web.url, trust_env=False) as desk:
-        form = desk.get("/staff/sign-in/")
+    with httpx.Client(base_url=web.url, trust_env=False) as staff_client:
+        form = staff_client.get("/staff/sign-in/")
         # The client does not send a secure cookie over HTTP, as the proxy in front does.
-        desk.headers["Cookie"] = f"csrftoken={form.cookies['csrftoken']}"
+        staff_client.headers["Cookie"] = f"csrftoken={form.cookies['csrftoken']}"
 
-        assert sign_in(desk, sam, people.password).status_code == 403
-        assert sign_in(desk, sam, people.password, origin=over_https(web)).status_code == 302
+        assert sign_in(staff_client, sam, people.password).status_code == 403
+        assert sign_in(staff_client, sam, people.password, origin=over_https(web)).status_code == 302

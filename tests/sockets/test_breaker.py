@@ -45,12 +45,12 @@ def asker(web: Web, people: People) -> Asker:
 
 def asked(lanes: Lanes) -> tuple[int, int]:
     """How often the head and the backup were called."""
-    return len(lanes.primary.asked()), len(lanes.backup.asked())
+    return len(lanes.primary.list_requests()), len(lanes.backup.list_requests())
 
 
 async def opened(asker: Asker, lanes: Lanes) -> None:
     """Three refusals for too many requests, over two turns, open the head's breaker."""
-    lanes.primary.will(LIMITED)
+    lanes.primary.inject(LIMITED)
     assert (await asker.ask()).lane == lanes.second
     assert (await asker.ask()).lane == lanes.second
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "open")
@@ -64,7 +64,7 @@ async def test_while_the_head_is_fine_the_backup_is_never_asked(asker: Asker, la
     assert lanes.breaker() is None
 
 
-async def test_three_refusals_for_too_many_requests_open_it_and_nobody_notices(
+async def test_three_refusals_for_too_many_requests_open_it_and_no_participant_notices(
     asker: Asker, lanes: Lanes
 ) -> None:
     await opened(asker, lanes)
@@ -75,7 +75,7 @@ async def test_three_refusals_for_too_many_requests_open_it_and_nobody_notices(
 
 
 async def test_a_malformed_request_surfaces_at_once_and_moves_nothing(asker: Asker, lanes: Lanes) -> None:
-    lanes.primary.will({"status": 400, "error": "bad_request"})
+    lanes.primary.inject({"status": 400, "error": "bad_request"})
     turns = [await asker.ask() for _ in range(4)]
     assert {(turn.state, turn.reason) for turn in turns} == {("paused", "bad_request")}
     assert asked(lanes) == (4, 0)
@@ -87,7 +87,7 @@ async def test_an_open_lane_is_never_called_by_any_process_and_the_turn_says_why
 ) -> None:
     settings = {**lanes.write_settings(), "COMPANION_BREAKER_COOLDOWN_S": "60"}
     webs = [another_web(**settings), another_web(**settings)]
-    lanes.primary.will(LIMITED)
+    lanes.primary.inject(LIMITED)
     for _ in range(2):
         await asker.ask(webs[0])
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "open")
@@ -127,7 +127,7 @@ async def test_a_probe_that_fails_keeps_it_open_for_longer_and_its_turn_is_serve
 
 
 async def test_a_stream_that_opens_and_always_dies_in_the_middle_opens_it(asker: Asker, lanes: Lanes) -> None:
-    lanes.primary.will({"cut": "fin", "after": 5})
+    lanes.primary.inject({"cut": "fin", "after": 5})
     paused = [await asker.ask() for _ in range(3)]
     assert {turn.state for turn in paused} == {"paused"}
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "open")
@@ -137,8 +137,8 @@ async def test_a_stream_that_opens_and_always_dies_in_the_middle_opens_it(asker:
 async def test_with_every_lane_open_the_soonest_to_recover_is_tried_and_marked(
     asker: Asker, lanes: Lanes
 ) -> None:
-    lanes.primary.will({"status": 429, "error": "insufficient_quota"}, times=1)
-    lanes.backup.will({"status": 429, "error": "insufficient_quota"}, times=1)
+    lanes.primary.inject({"status": 429, "error": "insufficient_quota"}, times=1)
+    lanes.backup.inject({"status": 429, "error": "insufficient_quota"}, times=1)
     first = await asker.ask()
     assert (first.state, first.reason) == ("paused", "quota")
     turn = await asker.ask()
@@ -149,14 +149,14 @@ async def test_with_every_lane_open_the_soonest_to_recover_is_tried_and_marked(
     ]
 
 
-async def test_stopping_a_turn_is_nobodys_fault(web: Web, lanes: Lanes, people: People) -> None:
-    lanes.primary.will({"hang": "before_word"})
+async def test_stopping_a_turn_counts_as_no_failure(web: Web, lanes: Lanes, people: People) -> None:
+    lanes.primary.inject({"hang": "before_word"})
     for _ in range(4):
         person = people.rosa
         async with Page(web.socket_url, person.sign_in(web.url)) as page:
             await page.say("Good day.")
             turn = (await page.until("accepted"))["turn"]
-            await until(lambda: lanes.primary.gauge()["in_flight"] == 1)
+            await until(lambda: lanes.primary.read_gauge()["in_flight"] == 1)
             await page.send({"type": "stop", "turn": turn})
             assert (await page.ending())["type"] == "stopped"
     assert lanes.breaker() is None
@@ -169,7 +169,7 @@ async def test_the_messages_wire_stands_behind_the_same_breaker(
     asker = Asker(another_web(**lanes.write_settings(adapter="anthropic")), people)
     lanes.clear()
     assert (await asker.ask()).lane == lanes.head
-    lanes.primary.will({"status": 529, "error": "anthropic_overloaded"})
+    lanes.primary.inject({"status": 529, "error": "anthropic_overloaded"})
     for _ in range(2):
         assert (await asker.ask()).lane == lanes.second
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "open")
@@ -187,10 +187,10 @@ async def test_people_wait_for_the_lane_they_will_get_while_the_head_is_open(
     turns = await asyncio.gather(*(ask(web, people.add_participant(f"P{n}")) for n in range(6)))
     # The lower limit of the next lane refuses no turn: they wait for it.
     assert {turn.state for turn in turns} == {"complete"}
-    assert lanes.backup.gauge()["max_in_flight"] == 2
+    assert lanes.backup.read_gauge()["max_in_flight"] == 2
 
 
-async def test_after_a_probe_the_crowd_comes_back_bit_by_bit_and_nobody_waits_for_it(
+async def test_after_a_probe_the_crowd_comes_back_bit_by_bit_and_no_turn_waits_for_it(
     another_web: AnotherWeb, lanes: Lanes, people: People
 ) -> None:
     web = another_web(**lanes.write_settings(head_takes=100, second_takes=100))
@@ -202,11 +202,11 @@ async def test_after_a_probe_the_crowd_comes_back_bit_by_bit_and_nobody_waits_fo
     await lanes.wait_until_cooled_down()
     assert (await asker.ask()).lane == lanes.head
     await until(lambda: (row := lanes.breaker()) is not None and row.state == "closed")
-    lanes.primary.will({"pace_ms": 30, "words": 200})
+    lanes.primary.inject({"pace_ms": 30, "words": 200})
     turns = await asyncio.gather(*(ask(web, person) for person in cast))
 
     row = lanes.breaker()
     assert row is not None
     assert {turn.state for turn in turns} == {"complete"}
-    since = [one["at"] - row.changed_at.timestamp() for one in lanes.primary.asked()[1:]]
+    since = [one["at"] - row.changed_at.timestamp() for one in lanes.primary.list_requests()[1:]]
     assert all(number <= 2 << int(max(0.0, at) + 0.5) for number, at in enumerate(sorted(since), start=1))

@@ -22,7 +22,7 @@ async def test_a_reply_arrives_as_it_was_said(
     service: Web, people: People, rehearsal: Rehearsal, text: str, split: int
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"say": text, "split": split, "pace_ms": 2}, times=1)
+    rehearsal.inject({"say": text, "split": split, "pace_ms": 2}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say(text)
         ending = await page.ending()
@@ -49,7 +49,7 @@ async def test_odd_bytes_break_nothing_and_what_can_be_stored_is_shown(
     service: Web, people: People, rehearsal: Rehearsal, odd: list[str]
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"odd": odd, "words": 20}, times=1)
+    rehearsal.inject({"odd": odd, "words": 20}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("How odd.")
         ending = await page.ending()
@@ -63,7 +63,7 @@ async def test_twenty_thousand_words_in_two_seconds_all_arrive(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"words": 20_000, "pace_ms": 0}, times=1)
+    rehearsal.inject({"words": 20_000, "pace_ms": 0}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Everything, please.")
         ending = await page.ending(within_s=60)
@@ -77,7 +77,7 @@ async def test_a_cluster_of_characters_is_never_cut_in_two(
 ) -> None:
     rosa = people.rosa
     family = "👩‍👩‍👧‍👦"
-    rehearsal.will({"say": family * 6, "split": 1, "pace_ms": 60}, times=1)
+    rehearsal.inject({"say": family * 6, "split": 1, "pace_ms": 60}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Draw me a family.")
         await page.ending()

@@ -29,7 +29,7 @@ async def test_ten_flooding_sockets_neither_fill_the_memory_nor_hold_up_a_neighb
 ) -> None:
     web = another_web()
     cookie = people.rosa.sign_in(web.url)
-    rehearsal.will({"pace_ms": 20, "words": 100})
+    rehearsal.inject({"pace_ms": 20, "words": 100})
     before = memory_mb(web)
     with ExitStack() as sockets:
         floods = [
@@ -94,7 +94,7 @@ async def test_a_client_that_lets_a_long_reply_be_sent_again_and_again_and_reads
     web = another_web()
     rosa = people.rosa
     cookie = rosa.sign_in(web.url)
-    rehearsal.will({"say": "A word and " * 20_000, "pace_ms": 0}, times=1)
+    rehearsal.inject({"say": "A word and " * 20_000, "pace_ms": 0}, times=1)
     async with Page(web.socket_url, cookie) as page:
         await page.say("Tell me everything.")
         ending = await page.ending(within_s=60)

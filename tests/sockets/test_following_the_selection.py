@@ -24,7 +24,7 @@ async def until_served(web: Web, version: int) -> None:
 async def test_ten_turns_finish_where_they_started_and_the_eleventh_uses_the_new_head(
     web: Web, lanes: Lanes, people: People
 ) -> None:
-    lanes.primary.will(SLOW)
+    lanes.primary.inject(SLOW)
     cast = [people.add_participant(f"P{number}") for number in range(10)]
     cookies = [person.sign_in(web.url) for person in cast]
     pages = [Page(web.socket_url, cookie) for cookie in cookies]
@@ -39,7 +39,7 @@ async def test_ten_turns_finish_where_they_started_and_the_eleventh_uses_the_new
         async with Page(web.socket_url, eleventh.sign_in(web.url)) as page:
             await page.say("Good day.")
             assert (await page.ending())["type"] == "complete"
-        assert lanes.primary.gauge()["in_flight"] == 10, "the ten are still being answered"
+        assert lanes.primary.read_gauge()["in_flight"] == 10, "the ten are still being answered"
         endings = await asyncio.gather(*(page.ending() for page in pages))
     finally:
         await asyncio.gather(*(page.__aexit__() for page in pages))
@@ -48,7 +48,7 @@ async def test_ten_turns_finish_where_they_started_and_the_eleventh_uses_the_new
     assert {(turn.lane, turn.preset) for turn in stored} == {(lanes.head, "normal")}
     [new] = eleventh.turns()
     assert (new.lane, new.preset, new.routing_version) == (lanes.second, lanes.pin, chosen.version)
-    assert len(lanes.primary.asked()) == 10
+    assert len(lanes.primary.list_requests()) == 10
     assert web.process.poll() is None
 
 
@@ -57,7 +57,7 @@ async def test_turns_that_wait_take_the_new_head(
 ) -> None:
     web = another_web(**lanes.write_settings(head_takes=1))
     lanes.clear()
-    lanes.primary.will({"pace_ms": 50, "words": 400}, times=1)
+    lanes.primary.inject({"pace_ms": 50, "words": 400}, times=1)
     first, second = people.rosa, people.add_participant("Ada")
     async with (
         Page(web.socket_url, first.sign_in(web.url)) as speaking,
@@ -107,7 +107,7 @@ async def test_the_reduced_line_is_said_once_in_a_conversation_and_each_selectio
         await page.ending()
         assert "opening" not in page.kinds()
     assert [turn.marked for turn in rosa.turns()] == [True, True, True, False]
-    assert REDUCED not in str(lanes.primary.asked()) + str(lanes.backup.asked())
+    assert REDUCED not in str(lanes.primary.list_requests()) + str(lanes.backup.list_requests())
 
 
 def with_a_marked_second(lanes: Lanes) -> dict[str, str]:
@@ -127,7 +127,7 @@ async def test_the_mark_and_the_line_follow_the_lane_that_answered_whatever_pres
         await page.say("Good day.")
         await page.ending()
         assert "opening" not in page.kinds()
-        lanes.primary.will({"status": 429, "error": "insufficient_quota"}, times=1)
+        lanes.primary.inject({"status": 429, "error": "insufficient_quota"}, times=1)
         for _ in range(2):
             await page.say("And now?")
             await page.ending()
@@ -145,7 +145,7 @@ async def test_what_was_held_is_still_answered_first_after_the_reduced_line(
     web: Web, lanes: Lanes, people: People
 ) -> None:
     rosa = people.rosa
-    lanes.primary.will({"cut": "fin", "after": 4}, times=1)
+    lanes.primary.inject({"cut": "fin", "after": 4}, times=1)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("What helps against fear?")
         assert (await page.ending())["type"] == "paused"
@@ -165,14 +165,14 @@ async def test_a_site_with_regions_is_never_served_from_a_lane_outside_them(
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Good day.")
         assert (await page.ending())["type"] == "complete"
-        lanes.backup.will({"status": 503})
+        lanes.backup.inject({"status": 503})
         await page.say("And now?")
         assert (await page.ending())["type"] == "paused"
     assert [turn.lane for turn in rosa.turns()] == [lanes.second, lanes.second]
-    assert lanes.primary.asked() == []
+    assert lanes.primary.list_requests() == []
 
 
-async def test_where_a_region_leaves_no_lane_the_turn_pauses_says_so_and_asks_nobody(
+async def test_where_a_region_leaves_no_lane_the_turn_pauses_says_so_and_calls_no_provider(
     web: Web, lanes: Lanes, people: People
 ) -> None:
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(regions=["mars"]))
@@ -183,7 +183,7 @@ async def test_where_a_region_leaves_no_lane_the_turn_pauses_says_so_and_asks_no
     [turn] = rosa.turns()
     assert (turn.state, turn.reason, turn.lane) == ("paused", "region", "")
     assert turn.held_until is not None
-    assert lanes.primary.asked() == lanes.backup.asked() == []
+    assert lanes.primary.list_requests() == lanes.backup.list_requests() == []
 
 
 async def test_a_region_is_kept_when_the_selection_goes_elsewhere(
@@ -197,7 +197,7 @@ async def test_a_region_is_kept_when_the_selection_goes_elsewhere(
         await page.say("Good day.")
         assert (await page.ending())["type"] == "paused"
     assert rosa.turns()[0].reason == "region"
-    assert lanes.backup.asked() == []
+    assert lanes.backup.list_requests() == []
 
 
 async def test_every_process_says_which_version_it_serves(web: Web, lanes: Lanes) -> None:

@@ -63,7 +63,7 @@ async def test_asking_again_is_a_new_turn_with_the_same_question_and_settles_the
     old, new = rosa.turns()
     assert (new.pk, new.question, new.openings) == (accepted["turn"], QUESTION, [])
     assert (old.settled, old.answered_by_id) == ("asked_again", None)
-    assert rehearsal.asked()[-1]["messages"][-1]["content"] == QUESTION
+    assert rehearsal.list_requests()[-1]["messages"][-1]["content"] == QUESTION
     async with Page(neighbour.socket_url, cookie) as page:
         assert await offered(page) == []
 
@@ -104,7 +104,7 @@ async def test_letting_go_is_stored_and_every_tab_agrees(
     assert settled(rosa) == ["let_go"]
     after = await play_turn(service, rosa, rehearsal, question="Good morning.")
     assert (after.state, after.openings) == ("complete", [])
-    assert QUESTION not in str(rehearsal.asked()[-1]["messages"])
+    assert QUESTION not in str(rehearsal.list_requests()[-1]["messages"])
 
 
 async def test_a_question_that_is_still_held_can_be_neither_asked_again_nor_let_go(
@@ -161,7 +161,7 @@ async def test_a_person_with_three_turns_under_way_is_told_so_and_the_question_s
 ) -> None:
     rosa = people.rosa
     turn = await kept_turn(service, rosa, rehearsal)
-    rehearsal.will({"hang": "before_word"}, times=1)
+    rehearsal.inject({"hang": "before_word"}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for text in ("One.", "Two.", "Three."):
             await page.say(text)

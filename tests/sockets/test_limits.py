@@ -42,7 +42,7 @@ async def test_a_person_with_three_turns_under_way_is_asked_to_wait_and_keeps_th
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 50, "words": 200}, times=1)
+    rehearsal.inject({"pace_ms": 50, "words": 200}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for number in range(3):
             await page.say(f"Message {number}.")
@@ -63,7 +63,7 @@ async def test_no_more_than_twenty_messages_a_minute_are_taken_from_one_person(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"say": "Yes.", "pace_ms": 0, "first_word_s": 0})
+    rehearsal.inject({"say": "Yes.", "pace_ms": 0, "first_word_s": 0})
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for _ in range(20):
             await page.say("Again.")
@@ -80,7 +80,7 @@ async def test_the_head_of_the_chain_is_never_asked_for_more_than_it_takes(
     webs = [another_web(COMPANION_ROUTING=path) for _ in range(2)]
     rehearsal.clear()
     await asyncio.gather(*(whole_turn(webs[n % 2], people, f"P{n}") for n in range(7)))
-    assert rehearsal.gauge()["max_in_flight"] == 2
+    assert rehearsal.read_gauge()["max_in_flight"] == 2
 
 
 async def test_a_preset_has_a_ceiling_of_its_own_below_what_its_lane_takes(
@@ -90,7 +90,7 @@ async def test_a_preset_has_a_ceiling_of_its_own_below_what_its_lane_takes(
     rehearsal.clear()
     kinds = await asyncio.gather(*(whole_turn(web, people, f"P{n}") for n in range(5)))
     assert kinds == ["complete"] * 5
-    assert rehearsal.gauge()["max_in_flight"] == 2
+    assert rehearsal.read_gauge()["max_in_flight"] == 2
 
 
 async def test_a_lane_further_down_that_is_full_is_waited_for_and_never_asked_for_more_than_it_takes(
@@ -98,25 +98,25 @@ async def test_a_lane_further_down_that_is_full_is_waited_for_and_never_asked_fo
 ) -> None:
     # No process listens at the head's address, so every turn moves on at once.
     web = another_web(COMPANION_ROUTING=routing(head="http://127.0.0.1:9/v1", second_takes=2))
-    rehearsal.will({"pace_ms": 20, "words": 40})
+    rehearsal.inject({"pace_ms": 20, "words": 40})
     kinds = await asyncio.gather(*(whole_turn(web, people, f"P{n}") for n in range(5)))
-    assert rehearsal.gauge()["max_in_flight"] == 2
+    assert rehearsal.read_gauge()["max_in_flight"] == 2
     assert kinds == ["complete"] * 5
 
 
-async def test_a_lowered_ceiling_cuts_nobody_off_and_holds_for_whoever_comes_next(
+async def test_a_lowered_ceiling_ends_no_running_turn_and_holds_for_the_next_one(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web = another_web(COMPANION_CEILING="3")
-    rehearsal.will({"pace_ms": 25, "words": 60})
+    rehearsal.inject({"pace_ms": 25, "words": 60})
     first = [asyncio.create_task(whole_turn(web, people, f"P{n}")) for n in range(3)]
-    await until(lambda: rehearsal.gauge()["in_flight"] == 3)
+    await until(lambda: rehearsal.read_gauge()["in_flight"] == 3)
     with set_ceiling(1):
         later = [asyncio.create_task(whole_turn(web, people, f"L{n}")) for n in range(3)]
         assert await asyncio.gather(*first) == ["complete"] * 3
         rehearsal.clear()
         assert await asyncio.gather(*later) == ["complete"] * 3
-        assert rehearsal.gauge()["max_in_flight"] == 1
+        assert rehearsal.read_gauge()["max_in_flight"] == 1
 
 
 async def test_one_person_has_only_so_many_pages_open_over_all_visits_and_the_next_is_told_so(

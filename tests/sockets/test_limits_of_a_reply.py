@@ -16,7 +16,7 @@ async def test_a_silent_only_lane_is_left_in_time_for_another_attempt(
     web, rosa = another_web(**lanes.write_settings(first_word_ms=1_000)), people.rosa
     lanes.select(lanes.pin)
     lanes.clear()
-    lanes.backup.will({"hang": "before_word", "pings_ms": 50}, times=1)
+    lanes.backup.inject({"hang": "before_word", "pings_ms": 50}, times=1)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Are you there?")
         assert (await page.ending())["type"] == "complete"
@@ -27,14 +27,14 @@ async def test_a_silent_only_lane_is_left_in_time_for_another_attempt(
         (lanes.second, ""),
     ]
     assert 1 <= silent.took_s < 10
-    assert len(lanes.backup.asked()) == 2
+    assert len(lanes.backup.list_requests()) == 2
 
 
 async def test_a_reply_that_keeps_speaking_is_not_cut_when_the_time_for_its_first_word_is_over(
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
     web, rosa = another_web(**lanes.write_settings(), COMPANION_TURN_BUDGET_S="5"), people.rosa
-    lanes.primary.will({"words": 14, "pace_ms": 500, "even": True}, times=1)
+    lanes.primary.inject({"words": 14, "pace_ms": 500, "even": True}, times=1)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Tell me a long story.")
         assert (await page.ending())["type"] == "complete"
@@ -48,7 +48,7 @@ async def test_a_reply_that_outlasts_its_lanes_limit_pauses_under_that_name_and_
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
     web, rosa = another_web(**lanes.write_settings(reply_ms=1_000)), people.rosa
-    lanes.primary.will({"words": 1_000, "pace_ms": 100}, times=3)
+    lanes.primary.inject({"words": 1_000, "pace_ms": 100}, times=3)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         for text in ("Tell me a story.", "Another.", "And another."):
             await page.say(text)
@@ -69,4 +69,4 @@ async def test_a_lane_is_asked_for_replies_of_its_own_length(
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Good morning.")
         assert (await page.ending())["type"] == "complete"
-    assert [asked["max_tokens"] for asked in lanes.primary.asked()] == [321]
+    assert [asked["max_tokens"] for asked in lanes.primary.list_requests()] == [321]

@@ -21,7 +21,7 @@ async def test_the_same_key_twice_is_one_turn_and_one_call(
         accepted.append(await page.until("accepted"))
     assert len({frame["turn"] for frame in accepted}) == 1
     assert len(rosa.turns()) == 1
-    assert len(rehearsal.asked()) == 1
+    assert len(rehearsal.list_requests()) == 1
 
 
 async def test_the_same_key_sent_at_once_over_two_processes_is_one_turn(
@@ -35,7 +35,7 @@ async def test_the_same_key_sent_at_once_over_two_processes_is_one_turn(
         turns = {(await one.until("accepted"))["turn"], (await two.until("accepted"))["turn"]}
         assert await one.ending() == await two.ending()
         assert one.words(min(turns)) == two.words(min(turns))
-    assert len(turns) == len(rosa.turns()) == len(rehearsal.asked()) == 1
+    assert len(turns) == len(rosa.turns()) == len(rehearsal.list_requests()) == 1
 
 
 async def test_messages_sent_while_he_speaks_are_answered_in_order_one_at_a_time(
@@ -50,10 +50,10 @@ async def test_messages_sent_while_he_speaks_are_answered_in_order_one_at_a_time
     stored = rosa.turns()
     assert [ending["turn"] for ending in ended] == [turn.pk for turn in stored]
     assert [turn.question for turn in stored] == ["First.", "Second.", "Third."]
-    assert rehearsal.gauge()["max_in_flight"] == 1
+    assert rehearsal.read_gauge()["max_in_flight"] == 1
     # Waiting for one's own earlier message is not a crowd, so nothing says that it is.
     assert "waiting" not in page.kinds()
-    roles = [message["role"] for message in rehearsal.asked()[-1]["messages"]]
+    roles = [message["role"] for message in rehearsal.list_requests()[-1]["messages"]]
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
 
 
@@ -61,7 +61,7 @@ async def test_a_message_behind_ones_own_earlier_one_is_not_refused_however_long
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web = another_web(COMPANION_WAIT_CEILING_S="1")
-    rehearsal.will({"pace_ms": 50, "words": 50}, times=1)
+    rehearsal.inject({"pace_ms": 50, "words": 50}, times=1)
     async with Page(web.socket_url, people.rosa.sign_in(web.url)) as page:
         await page.say("A long one.")
         await page.say("And another.")

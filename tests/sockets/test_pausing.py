@@ -20,8 +20,8 @@ async def test_a_held_question_that_a_provider_refuses_is_let_go_and_what_comes_
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web, rosa = another_web(COMPANION_ATTEMPTS="1"), people.rosa
-    rehearsal.will({"status": 503}, times=1)
-    rehearsal.will({"status": 400, "error": "content_filter"}, match="Something a filter refuses.")
+    rehearsal.inject({"status": 503}, times=1)
+    rehearsal.inject({"status": 400, "error": "content_filter"}, match="Something a filter refuses.")
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         for text in ("Something a filter refuses.", "Hello?"):
             await page.say(text)
@@ -39,7 +39,7 @@ async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is
 ) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
-    rehearsal.will({"cut": "reset", "after": 8}, times=1)
+    rehearsal.inject({"cut": "reset", "after": 8}, times=1)
     async with Page(service.socket_url, cookie) as page:
         await page.say("What helps against fear?")
         ending = await page.ending()
@@ -58,7 +58,7 @@ async def test_what_was_said_stays_the_pause_line_follows_and_the_half_answer_is
     assert stored.reply == said
     # A reset may take words with it that were already on their way.
     assert 1 <= len(said.split()) <= 8
-    assert len(rehearsal.asked()) == 1
+    assert len(rehearsal.list_requests()) == 1
 
 
 async def test_too_long_said_in_the_middle_of_a_reply_pauses_it_and_asks_nothing_again(
@@ -71,14 +71,14 @@ async def test_too_long_said_in_the_middle_of_a_reply_pauses_it_and_asks_nothing
     turn = await play_broken_turn(service, rosa, rehearsal, fault=fault)
     assert (turn.state, turn.reason) == ("paused", "too_long")
     assert [one.words for one in get_attempts(turn.pk)] == [len(turn.reply.split())]
-    assert len(rehearsal.asked()) == 2
+    assert len(rehearsal.list_requests()) == 2
 
 
 async def test_the_next_turn_opens_with_i_am_back_and_asks_the_held_question_first(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"cut": "fin", "after": 5}, times=1)
+    rehearsal.inject({"cut": "fin", "after": 5}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("What helps against fear?")
         await page.ending()
@@ -87,7 +87,7 @@ async def test_the_next_turn_opens_with_i_am_back_and_asks_the_held_question_fir
     assert page.kinds(ending["turn"]) == ["accepted", "opening", "words", "complete"]
     [opening] = [frame for frame in page.frames if frame["type"] == "opening"]
     assert (opening["kind"], opening["line"]) == ("i_am_back", BACK)
-    prompt = rehearsal.asked()[-1]["messages"]
+    prompt = rehearsal.list_requests()[-1]["messages"]
     assert [message["role"] for message in prompt] == ["system", "user"]
     asked = prompt[-1]["content"]
     assert asked.index("What helps against fear?") < asked.index("hello?")
@@ -100,7 +100,7 @@ async def test_two_failures_in_a_row_hold_both_questions_and_say_i_am_back_only_
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 400}, times=2)
+    rehearsal.inject({"status": 400}, times=2)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for text in ("First question?", "Second question?"):
             await page.say(text)
@@ -112,7 +112,7 @@ async def test_two_failures_in_a_row_hold_both_questions_and_say_i_am_back_only_
         await page.say("And a fourth.")
         last = await page.ending()
         assert "opening" not in page.kinds(last["turn"])
-    asked = rehearsal.asked()[2]["messages"][-1]["content"]
+    asked = rehearsal.list_requests()[2]["messages"][-1]["content"]
     assert asked.index("First question?") < asked.index("Second question?") < asked.index("Third question?")
     first, second, third, _ = rosa.turns()
     assert first.answered_by_id == second.answered_by_id == third.pk
@@ -122,13 +122,13 @@ async def test_held_questions_that_were_answered_stand_before_their_answer_in_la
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 400}, times=1)
-    rehearsal.will({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=1)
+    rehearsal.inject({"status": 400}, times=1)
+    rehearsal.inject({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         for text in ("My cat is called Mimi.", "And my dog is called Rex.", "And my bird?", "Who is Mimi?"):
             await page.say(text)
             await page.ending()
-    _, *asked = rehearsal.asked()[-1]["messages"]
+    _, *asked = rehearsal.list_requests()[-1]["messages"]
     *_, answer, _ = rosa.turns()
     assert [(one["role"], one["content"]) for one in asked] == [
         ("user", "My cat is called Mimi.\n\nAnd my dog is called Rex.\n\nAnd my bird?"),
@@ -141,8 +141,8 @@ async def test_a_held_question_that_was_being_answered_when_it_was_stopped_stand
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 400}, times=1)
-    rehearsal.will({"pieces": ["Fear", *[" passes"] * 200], "pace_ms": 50}, times=1)
+    rehearsal.inject({"status": 400}, times=1)
+    rehearsal.inject({"pieces": ["Fear", *[" passes"] * 200], "pace_ms": 50}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("What helps against fear?")
         await page.ending()
@@ -152,7 +152,7 @@ async def test_a_held_question_that_was_being_answered_when_it_was_stopped_stand
         assert (await page.ending())["type"] == "stopped"
         await page.say("Please go on.")
         assert (await page.ending())["type"] == "complete"
-    _, before, said, now = rehearsal.asked()[-1]["messages"]
+    _, before, said, now = rehearsal.list_requests()[-1]["messages"]
     assert before["content"] == "What helps against fear?\n\nHello?"
     assert said["content"].startswith("Fear") and said["content"].endswith("…")
     assert now["content"].endswith("What helps against fear?\n\nPlease go on."), "it is held on"
@@ -162,7 +162,7 @@ async def test_of_held_questions_too_many_for_the_window_the_oldest_are_answered
     another_web: Callable[..., Web], people: People, lanes: Lanes
 ) -> None:
     web, rosa = another_web(**lanes.write_settings(context_tokens=5_000), COMPANION_ATTEMPTS="1"), people.rosa
-    lanes.primary.will({"status": 401}, times=3)
+    lanes.primary.inject({"status": 401}, times=3)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         for name in ("First", "Second", "Third"):
             await page.say(f"{name}: {'word ' * 780}")
@@ -171,7 +171,7 @@ async def test_of_held_questions_too_many_for_the_window_the_oldest_are_answered
             await page.say("Hello?")
             assert (await page.ending())["type"] == "complete"
     first, second, third, earlier, later = rosa.turns()
-    one, two = (asked["messages"][-1]["content"] for asked in lanes.primary.asked()[3:])
+    one, two = (asked["messages"][-1]["content"] for asked in lanes.primary.list_requests()[3:])
     assert one.index("First:") < one.index("Second:") < one.index("Hello?")
     assert "Third:" not in one
     assert "Third:" in two and "Second:" not in two
@@ -182,7 +182,7 @@ async def test_of_a_second_half_answer_neither_its_words_nor_its_opening_are_in_
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     cookie = people.rosa.sign_in(service.url)
-    rehearsal.will({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=2)
+    rehearsal.inject({"pieces": ["Half", " an", " answer"], "cut": "fin", "after": 3}, times=2)
     async with Page(service.socket_url, cookie) as page:
         for text in ("First question?", "Second question?"):
             await page.say(text)
@@ -193,7 +193,7 @@ async def test_of_a_second_half_answer_neither_its_words_nor_its_opening_are_in_
         await page.say("Third question?")
         assert (await page.ending())["type"] == "complete"
     assert [(one["openings"], one["reply"], one["line"]) for one in snapshots] == [([], "", PAUSE)] * 2
-    assert "Half" not in str(rehearsal.asked()[-1]["messages"])
+    assert "Half" not in str(rehearsal.list_requests()[-1]["messages"])
 
 
 async def test_a_question_whose_hold_has_run_out_is_not_answered_unasked(
@@ -204,7 +204,7 @@ async def test_a_question_whose_hold_has_run_out_is_not_answered_unasked(
     expire_hold(expired)
     answer = await play_turn(service, rosa, rehearsal, question="Good morning.")
     assert (answer.state, answer.openings) == ("complete", [])
-    assert "What helps against fear?" not in str(rehearsal.asked()[-1]["messages"])
+    assert "What helps against fear?" not in str(rehearsal.list_requests()[-1]["messages"])
     assert rosa.turns()[0].answered_by_id is None
 
 
@@ -212,11 +212,11 @@ async def test_a_stopped_turn_in_between_leaves_the_held_question_held(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"cut": "fin", "after": 3}, times=1)
+    rehearsal.inject({"cut": "fin", "after": 3}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("What helps against fear?")
         await page.ending()
-        rehearsal.will({"hang": "before_word"}, times=1)
+        rehearsal.inject({"hang": "before_word"}, times=1)
         await page.say("Never mind.")
         turn = (await page.until("accepted"))["turn"]
         await page.send({"type": "stop", "turn": turn})
@@ -225,7 +225,7 @@ async def test_a_stopped_turn_in_between_leaves_the_held_question_held(
         await page.say("Still there?")
         ending = await page.ending()
     assert "opening" in page.kinds(ending["turn"])
-    asked = rehearsal.asked()[-1]["messages"][-1]["content"]
+    asked = rehearsal.list_requests()[-1]["messages"][-1]["content"]
     assert "What helps against fear?" in asked
     assert "Never mind." not in asked
 
@@ -235,7 +235,7 @@ async def test_a_refusal_keeps_what_was_said_answers_with_a_drafted_line_and_is_
     service: Web, people: People, rehearsal: Rehearsal, fault: dict[str, object]
 ) -> None:
     rosa = people.rosa
-    rehearsal.will(fault, times=1)
+    rehearsal.inject(fault, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Something difficult.")
         ending = await page.ending()
@@ -244,14 +244,14 @@ async def test_a_refusal_keeps_what_was_said_answers_with_a_drafted_line_and_is_
         last = await page.ending()
         assert "opening" not in page.kinds(last["turn"])
     assert [turn.held_until for turn in rosa.turns()] == [None, None]
-    assert "Something difficult." not in str(rehearsal.asked()[-1]["messages"])
+    assert "Something difficult." not in str(rehearsal.list_requests()[-1]["messages"])
 
 
 async def test_a_call_that_fails_before_its_first_word_is_tried_again_unseen(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 503}, times=1)
+    rehearsal.inject({"status": 503}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Good morning.")
         ending = await page.ending()
@@ -266,7 +266,7 @@ async def test_a_reply_at_the_length_limit_is_complete_and_says_that_it_was_shor
     service: Web, neighbour: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"finish": "length", "words": 12}, times=1)
+    rehearsal.inject({"finish": "length", "words": 12}, times=1)
     cookie = rosa.sign_in(service.url)
     async with Page(service.socket_url, cookie) as page, Page(neighbour.socket_url, cookie) as second:
         await second.next()
@@ -284,4 +284,4 @@ async def test_a_reply_at_the_length_limit_is_complete_and_says_that_it_was_shor
     stored = rosa.turns()[0]
     assert stored.shortened
     assert SHORTENED not in stored.reply
-    assert SHORTENED not in str(rehearsal.asked()[-1]["messages"]), "drafted lines are never sent"
+    assert SHORTENED not in str(rehearsal.list_requests()[-1]["messages"]), "drafted lines are never sent"

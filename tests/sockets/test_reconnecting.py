@@ -39,7 +39,7 @@ async def test_a_reader_who_comes_back_gets_every_word_once_and_in_order(
     service: Web, neighbour: Web, people: People, rehearsal: Rehearsal, elsewhere: bool
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 15}, times=1)
+    rehearsal.inject({"pace_ms": 15}, times=1)
     cookie = rosa.sign_in(service.url)
     after = neighbour if elsewhere else service
     async with Page(service.socket_url, cookie) as page:
@@ -97,7 +97,7 @@ async def test_catching_up_in_the_middle_of_a_reply_goes_on_to_its_end(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 15}, times=1)
+    rehearsal.inject({"pace_ms": 15}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Tell me more.")
         for _ in range(5):
@@ -119,7 +119,7 @@ async def test_a_page_that_acknowledges_nothing_is_sent_no_more_than_two_hundred
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 50, "words": 260}, times=1)
+    rehearsal.inject({"pace_ms": 50, "words": 260}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url), acks=False) as page:
         await page.say("Tell me everything.")
         turn = (await page.until("accepted"))["turn"]

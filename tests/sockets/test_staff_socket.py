@@ -46,7 +46,7 @@ async def close_code(socket: ClientConnection) -> int:
         return closed.rcvd.code if closed.rcvd else 1006
 
 
-async def test_whoever_watches_is_greeted_shown_everything_and_then_what_changes(
+async def test_a_watching_page_is_greeted_shown_everything_and_then_what_changes(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     cookie = signed_in(service, people, people.add_sam())
@@ -102,10 +102,10 @@ async def test_the_held_questions_of_a_site_are_for_those_who_supervise_it(
     assert len(seen["ines"]) >= 2
 
 
-@pytest.mark.parametrize("whose", ["nobody", "a participant", "an unknown session"])
-async def test_whoever_is_not_staff_is_turned_away(service: Web, people: People, whose: str) -> None:
+@pytest.mark.parametrize("whose", ["no session", "a participant", "an unknown session"])
+async def test_a_visitor_who_is_not_staff_is_turned_away(service: Web, people: People, whose: str) -> None:
     cookies: dict[str, Callable[[], str | None]] = {
-        "nobody": lambda: None,
+        "no session": lambda: None,
         "a participant": lambda: people.rosa.sign_in(service.url),
         "an unknown session": lambda: "x" * 32,
     }
@@ -114,7 +114,7 @@ async def test_whoever_is_not_staff_is_turned_away(service: Web, people: People,
 
 
 @pytest.mark.parametrize("how", ["signs out", "is staff no more", "has a new password"])
-async def test_whoever_may_no_longer_watch_is_turned_away_within_seconds(
+async def test_staff_who_may_no_longer_watch_are_turned_away_within_seconds(
     service: Web, people: People, how: str
 ) -> None:
     sam = people.add_sam()
@@ -149,7 +149,7 @@ async def test_a_ping_is_answered_and_nothing_else_is_taken(service: Web, people
             pass
 
 
-async def test_a_process_that_leaves_tells_whoever_watches_to_come_back(
+async def test_a_process_that_stops_tells_watching_pages_to_come_back(
     another_web: Callable[..., Web], people: People
 ) -> None:
     web = another_web()

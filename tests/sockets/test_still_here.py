@@ -14,7 +14,7 @@ async def test_the_line_is_said_once_before_the_first_word_and_is_no_part_of_the
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web, rosa = another_web(**SHORTLY), people.rosa
-    rehearsal.will({"first_word_s": 2.5}, times=1)
+    rehearsal.inject({"first_word_s": 2.5}, times=1)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         await page.say("Are you there?")
         ending = await page.ending()
@@ -26,14 +26,14 @@ async def test_the_line_is_said_once_before_the_first_word_and_is_no_part_of_the
     stored = rosa.turns()[0]
     assert (stored.line, stored.openings) == ("", [])
     assert STILL_HERE not in stored.reply
-    assert STILL_HERE not in str(rehearsal.asked())
+    assert STILL_HERE not in str(rehearsal.list_requests())
 
 
 async def test_attempts_that_fail_count_from_the_admission_on(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web = another_web(**SHORTLY, COMPANION_TURN_BUDGET_S="20")
-    rehearsal.will({"status": 429, "headers": {"Retry-After": "2"}}, times=1)
+    rehearsal.inject({"status": 429, "headers": {"Retry-After": "2"}}, times=1)
     async with Page(web.socket_url, people.rosa.sign_in(web.url)) as page:
         await page.say("Are you there?")
         ending = await page.ending()
@@ -44,7 +44,7 @@ async def test_a_reload_and_a_second_tab_on_another_process_see_it_too(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web, beside = another_web(**SHORTLY), another_web(**SHORTLY)
-    rehearsal.will({"first_word_s": 4}, times=1)
+    rehearsal.inject({"first_word_s": 4}, times=1)
     cookie = people.rosa.sign_in(web.url)
     async with Page(web.socket_url, cookie) as page, Page(beside.socket_url, cookie) as second:
         await second.next()
@@ -67,7 +67,7 @@ async def test_a_reply_that_begins_in_time_is_never_said_to_be_on_its_way(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web = another_web(**SHORTLY)
-    rehearsal.will({"words": 30, "pace_ms": 80}, times=1)
+    rehearsal.inject({"words": 30, "pace_ms": 80}, times=1)
     async with Page(web.socket_url, people.rosa.sign_in(web.url)) as page:
         await page.say("Tell me about the sea.")
         ending = await page.ending()

@@ -10,14 +10,14 @@ from tests.processes import Rehearsal, Web
 
 
 async def upstream_closed(rehearsal: Rehearsal) -> None:
-    await until(lambda: not rehearsal.gauge()["in_flight"])
+    await until(lambda: not rehearsal.read_gauge()["in_flight"])
 
 
 async def test_stop_keeps_what_was_said_and_closes_the_upstream_at_once(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pace_ms": 50}, times=1)
+    rehearsal.inject({"pace_ms": 50}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Tell me a long story.")
         turn = (await page.until("words"))["turn"]
@@ -33,7 +33,7 @@ async def test_stop_keeps_what_was_said_and_closes_the_upstream_at_once(
     assert stored.line == "I have stopped. We can go on when you like."
     assert stored.reply == page.words(turn)
     assert stored.seq == ending["seq"]
-    assert rehearsal.asked()[0]["how"] == "client_closed"
+    assert rehearsal.list_requests()[0]["how"] == "client_closed"
     # The requirement is 0.2 s; the bound here only tells a prompt close from one that waits for a clock.
     assert took < 2
 
@@ -42,7 +42,7 @@ async def test_what_was_said_before_a_stop_is_in_the_next_prompt_and_shown_as_br
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
+    rehearsal.inject({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Tell me a long story.")
         turn = (await page.until("words"))["turn"]
@@ -50,7 +50,7 @@ async def test_what_was_said_before_a_stop_is_in_the_next_prompt_and_shown_as_br
         await page.ending()
         await page.say("Please go on.")
         assert (await page.ending())["type"] == "complete"
-    _, *asked = rehearsal.asked()[-1]["messages"]
+    _, *asked = rehearsal.list_requests()[-1]["messages"]
     stopped, _ = rosa.turns()
     assert stopped.reply.startswith("Once")
     assert asked == [
@@ -63,17 +63,17 @@ async def test_what_was_said_before_a_stop_is_in_the_next_prompt_and_shown_as_br
 async def test_a_question_stopped_before_its_first_word_is_known_to_the_next_prompt(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    rehearsal.will({"hang": "before_word"}, times=1)
+    rehearsal.inject({"hang": "before_word"}, times=1)
     async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
         await page.say("My cat is called Mimi.")
         turn = (await page.until("accepted"))["turn"]
-        await until(rehearsal.asked)
+        await until(rehearsal.list_requests)
         await page.send({"type": "stop", "turn": turn})
         assert (await page.ending())["type"] == "stopped"
         rehearsal.clear()
         await page.say("What is my cat called?")
         assert (await page.ending())["type"] == "complete"
-    _, *asked = rehearsal.asked()[-1]["messages"]
+    _, *asked = rehearsal.list_requests()[-1]["messages"]
     assert [(one["role"], one["content"]) for one in asked] == [
         ("user", "My cat is called Mimi."),
         ("assistant", "…"),
@@ -83,11 +83,11 @@ async def test_a_question_stopped_before_its_first_word_is_known_to_the_next_pro
 
 async def test_stop_works_before_the_first_word(service: Web, people: People, rehearsal: Rehearsal) -> None:
     rosa = people.rosa
-    rehearsal.will({"hang": "before_word"}, times=1)
+    rehearsal.inject({"hang": "before_word"}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("Are you there?")
         turn = (await page.until("accepted"))["turn"]
-        await until(rehearsal.asked)
+        await until(rehearsal.list_requests)
         await page.send({"type": "stop", "turn": turn})
         assert (await page.ending())["type"] == "stopped"
         await upstream_closed(rehearsal)
@@ -100,7 +100,7 @@ async def test_stop_works_from_another_process(
 ) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
-    rehearsal.will({"pace_ms": 50}, times=1)
+    rehearsal.inject({"pace_ms": 50}, times=1)
     async with Page(service.socket_url, cookie) as here, Page(neighbour.socket_url, cookie) as there:
         await here.say("Tell me a long story.")
         turn = (await there.until("words"))["turn"]
@@ -117,8 +117,8 @@ async def test_the_call_that_a_stop_broke_off_is_on_record_wherever_it_was_press
 ) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
-    rehearsal.will({"status": 503}, times=1)
-    rehearsal.will({"pace_ms": 50, "words": 400}, times=1)
+    rehearsal.inject({"status": 503}, times=1)
+    rehearsal.inject({"pace_ms": 50, "words": 400}, times=1)
     async with Page(service.socket_url, cookie) as here, Page(neighbour.socket_url, cookie) as there:
         await here.say("Tell me a long story.")
         turn = (await there.until("words"))["turn"]
@@ -149,7 +149,7 @@ async def test_finishing_the_visit_ends_the_reply_and_closes_the_upstream(
 ) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
-    rehearsal.will({"pace_ms": 50, "words": 400}, times=1)
+    rehearsal.inject({"pace_ms": 50, "words": 400}, times=1)
     async with Page(service.socket_url, cookie) as page:
         await page.say("Tell me a long story.")
         await page.until("words")
@@ -164,7 +164,7 @@ async def test_leaving_the_waiting_room_is_no_reply_that_was_stopped(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa, otto = people.rosa, people.otto
-    rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
+    rehearsal.inject({"pace_ms": 20, "words": 2_000}, times=1)
     cookie = rosa.sign_in(service.url)
     with set_ceiling(1):
         async with (
@@ -186,5 +186,5 @@ async def test_leaving_the_waiting_room_is_no_reply_that_was_stopped(
         # What was taken back has not been said: sent again, it stands once in what is asked.
         await page.say("I change my mind.")
         assert (await page.ending())["type"] == "complete"
-    assert str(rehearsal.asked()[-1]["messages"]).count("I change my mind.") == 1
+    assert str(rehearsal.list_requests()[-1]["messages"]).count("I change my mind.") == 1
     assert (snapshot["state"], snapshot["line"], snapshot["unread"]) == ("stopped", line, True)

@@ -36,7 +36,7 @@ def openings(page: Page, turn: int) -> list[tuple[str, str]]:
 
 
 def last_asked(rehearsal: Rehearsal) -> str:
-    last: str = rehearsal.asked()[-1]["messages"][-1]["content"]
+    last: str = rehearsal.list_requests()[-1]["messages"][-1]["content"]
     return last
 
 
@@ -55,7 +55,7 @@ async def test_the_third_message_is_answered_and_the_participant_is_told(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal, fault: dict[str, Any]
 ) -> None:
     web, rosa = another_web(COMPANION_ATTEMPTS="1"), people.rosa
-    rehearsal.will(fault, match=NEVER)
+    rehearsal.inject(fault, match=NEVER)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         first, second, third, fourth = await asked(page, NEVER, "Hello?", "What day is it?", "And now?")
     assert [one["type"] for one in (first, second, third, fourth)] == [
@@ -70,7 +70,7 @@ async def test_the_third_message_is_answered_and_the_participant_is_told(
     never, hello, answer, _ = rosa.turns()
     assert (never.settled, never.answered_by_id, hello.answered_by_id) == ("unanswerable", None, answer.pk)
     assert never.tried_along == 2
-    prompts = [str(one["messages"]) for one in rehearsal.asked()]
+    prompts = [str(one["messages"]) for one in rehearsal.list_requests()]
     assert [NEVER in prompt for prompt in prompts] == [True, True, True, False, False]
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         assert (await page.next())["conversation"]["kept"] == [], "and it is not offered back"
@@ -80,7 +80,7 @@ async def test_after_empty_replies_alone_it_is_offered_back_and_not_called_unans
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web, rosa = another_web(COMPANION_ATTEMPTS="1"), people.rosa
-    rehearsal.will({"reply": "empty"}, match=NEVER)
+    rehearsal.inject({"reply": "empty"}, match=NEVER)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         _, _, third = await asked(page, NEVER, "Hello?", "What day is it?")
         assert third["type"] == "complete"
@@ -93,7 +93,7 @@ async def test_two_such_questions_in_a_row_keep_no_new_message_from_its_answer(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"status": 400, "body": WITHHELD}, match="never answered")
+    rehearsal.inject({"status": 400, "body": WITHHELD}, match="never answered")
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         _, _, third, fourth, fifth = await asked(
             page, NEVER, "Once more, never answered.", "What day is it?", "And now?", "Thank you."
@@ -108,7 +108,7 @@ async def test_where_everything_fails_so_nothing_is_given_up_and_all_is_answered
 ) -> None:
     rosa = people.rosa
     texts = ["Question one?", "Question two?", "Question three?", "Question four?"]
-    rehearsal.will({"status": 400, "body": WITHHELD})
+    rehearsal.inject({"status": 400, "body": WITHHELD})
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         endings = await asked(page, *texts)
         assert [one["type"] for one in endings] == ["paused"] * 4
@@ -125,7 +125,7 @@ async def test_a_question_at_which_a_provider_breaks_is_asked_along_no_more_and_
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     web, rosa = another_web(COMPANION_ATTEMPTS="1"), people.rosa
-    rehearsal.will({"status": 500}, match=NEVER)
+    rehearsal.inject({"status": 500}, match=NEVER)
     async with Page(web.socket_url, rosa.sign_in(web.url)) as page:
         endings = await asked(page, NEVER, "One?", "Two?", "Three?")
         assert [one["type"] for one in endings] == ["paused", "paused", "paused", "complete"]
@@ -141,8 +141,8 @@ async def test_one_bad_turn_is_not_enough_to_doubt_a_question(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
     rosa = people.rosa
-    rehearsal.will({"cut": "fin", "after": 3}, times=1)
-    rehearsal.will({"status": 400, "body": WITHHELD}, times=1)
+    rehearsal.inject({"cut": "fin", "after": 3}, times=1)
+    rehearsal.inject({"status": 400, "body": WITHHELD}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         _, _, third = await asked(page, "First question?", "Second question?", "Third question?")
     assert [kind for kind, _ in openings(page, third["turn"])] == ["i_am_back"]

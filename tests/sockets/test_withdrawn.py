@@ -20,7 +20,7 @@ async def test_the_open_page_closes_at_once_and_the_reply_ends(
     service: Web, people: People, rehearsal: Rehearsal, how: str
 ) -> None:
     rosa, slug = people.rosa, people.site.slug
-    rehearsal.will({"pace_ms": 20, "words": 2_000}, times=1)
+    rehearsal.inject({"pace_ms": 20, "words": 2_000}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
         await page.say("How are you?")
         await page.until("words")

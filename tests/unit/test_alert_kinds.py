@@ -80,7 +80,7 @@ def test_a_failure_that_needs_a_person_is_told_of_with_its_lane(
         - {FailureClass.MISCONFIGURED, FailureClass.BAD_REQUEST, FailureClass.QUOTA, FailureClass.UNKNOWN}
     ),
 )
-def test_a_failure_that_mends_itself_wakes_nobody(failure: FailureClass) -> None:
+def test_a_failure_that_mends_itself_raises_no_alert(failure: FailureClass) -> None:
     assert list(find_turn_alerts(turn_end(attempt(failure), attempt(None)))) == []
 
 

@@ -73,7 +73,7 @@ def test_a_call_that_went_wrong_is_not_kept() -> None:
     assert fresh() == "back"
 
 
-def test_whoever_may_not_wait_gets_what_was_known_and_the_next_gets_what_is_new() -> None:
+def test_a_caller_that_may_not_wait_gets_the_old_value_and_the_next_caller_the_new_one() -> None:
     clock, numbers = Clock(), counted()
     lately = BackgroundValue(lambda: next(numbers), first=0, for_s=2.0, now=clock)
 

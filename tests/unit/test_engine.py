@@ -114,7 +114,7 @@ async def test_after_the_first_word_nothing_is_asked_again_whatever_the_failure(
 
 
 @pytest.mark.parametrize("failure", [F.MISCONFIGURED, F.BAD_REQUEST, F.REFUSED, F.UNKNOWN, F.CANCELLED])
-async def test_what_another_attempt_cannot_mend_goes_to_nobody_else(failure: FailureClass) -> None:
+async def test_what_another_attempt_cannot_mend_goes_to_no_other_lane(failure: FailureClass) -> None:
     stage = await play([failure])
     assert isinstance(stage.end, Broken)
     assert stage.lanes == ["one"]

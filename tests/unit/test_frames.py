@@ -100,7 +100,7 @@ def test_a_frame_of_more_than_64_kib_is_too_long(padding: str) -> None:
         frames.parse_frame(f'{{"type":"say","text":"{padding}"}}')
 
 
-def test_a_field_nobody_knows_does_not_spoil_a_frame() -> None:
+def test_an_unknown_field_does_not_spoil_a_frame() -> None:
     assert isinstance(frames.parse_frame('{"type":"ping","later":1}'), frames.Ping)
 
 

@@ -45,7 +45,7 @@ def test_what_cannot_be_a_name_is_refused_in_a_sentence_that_can_be_printed(type
         str(refusal.value).encode()
 
 
-def test_nobody_decides_is_refused() -> None:
+def test_a_change_that_names_no_decider_is_refused() -> None:
     with pytest.raises(ChangeRefused, match="--by"):
         names.clean_by(None)
 

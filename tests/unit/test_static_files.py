@@ -132,7 +132,7 @@ def test_a_name_of_a_release_that_ran_here_before_is_answered_with_its_own_file(
     assert "immutable" in answer["Cache-Control"]
 
 
-def test_a_name_of_a_release_that_never_ran_here_is_answered_with_ours_and_kept_by_nobody(
+def test_a_name_of_a_release_that_never_ran_here_is_answered_with_ours_and_not_cached(
     static: StaticFiles,
 ) -> None:
     answer = get(static, "/static/companion/chat.000000000000.js")

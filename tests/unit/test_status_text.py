@@ -40,9 +40,9 @@ def figures(**facts: Any) -> dict[str, Any]:
         ({}, "free"),
         ({"waiting": 3, "oldest_wait_s": 4.0}, "full"),
         ({"waiting": 3, "oldest_wait_s": 23.0}, "long"),
-        ({"processes": []}, "nobody"),
-        ({"processes": [WELL | {"beat_age_s": 11.0}]}, "nobody"),
-        ({"processes": [WELL | {"draining": True}], "waiting": 9, "oldest_wait_s": 40.0}, "nobody"),
+        ({"processes": []}, "unavailable"),
+        ({"processes": [WELL | {"beat_age_s": 11.0}]}, "unavailable"),
+        ({"processes": [WELL | {"draining": True}], "waiting": 9, "oldest_wait_s": 40.0}, "unavailable"),
         ({"processes": [WELL | {"beat_age_s": 99.0}, WELL]}, "free"),
     ],
 )

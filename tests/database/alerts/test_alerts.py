@@ -66,7 +66,7 @@ def test_the_same_thing_is_one_row_that_counts() -> None:
     assert alerts(AlertKind.QUOTA) == [("quota", "primary", 2), ("quota", "second", 1)]
 
 
-def test_after_somebody_has_seen_it_the_same_thing_is_told_of_anew() -> None:
+def test_after_an_alert_was_seen_the_same_condition_raises_a_new_one() -> None:
     in_database(lambda: raise_alert(AlertKind.QUOTA, "primary"))
     (first,) = shown(AlertKind.QUOTA)
 
@@ -222,7 +222,7 @@ def _no_probes() -> None:
 
 
 @pytest.mark.usefixtures("_no_probes")
-def test_a_lane_that_failed_its_drill_is_told_of_and_a_check_tells_nobody() -> None:
+def test_a_lane_that_failed_its_drill_raises_an_alert_and_a_check_raises_none() -> None:
     answers = [
         answer(ok=True),
         answer(ok=False, lane="rehearsal_second"),
@@ -343,7 +343,7 @@ async def test_a_character_that_is_changed_the_same_way_once_more_is_told_of_onc
     assert alerts(AlertKind.PERSONA_CHANGED) == [("persona_changed", "aaaa to bbbb", 1)] * 2
 
 
-async def test_an_overdue_drill_is_told_of_again_after_a_day_though_nobody_has_seen_it(
+async def test_an_overdue_drill_raises_an_alert_again_after_a_day_though_the_first_was_not_seen(
     pool: Pool, _no_probes: None
 ) -> None:
     in_database(lambda: store_answers([answer(ok=True, at=timezone.now() - timedelta(hours=50))]))

@@ -203,7 +203,7 @@ async def test_many_pauses_are_told_of_while_they_are_many(
 
 
 @pytest.mark.usefixtures("_no_minutes")
-async def test_a_queue_is_told_of_once_somebody_has_waited_at_the_end_of_each_of_five_minutes(
+async def test_a_queue_raises_one_alert_once_a_turn_has_waited_at_the_end_of_each_of_five_minutes(
     pool: Pool,
 ) -> None:
     kind = AlertKind.STANDING_QUEUE
@@ -272,7 +272,7 @@ def test_a_backup_that_failed_is_told_of_until_one_is_made() -> None:
 
 
 @pytest.mark.parametrize("kind", [AlertKind.PERSONA_UNAPPROVED, AlertKind.PERSONA_OVERDUE])
-async def test_a_character_that_nobody_has_approved_or_read_again_is_told_of_once_people_are_not_made_up(
+async def test_an_unapproved_or_unreviewed_character_raises_one_alert_once_real_people_are_there(
     pool: Pool, people: People, kind: AlertKind
 ) -> None:
     process(conditions=[f"{kind} Robin"])

@@ -25,7 +25,7 @@ from ops.models import Alert
 from tests.people import in_database
 from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
 
-DESK = "http://127.0.0.1:8000/ops/"
+PAGE_URL = "http://127.0.0.1:8000/ops/"
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def send(*ways: AlertTransport) -> int:
 
 
 def by_webhook(server: Hook) -> WebhookTransport:
-    return WebhookTransport(server.url, page_url=DESK)
+    return WebhookTransport(server.url, page_url=PAGE_URL)
 
 
 def by_email(*addresses: str) -> list[EmailTransport]:
-    return EmailTransport.to_each(addresses, page_url=DESK)
+    return EmailTransport.to_each(addresses, page_url=PAGE_URL)
 
 
 def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook) -> None:
@@ -80,7 +80,7 @@ def test_a_webhook_gets_a_sentence_what_to_do_and_where_to_look_once(posts: Hook
     (post,) = posts.posts
     assert post["text"] == (
         "Our account for lane primary has no credit or allowance left. "
-        "The next lanes of the chain take over. Have the account renewed. " + DESK
+        "The next lanes of the chain take over. Have the account renewed. " + PAGE_URL
     )
     assert (post["id"], post["kind"], post["count"]) == (alert, "quota", 1)
     assert post["runbook"] == "ops/runbooks/a-provider-is-failing.md"
@@ -95,7 +95,7 @@ def test_an_e_mail_goes_to_each_address_with_a_subject_of_one_line(letters: Mail
     head, body = letter.split("\r\n\r\n", 1)
     assert "From: companion@example.org" in head
     assert "\nBcc:" not in head
-    assert DESK in body
+    assert PAGE_URL in body
 
 
 def test_each_way_gets_it_once_even_where_the_other_fails(letters: Mailbox, posts: Hook) -> None:
@@ -271,7 +271,7 @@ def test_an_address_that_is_none_stops_neither_the_webhook_nor_the_next_alert(
         (AlertKind.DRILL_FAILED, 24),
     ],
 )
-def test_what_comes_again_after_a_quiet_time_goes_out_again_though_nobody_has_seen_it(
+def test_an_alert_that_comes_again_after_a_quiet_time_is_sent_again_though_it_was_not_seen(
     posts: Hook, kind: AlertKind, quiet_h: int
 ) -> None:
     alert = raised(kind)
@@ -301,7 +301,7 @@ def sent_ago(alert: int, length: timedelta) -> None:
     in_database(lambda: Alert.objects.filter(id=alert).update(first_at=then, last_at=then, send_at=then))
 
 
-def test_what_somebody_has_seen_already_or_is_a_day_old_is_not_sent(posts: Hook) -> None:
+def test_an_alert_that_was_seen_or_is_a_day_old_is_not_sent(posts: Hook) -> None:
     alert = raised()
     in_database(lambda: acknowledge(alert, by="ines", at=timezone.now()))
     old = raised(AlertKind.MISCONFIGURED)

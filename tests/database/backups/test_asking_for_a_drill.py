@@ -55,7 +55,7 @@ def write_proof(state: Path) -> None:
     (state / "drills" / "r.json").write_text(json.dumps(facts))
 
 
-def test_nobody_is_asked_while_a_proof_is_fresh(state: Path) -> None:
+def test_no_drill_is_asked_for_while_a_proof_is_fresh(state: Path) -> None:
     write_proof(state)
     assert list_alerts(state) == []
 

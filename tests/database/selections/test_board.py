@@ -16,7 +16,7 @@ SECOND = "rehearsal_second"
 
 
 @pytest.fixture(autouse=True)
-def _nobody_has_answered(database: object) -> None:
+def _no_lane_has_answered(database: object) -> None:
     forget_lane_answers()
 
 

@@ -114,7 +114,7 @@ def test_a_lane_that_failed_its_drill_is_not_trusted_and_asks_for_a_second_yes(
     assert newest().preset == NORMAL
 
 
-def test_whoever_looked_before_somebody_else_selected_is_told_and_nothing_changes(
+def test_a_form_from_before_another_selection_is_refused_and_changes_nothing(
     service: Web, people: People
 ) -> None:
     seen = newest().version
@@ -210,7 +210,7 @@ def test_an_alert_that_an_operator_has_seen_goes_with_their_name_on_record(
     assert (last.who, last.what, last.note) == (ines.username, "saw_alert", f"alert {alert}")
 
 
-def test_what_somebody_wrote_as_a_reason_is_letters_on_the_page(service: Web, people: People) -> None:
+def test_a_reason_with_markup_is_shown_as_letters_on_the_page(service: Web, people: People) -> None:
     with open_staff_client(service, people.add_ines(), people.password) as staff_client:
         choose(staff_client, "pin_second", reason="<b>bold</b><script>1</script>")
         shown = staff_client.get("/ops/routing/").text

@@ -96,7 +96,7 @@ def test_going_back_to_normal_never_asks_twice() -> None:
     assert in_database(lambda: selector(SERIOUS).revert(by="Ines", reason="x")).preset == NORMAL
 
 
-def test_whoever_looked_at_an_older_selection_is_told_what_was_selected_meanwhile() -> None:
+def test_a_selection_made_from_an_older_one_is_refused_with_what_was_selected_meanwhile() -> None:
     seen = newest().version
     select("pin_second")
     with pytest.raises(SelectionConflict, match="Ines selected pin_second"):

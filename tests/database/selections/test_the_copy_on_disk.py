@@ -26,7 +26,7 @@ def pinned(version: int) -> Selection:
     )
 
 
-def test_what_was_written_is_read_and_nobody_else_on_the_machine_may(tmp_path: Path) -> None:
+def test_what_was_written_is_read_and_other_accounts_of_the_machine_may_not_read_it(tmp_path: Path) -> None:
     copy = LastKnownGood(tmp_path, ROUTING)
     assert copy.read() is None
 

@@ -38,7 +38,7 @@ def test_an_address_never_shows_its_password() -> None:
 
 
 def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGOPTIONS", "-c role=somebody")
+    monkeypatch.setenv("PGOPTIONS", "-c role=another")
     monkeypatch.setenv("PGTZ", "UTC")
     monkeypatch.setenv("SECRET_KEY", "the key of the service")
     monkeypatch.setenv("OPS_TOKEN", "the token of the service")
