@@ -1,8 +1,8 @@
 """Sends alerts by e-mail and webhook. Each is sent once by each transport, and retried until that succeeds.
 
 Every e-mail address is a transport of its own, so that one that is refused delays no other and is retried alone. A
-webhook has accepted an alert if it answers with 2xx within `WEBHOOK_TIMEOUT_S` and its body, where that is a JSON
-object, has neither `"ok": false` nor `"success": false` nor a non-empty `error` or `errors`.
+webhook has accepted an alert if it answers with 2xx within `WEBHOOK_TIMEOUT_S` and its body reports no failure: see
+`find_reported_failure`.
 
 A transport that fails twice raises an alert, which the other transports send, and which closes when it works again.
 
@@ -43,6 +43,8 @@ WEBHOOK_TIMEOUT_S = 5.0
 """From the connection to the end of the answer."""
 MAX_RESPONSE_BYTES = 65_536
 """Of a webhook's response. A longer one is judged by its status alone."""
+TEAMS_FAILURE = b"webhook message delivery failed"
+"""In lower case. Incoming webhooks of Teams answer 200 with this where the channel refused the message."""
 ALERT_AFTER_TRIES = 2
 """Failed tries of one alert before the transport raises an alert: a single failure is often over at the next try."""
 
@@ -192,7 +194,13 @@ class WebhookTransport:
 
 
 def find_reported_failure(body: bytes) -> str | None:
-    """A code for the failure that the body of a 2xx response reports; None where it reports none."""
+    """A code for the failure that the body of a 2xx response reports; None where it reports none.
+
+    In JSON: `ok` or `success` false, a non-empty `error` or `errors` (Slack and others), an `errcode` other than 0
+    (DingTalk, WeCom). In text: the sentence that Teams sends with status 200.
+    """
+    if TEAMS_FAILURE in body.lower():
+        return "said_delivery_failed"
     try:
         said = json.loads(body)
     except ValueError:
@@ -202,6 +210,8 @@ def find_reported_failure(body: bytes) -> str | None:
     for name in ("ok", "success"):
         if name in said and said[name] in (False, "false"):
             return f"said_{name}_false"
+    if said.get("errcode") not in (None, 0, "0"):
+        return "said_errcode"
     return next((f"said_{name}" for name in ("error", "errors") if said.get(name)), None)
 
 

@@ -34,6 +34,9 @@ class LaneTraits:
 
     lane: str
     whole: int
+    """Questions answered as they may be: by a whole reply, or by a refusal where one is allowed."""
+    measured: int
+    """Whole replies. The text of a lane without one cannot be judged."""
     asked: int
     failures: tuple[str, ...]
     streams: bool
@@ -163,6 +166,7 @@ def summarize_lane(
     return LaneTraits(
         lane=lane.name,
         whole=len(questions) - len(failed) - (0 if is_abandoned else len(rest)),
+        measured=len(whole),
         asked=len(questions),
         no_time_for=() if is_abandoned else rest,
         failures=tuple(failed),
@@ -206,7 +210,7 @@ def _check_lane(one: LaneTraits) -> Iterator[LaneFinding]:
         said = f"no time was left to ask {', '.join(one.no_time_for)}; manage.py check_lanes asks everything"
         # If no question was asked, the lane has not been checked.
         yield LaneFinding(lane=one.lane, trait="answers", said=said, matters=not one.whole)
-    if one.whole and not one.streams:
+    if one.measured and not one.streams:
         yield LaneFinding(lane=one.lane, trait="streams", said="replies come in one piece at their end")
     if one.first_word_ms is not None and one.first_word_ms > one.first_word_limit_ms:
         said = f"the first word usually takes {one.first_word_ms} ms, and is given {one.first_word_limit_ms}"
@@ -223,7 +227,7 @@ def _check_lane(one: LaneTraits) -> Iterator[LaneFinding]:
 
 
 def _compare_with_head(one: LaneTraits, head: LaneTraits) -> Iterator[LaneFinding]:
-    if not one.whole or not head.whole:
+    if not one.measured or not head.measured:
         # Nothing to compare. `_check_lane` reports the missing answers.
         return
     ratio = max(one.words, 1) / max(head.words, 1)

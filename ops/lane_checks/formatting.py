@@ -9,6 +9,9 @@ from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.contract import ContractReport, LaneTraits
 from ops.lane_checks.fallback import DrillResult
 
+UNKNOWN = "-"
+"""Stands in the table where nothing was measured."""
+
 
 def format_drill(result: DrillResult) -> str:
     """A drill as lines of text."""
@@ -70,13 +73,13 @@ def _check_lines(report: ContractReport) -> Iterator[str]:
     rows = [
         ("", [one.lane for one in report.traits]),
         ("answered", [f"{one.whole} of {one.asked}" for one in report.traits]),
-        ("streams", [_yes_or_no(one.streams) for one in report.traits]),
+        ("streams", [_judge(one, one.streams) for one in report.traits]),
         ("first word", [_ms(one.first_word_ms) for one in report.traits]),
         ("  is given", [_ms(one.first_word_limit_ms) for one in report.traits]),
-        ("words", [str(one.words) for one in report.traits]),
+        ("words", [str(one.words) if one.measured else UNKNOWN for one in report.traits]),
         ("languages", [_languages(one) for one in report.traits]),
-        ("plain text", [_yes_or_no(one.plain) for one in report.traits]),
-        ("boundaries", [_yes_or_no(not one.broken_rules) for one in report.traits]),
+        ("plain text", [_judge(one, one.plain) for one in report.traits]),
+        ("boundaries", [_judge(one, not one.broken_rules) for one in report.traits]),
         ("cut short", [str(one.shortened) for one in report.traits]),
         ("declines", [_join_unique(one.declines) for one in report.traits]),
     ]
@@ -109,6 +112,8 @@ def _conclusion(report: ContractReport) -> str:
 
 
 def _languages(one: LaneTraits) -> str:
+    if not one.measured:
+        return UNKNOWN
     return f"{len(one.foreign)} not as asked" if one.foreign else "all as asked"
 
 
@@ -116,12 +121,15 @@ def _join_unique(words: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def _yes_or_no(is_so: bool) -> str:
+def _judge(one: LaneTraits, is_so: bool) -> str:
+    # Without a whole reply nothing was broken either, which must not read as a pass.
+    if not one.measured:
+        return UNKNOWN
     return "yes" if is_so else "NO"
 
 
 def _ms(value: int | None) -> str:
-    return "-" if value is None else f"{value} ms"
+    return UNKNOWN if value is None else f"{value} ms"
 
 
 def _json_values(answer: LaneAnswer) -> dict[str, Any]:

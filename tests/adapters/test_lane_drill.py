@@ -257,6 +257,17 @@ async def test_a_lane_that_refuses_where_the_other_declines_in_words_is_named(
     assert "refused" in format_check(found)
 
 
+async def test_a_lane_that_answered_nothing_is_called_neither_sound_nor_unsound(
+    caller: Caller, lanes: tuple[Lane, Lane], other: Rehearsal
+) -> None:
+    other.inject({"status": 503})
+    found = await check_lanes(caller, *lanes, questions=QUESTIONS[:3])
+    table = {line[:12].strip(): line.split()[-1] for line in format_check(found).splitlines()[1:11]}
+    judged = {name: table[name] for name in ("streams", "words", "languages", "plain text", "boundaries")}
+    assert judged == dict.fromkeys(judged, "-")
+    assert list_traits(found) == [("second", "answers", True)]
+
+
 async def test_neither_table_nor_document_holds_a_word_of_a_reply(
     caller: Caller, lanes: tuple[Lane, Lane], provider: Rehearsal, other: Rehearsal
 ) -> None:

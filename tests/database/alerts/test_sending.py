@@ -138,6 +138,13 @@ def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_ou
         (b'{"success": "false"}', "said_success_false"),
         (b'{"ok": true, "error": {"code": 7}}', "said_error"),
         (b'{"errors": ["too many"]}', "said_errors"),
+        (b'{"errcode": 310000, "errmsg": "keywords not in content"}', "said_errcode"),
+        (b'{"errcode": 0, "errmsg": "ok"}', None),
+        (
+            b"Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429",
+            "said_delivery_failed",
+        ),
+        (b"1", None),
         (b'{"ok": true, "error": null, "errors": []}', None),
         (b'{"id": 4}', None),
         (b"ok", None),
@@ -147,7 +154,7 @@ def test_a_webhook_that_does_not_take_it_is_tried_again_and_its_address_stays_ou
         (b'{"ok": false, "x": "' + b"x" * MAX_RESPONSE_BYTES + b'"}', None),
     ],
 )
-def test_a_webhook_that_answers_200_and_says_in_json_that_it_failed_has_not_taken_it(
+def test_a_webhook_that_answers_200_and_says_that_it_failed_has_not_taken_it(
     posts: Hook, body: bytes, cause: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     raised()
