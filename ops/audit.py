@@ -33,6 +33,8 @@ RENAMED_SITE = "renamed_site"
 OPENED_SITE = "opened_site"
 CLOSED_SITE = "closed_site"
 SET_REGIONS = "set_regions"
+SET_HELPLINE = "set_helpline"
+SET_SITE_RULES = "set_site_rules"
 
 ADDED_STAFF = "added_staff"
 SUPERVISES = "supervises"

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import date
 from typing import TypeVar
 
 import httpx
@@ -83,11 +84,19 @@ class People:
     def __init__(self) -> None:
         number = next(_numbers)
         self._word = f"{number}-{uuid.uuid4().hex[:6]}"
-        self.site = in_database(
-            lambda: Site.objects.create(slug=f"house-{self._word}", name=f"House {number}")
-        )
-        self.elsewhere = in_database(
-            lambda: Site.objects.create(slug=f"other-{self._word}", name=f"Other house {number}")
+        self.site = self._add_site("house", f"House {number}")
+        self.elsewhere = self._add_site("other", f"Other house {number}")
+
+    def _add_site(self, prefix: str, name: str) -> Site:
+        return in_database(
+            lambda: Site.objects.create(
+                slug=f"{prefix}-{self._word}",
+                name=name,
+                helpline_voice="0808 157 0123",
+                helpline_text="07700 900123",
+                helpline_owner="Ines",
+                helpline_review_by=date(2099, 12, 31),
+            )
         )
 
     def add_participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:

@@ -37,6 +37,7 @@ FROM companion_participant person JOIN companion_site site ON site.id = person.s
 WHERE person.is_active AND site.is_open AND site.slug <> ALL(%(demo_sites)s::text[])
   AND site.slug NOT LIKE %(load_tests)s::text
 """
+_OPEN_SITES = "FROM companion_site site WHERE site.is_open AND site.slug NOT LIKE %(load_tests)s::text"
 
 _LIVE = "p.beat_at > clock_timestamp() - interval '15 seconds' AND NOT p.draining"
 # While a release is rolled out, processes differ for as long as it takes.
@@ -116,6 +117,19 @@ WHERE d.day = (clock_timestamp() AT TIME ZONE 'UTC')::date AND d.cheaper_than <>
         kind=AlertKind.PERSONA_UNAPPROVED, query=f"{_REPORTED} AND EXISTS (SELECT 1 {_REAL_PEOPLE})"
     ),
     ConditionQuery(kind=AlertKind.PERSONA_OVERDUE, query=f"{_REPORTED} AND EXISTS (SELECT 1 {_REAL_PEOPLE})"),
+    # Sites are few, and one that people may enter counts before its first person comes.
+    ConditionQuery(
+        kind=AlertKind.NO_HELPLINE,
+        query=f"""
+SELECT site.slug AS about {_OPEN_SITES}
+AND ('' IN (site.helpline_voice, site.helpline_text, site.helpline_owner) OR site.helpline_review_by IS NULL)""",
+    ),
+    ConditionQuery(
+        kind=AlertKind.HELPLINE_OVERDUE,
+        query=f"""
+SELECT site.slug || ', due on ' || site.helpline_review_by AS about {_OPEN_SITES}
+AND site.helpline_review_by < (clock_timestamp() AT TIME ZONE 'UTC')::date""",
+    ),
     ConditionQuery(
         kind=AlertKind.PROCESSES_DIFFER,
         query=f"""

@@ -12,6 +12,7 @@ QUIET = timedelta(hours=1)
 NIGHT = "change-routing-at-night.md"
 FAILING = "a-provider-is-failing.md"
 RESTORE = "restore-drill.md"
+PEOPLE = "people-and-cards.md"
 
 
 class AlertKind(StrEnum):
@@ -255,6 +256,20 @@ class AlertKind(StrEnum):
         "The character's lines should have been read again: {}.",
         "Have a clinician read every line, then set approver, approved_on and review_by.",
         NIGHT,
+    )
+
+    # Sites.
+    NO_HELPLINE = (
+        "no_helpline",
+        "Site {} is open without a complete helpline. Where it has no number, its safety lines name none.",
+        "Set it with manage.py site helpline; the site stays open meanwhile.",
+        PEOPLE,
+    )
+    HELPLINE_OVERDUE = (
+        "helpline_overdue",
+        "The helpline of a site should have been reviewed: {}.",
+        "Have its owner call and text both numbers, then set --review-by with manage.py site helpline.",
+        PEOPLE,
     )
 
     # Load.

@@ -12,6 +12,8 @@ from companion.sessions import SessionStore, hash_session_key
 
 PREFIX = "load-test-"
 PEOPLE_PER_TRANSACTION = 100
+# The site's helpline: numbers that no telephone has.
+VOICE, TEXT = "0808 157 0123", "07700 900123"
 
 # Ordered by foreign keys. One statement for each table: row by row it would take minutes.
 REMOVE = (
@@ -36,7 +38,9 @@ class Guests:
 
 def invite(count: int, *, on_progress: Callable[[int], None] = lambda done: None) -> Guests:
     """Create and sign in `count` participants at a new site. `on_progress` gets how many there are so far."""
-    site = Site.objects.create(slug=f"{PREFIX}{secrets.token_hex(4)}", name="Load test")
+    site = Site.objects.create(
+        slug=f"{PREFIX}{secrets.token_hex(4)}", name="Load test", helpline_voice=VOICE, helpline_text=TEXT
+    )
     session_keys: list[str] = []
     while len(session_keys) < count:
         with transaction.atomic():

@@ -49,7 +49,7 @@ def parse(clean: Callable[[Typed], str], typed: Typed) -> str:
     try:
         return clean(typed)
     except ChangeRefused as refusal:
-        raise CommandError(f"Nothing was result. {refusal}") from None
+        raise CommandError(f"Nothing was changed. {refusal}") from None
 
 
 def add_by_argument(part: ArgumentParser) -> None:

@@ -9,16 +9,17 @@ from companion.models import Participant, Site
 from ops import audit, names
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
+from ops.people.helplines import MEND, list_missing, refuse_without_helpline
 from ops.text import escape_controls
 
 
 @transaction.atomic
 def add_site(slug: str, name: str, *, by: str) -> ChangeResult:
-    """A new site, open, without participants."""
+    """A new site, without participants, and closed until it has a helpline."""
     title, short = names.clean_name(name, whose="The name of a site"), names.clean_slug(slug)
     try:
         with transaction.atomic():
-            site, is_new = Site.objects.get_or_create(slug=short, defaults={"name": title})
+            site, is_new = Site.objects.get_or_create(slug=short, defaults={"name": title, "is_open": False})
     except IntegrityError:
         raise ChangeRefused(f"{short} is being added by another command at this moment. Try again.") from None
     if not is_new and site.name != title:
@@ -31,7 +32,8 @@ def add_site(slug: str, name: str, *, by: str) -> ChangeResult:
         )
     _record(audit.ADDED_SITE, site, by=by)
     return ChangeResult(
-        sentence=f"{escape_controls(site.name)} ({short}) was added and is open. No member of staff supervises it yet."
+        sentence=f"{escape_controls(site.name)} ({short}) was added and is closed. It opens once it has a helpline: "
+        f"{MEND.format(short)}, then manage.py site open {short} --by WHO. No member of staff supervises it yet."
     )
 
 
@@ -49,10 +51,11 @@ def rename_site(slug: str, name: str, *, by: str) -> ChangeResult:
 
 @transaction.atomic
 def open_site(slug: str, *, by: str) -> ChangeResult:
-    """Its cards work again. Visits that ended stay ended."""
+    """Its cards work again. Visits that ended stay ended. Refused without a helpline."""
     site = lookup.get_site(slug)
     if site.is_open:
         return ChangeResult(sentence=f"{escape_controls(site.name)} was open before.", is_new=False)
+    refuse_without_helpline(site)
     # A visit may have begun while the site was being closed. It must not become usable now.
     _end_visits(site)
     site.is_open = True
@@ -99,10 +102,16 @@ def list_sites() -> list[str]:
     """Every site, a line each."""
     return [
         f"{site.slug}  {escape_controls(site.name)}  {'open' if site.is_open else 'closed'}  "
-        f"regions: {', '.join(site.regions) or 'any'}  "
+        f"regions: {', '.join(site.regions) or 'any'}  helpline: {_format_helpline(site)}  "
         f"participants: {site.participants.filter(is_active=True).count()}"
         for site in Site.objects.order_by("slug")
     ]
+
+
+def _format_helpline(site: Site) -> str:
+    if list_missing(site):
+        return "none"
+    return f"{site.helpline_voice}, text {site.helpline_text}, review by {site.helpline_review_by}"
 
 
 def _end_visits(site: Site) -> int:

@@ -199,7 +199,7 @@ def test_a_site_is_added_once_and_renamed(people: People) -> None:
     assert "was there before" in run("site", "add", slug, "Elm House", *BY)[0]
     assert "site rename" in refused("site", "add", slug, "Oak House", *BY)
     run("site", "rename", slug, "Oak House", *BY)
-    assert any(line.startswith(f"{slug}  Oak House  open") for line in run("site", "list"))
+    assert any(line.startswith(f"{slug}  Oak House  closed") for line in run("site", "list"))
     assert "There is no site nowhere" in refused("site", "rename", "nowhere", "Oak House", *BY)
 
 
@@ -229,6 +229,76 @@ def test_a_site_is_confined_to_regions_in_which_lanes_lie(people: People) -> Non
     assert "There is no site" in refused("site", "regions", "nowhere-house", "hree", *BY)
     run("site", "regions", slug, *BY)
     assert in_database(lambda: Site.objects.get(slug=slug).regions) == []
+
+
+HELPLINE = ("--voice", "0808 157 0123", "--text", "HOME to 85258", "--owner", "Ines Ward")
+
+
+def test_a_site_opens_only_once_it_has_a_whole_helpline(people: People) -> None:
+    slug = f"new-{people.password}"
+    assert "is closed" in run("site", "add", slug, "Elm House", *BY)[0]
+    told = refused("site", "open", slug, *BY)
+    assert "cannot open without a helpline" in told and f"site helpline {slug} --voice" in told
+    assert "--review-by too" in refused("site", "helpline", slug, *HELPLINE, *BY)
+
+    said = run("site", "helpline", slug, *HELPLINE, "--review-by", "2099-12-31", *BY)[0]
+
+    assert "call 0808 157 0123, text HOME to 85258" in said and "site is closed" in said
+    site = in_database(lambda: Site.objects.get(slug=slug))
+    assert (site.helpline_owner, str(site.helpline_review_by)) == ("Ines Ward", "2099-12-31")
+    assert last_entry()[:2] == ("Ines", "set_helpline")
+    assert last_entry()[3].startswith(f"site {site.pk}, review by 2099-12-31, command")
+    run("site", "open", slug, *BY)
+    assert in_database(lambda: Site.objects.get(slug=slug).is_open)
+    assert any("helpline: 0808 157 0123, text HOME to 85258" in line for line in run("site", "list"))
+
+
+def test_a_part_of_a_helpline_is_changed_alone_and_on_record_once(people: People) -> None:
+    slug = people.site.slug
+    run("site", "helpline", slug, "--voice", "116 123", *BY)
+    before = in_database(AuditEntry.objects.count)
+    assert "before" in run("site", "helpline", slug, "--voice", "116 123", *BY)[0]
+    assert in_database(AuditEntry.objects.count) == before
+    site = in_database(lambda: Site.objects.get(slug=slug))
+    assert (site.helpline_voice, site.helpline_text) == ("116 123", "07700 900123")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--voice", "call us"), "has digits"),
+        (("--voice", "1" * 41), "has digits"),
+        (("--text", "{helpline} 1"), "has digits"),
+        (("--text", " "), "cannot be empty"),
+        (("--owner", "a\nb"), "one line"),
+        (("--review-by", "2020-01-01"), "2020-01-01 is over"),
+    ],
+)
+def test_a_helpline_that_cannot_be_one_is_refused(
+    people: People, arguments: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in refused("site", "helpline", people.site.slug, *arguments, *BY)
+
+
+def test_the_rules_of_a_site_are_shown_and_set_within_their_limits(people: People) -> None:
+    slug = people.site.slug
+    assert "disclosure_s=10800, shows_reading=no" in run("site", "rules", slug, *BY)[0]
+
+    run("site", "rules", slug, "disclosure_s=7200", "quiet_s=3600", "shows_reading=yes", *BY)
+
+    site = in_database(lambda: Site.objects.get(slug=slug))
+    assert (site.disclosure_s, site.quiet_s, site.shows_reading) == (7200, 3600, True)
+    assert last_entry()[1] == "set_site_rules" and "disclosure_s=7200" in last_entry()[3]
+    run("site", "rules", slug, "quiet_s=staff", *BY)
+    assert in_database(lambda: Site.objects.get(slug=slug).quiet_s) is None
+    for typed, sentence in (
+        ("disclosure_s=10801", "from 60 to 10800"),
+        ("quiet_s=never", "or the word staff"),
+        ("shows_reading=true", "yes or no"),
+        ("second_ring_s=30", "cannot be less"),
+        ("loudness=3", "no rule of a site"),
+    ):
+        assert sentence in refused("site", "rules", slug, typed, *BY)
 
 
 # Staff.

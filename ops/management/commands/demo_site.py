@@ -5,6 +5,7 @@ It never makes again who was removed or withdrawn since: these accounts and card
 
 import json
 from argparse import ArgumentParser
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
+from django.utils.timezone import localdate
 
 from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Site
@@ -24,6 +26,13 @@ from ops.people.staff import generate_password
 from ops.stack.state import write_private
 
 SITE = ("willow-house", "Willow House")
+# Numbers that no telephone has: they are kept free for films.
+HELPLINE = {
+    "helpline_voice": "0808 157 0123",
+    "helpline_text": "07700 900123",
+    "helpline_owner": "Ines, of the demonstration",
+}
+HELPLINE_REVIEW_DAYS = 365
 PARTICIPANTS = ("Rosa", "Tomas", "Ada")
 STAFF = {"sam": ("Sam", "supervisor"), "ines": ("Ines", "operator")}
 
@@ -99,7 +108,8 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
 
 
 def _make(passwords: Path) -> Site:
-    site = Site.objects.create(slug=SITE[0], name=SITE[1])
+    review_by = localdate() + timedelta(days=HELPLINE_REVIEW_DAYS)
+    site = Site.objects.create(slug=SITE[0], name=SITE[1], **HELPLINE, helpline_review_by=review_by)
     for name in PARTICIPANTS:
         add_participant(name, site=site)
     kept = _kept(passwords)

@@ -1,7 +1,8 @@
-"""`manage.py site list|add|rename|open|close|regions`: the sites that people belong to."""
+"""`manage.py site list|add|rename|open|close|regions|helpline|rules`: the sites that people belong to."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -10,24 +11,30 @@ from ops import names
 from ops.changes import ChangeResult
 from ops.people import sites
 from ops.people.command import PeopleCommand, add_by_argument
+from ops.people.helplines import HelplineChange, set_helpline
+from ops.people.site_rules import SITE_RULES, set_rules
 
 
 class Command(PeopleCommand):
     help = (
-        "Adds, renames, opens and closes sites without a restart, and sets the regions their people's words may go to. "
-        "Every change is recorded. "
+        "Adds, renames, opens and closes sites without a restart, and sets their helpline, their rules and the "
+        "regions their people's words may go to. Every change is recorded. "
         "Exit code 0: done, or was so before; 1: nothing was changed; 2: invalid arguments."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parts = parser.add_subparsers(dest="do", required=True, metavar="list|add|rename|open|close|regions")
+        parts = parser.add_subparsers(
+            dest="do", required=True, metavar="list|add|rename|open|close|regions|helpline|rules"
+        )
         parts.add_parser("list", help="every site")
         for do, what in (
-            ("add", "a new site, open"),
+            ("add", "a new site, closed until it has a helpline"),
             ("rename", "another name for people; the short name stays"),
-            ("open", "its cards work"),
+            ("open", "its cards work; refused without a helpline"),
             ("close", "every visit there ends, and its cards lead to the closed page"),
             ("regions", "the only regions its people's words may go to; none named: any"),
+            ("helpline", "the numbers that its safety lines name; what is not given stays"),
+            ("rules", "; ".join(f"{rule.field}: {rule.meaning}" for rule in SITE_RULES)),
         ):
             part = parts.add_parser(do, help=what)
             part.add_argument("slug", metavar="SITE", help="its short name, such as willow-house")
@@ -35,6 +42,15 @@ class Command(PeopleCommand):
                 part.add_argument("name", help="its name, as people know it")
             if do == "regions":
                 part.add_argument("regions", nargs="*", metavar="REGION", help="as the lanes name them")
+            if do == "helpline":
+                _add_helpline_arguments(part)
+            if do == "rules":
+                part.add_argument(
+                    "rules",
+                    nargs="*",
+                    metavar="NAME=VALUE",
+                    help="such as disclosure_s=7200; none: show them",
+                )
             add_by_argument(part)
 
     def handle(self, *args: Any, do: str, **options: Any) -> None:
@@ -48,8 +64,25 @@ class Command(PeopleCommand):
             "open": lambda by: sites.open_site(slug, by=by),
             "close": lambda by: sites.close_site(slug, by=by),
             "regions": lambda by: sites.set_regions(slug, options["regions"], known=_regions(), by=by),
+            "helpline": lambda by: set_helpline(slug, _helpline(options), by=by),
+            "rules": lambda by: set_rules(slug, options["rules"], by=by),
         }
         self.report(lambda: changes[do](names.clean_by(options["by"])))
+
+
+def _add_helpline_arguments(part: ArgumentParser) -> None:
+    part.add_argument("--voice", metavar="NUMBER", help="the number to call")
+    part.add_argument("--text", metavar="NUMBER", help="the number to text")
+    part.add_argument("--owner", metavar="NAME", help="who answers for the numbers")
+    part.add_argument(
+        "--review-by", metavar="YYYY-MM-DD", type=date.fromisoformat, help="when they are looked at again"
+    )
+
+
+def _helpline(options: dict[str, Any]) -> HelplineChange:
+    return HelplineChange(
+        voice=options["voice"], text=options["text"], owner=options["owner"], review_by=options["review_by"]
+    )
 
 
 def _regions() -> frozenset[str]:

@@ -292,6 +292,37 @@ async def test_an_unapproved_or_unreviewed_character_raises_one_alert_once_real_
         in_database(lambda: Site.objects.filter(pk__in=closed).update(is_open=True))
 
 
+async def test_an_open_site_without_a_whole_helpline_is_told_of_until_it_has_one(
+    pool: Pool, people: People
+) -> None:
+    kind, site = AlertKind.NO_HELPLINE, people.site
+    await look(pool, kind)
+    assert site.slug not in open_now(kind)
+
+    in_database(lambda: Site.objects.filter(pk=site.pk).update(helpline_text=""))
+    await look(pool, kind)
+    assert site.slug in open_now(kind)
+
+    in_database(lambda: Site.objects.filter(pk=site.pk).update(is_open=False))
+    await look(pool, kind)
+    assert site.slug not in open_now(kind)
+
+
+async def test_a_helpline_whose_review_is_overdue_is_told_of_with_its_day(pool: Pool, people: People) -> None:
+    kind, sites = AlertKind.HELPLINE_OVERDUE, Site.objects.filter(pk=people.site.pk)
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+    in_database(lambda: sites.update(helpline_review_by=timezone.now() - timedelta(days=2)))
+    await look(pool, kind)
+    [about] = open_now(kind)
+    assert about.startswith(f"{people.site.slug}, due on ")
+
+    in_database(lambda: sites.update(helpline_review_by=timezone.now() + timedelta(days=2)))
+    await look(pool, kind)
+    assert open_now(kind) == []
+
+
 def checked(*, ok: bool, days_ago: int = 0) -> None:
     facts = {"preset": "normal", "routing_hash": "a", "ok": ok, "document": {}}
     at = timezone.now() - timedelta(days=days_ago)
