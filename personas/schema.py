@@ -64,6 +64,7 @@ class Lines(_Part):
     no_script: Text
     safety_told: Text
     safety_untold: Text
+    safety_no_number: Text
     person_joins: Text
     person_leaves: Text
     person_lost: Text
@@ -71,12 +72,19 @@ class Lines(_Part):
     talk_to_a_person: Text
     help_told: Text
     help_untold: Text
+    help_no_number: Text
+    or_text: Text
     help_not_sent: Text
     held_quiet: Text
     staff_pause_person: Text
     staff_pause_site: Text
     asked_if_person: Text
     reading_along: Text
+    talk_to_staff: Text
+    works_here: Text
+    writing_to_person: Text
+    writing_to_staff: Text
+    writing_while_paused: Text
 
     # Never shown: each precedes a part of the prompt.
     instruction_held: Text

@@ -30,6 +30,8 @@ REQUIRED_PLACEHOLDER = {
     "person_lost": "{name}",
     "person_writing": "{name}",
     "help_untold": "{helpline}",
+    "or_text": "{number}",
+    "writing_to_person": "{name}",
 }
 
 # Allowed in the queued line: the wait ceiling is short, and "try again" follows it.
