@@ -154,21 +154,31 @@ class ChatConsumer(AsyncConsumer):
             service.sockets.add(self, visit, address)
             # Subscribe first, then read: events in between wait in the outbox.
             service.watchers.watch(outbox)
-            page, kept = await asyncio.gather(
-                service.history.read_latest(visit.conversation), service.history.read_kept(visit.conversation)
+            page, kept, control = await asyncio.gather(
+                service.history.read_latest(visit.conversation),
+                service.history.read_kept(visit.conversation),
+                service.history.read_control(visit.conversation),
             )
         except psycopg.Error as failure:
             log.warning("socket.no_database cause=%s", type(failure).__name__)
             await self.close(COME_BACK)
             return
-        snapshots = [view.to_snapshot() for view in page.views]
         offers = [question.to_offer() for question in kept]
         hello = frames.hello(
-            service.policy.character, visit.conversation, snapshots, offers, has_earlier=page.has_earlier
+            service.policy.character,
+            visit.conversation,
+            page.to_items(),
+            offers,
+            has_earlier=page.has_earlier,
+            person=control.to_person(),
+            is_quiet=control.is_quiet,
+            is_paused=control.is_paused,
         )
         await self._send_frame(hello)
-        outbox.start(page.views, kept)
+        outbox.start(page.views, kept, last_entry=page.last_entry)
         service.watchers.follow(page.views)
+        # Entries that were stored meanwhile, or stand behind a newer turn than `hello` shows.
+        service.watchers.mark_entries_changed([visit.conversation])
 
     async def _receive(self, text: str | None) -> None:
         if self._is_closed or self._visit is None or self._outbox is None:
@@ -198,6 +208,11 @@ class ChatConsumer(AsyncConsumer):
         match frame:
             case frames.Ack():
                 outbox.acknowledge(frame.turn, frame.seq)
+            case frames.AckEntry():
+                pass  # Entries come at the pace of a person's typing, so they are not held back.
+            case frames.CatchUpEntries():
+                outbox.rewind_entries(frame.entry)
+                self._service.watchers.mark_entries_changed([visit.conversation])
             case frames.Ping():
                 await self._send_frame(frames.PONG)
             case frames.Say():

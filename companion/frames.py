@@ -8,6 +8,9 @@ from uuid import UUID
 import regex
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from companion.supervision.entry_view import EntryView
+from companion.supervision.states import EntryKind
+
 VERSION = 1
 MAX_MESSAGE_CHARS = 4_000
 """Unicode code points in one message."""
@@ -50,6 +53,25 @@ class CatchUp(_Frame):
     after: int = Field(ge=0, lt=2**31)
 
 
+class CatchUpEntries(_Frame):
+    """Request the entries after entry `entry` again: a `catch_up` that names no turn."""
+
+    type: Literal["catch_up_entries"]
+    entry: int = Field(ge=0, lt=2**63)
+
+
+class Help(_Frame):
+    """*Talk to a person*. Answered with `help`."""
+
+    type: Literal["help"]
+
+
+class Writing(_Frame):
+    """The participant is typing. Never contains what."""
+
+    type: Literal["writing"]
+
+
 class Stop(_Frame):
     """Stop a reply, or leave the waiting room."""
 
@@ -80,13 +102,21 @@ class Ack(_Frame):
     seq: int = Field(ge=0, lt=2**31)
 
 
+class AckEntry(_Frame):
+    """The page has shown everything up to this entry: an `ack` that names no turn."""
+
+    type: Literal["ack_entry"]
+    entry: int = Field(ge=0, lt=2**63)
+
+
 class Ping(_Frame):
     """Keeps the connection alive. Answered with `pong`."""
 
     type: Literal["ping"]
 
 
-Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Ping
+Frame = Say | AskAgain | LetGo | CatchUp | CatchUpEntries | Stop | Ack | AckEntry | Help | Writing | Ping
+_OF_ENTRIES = {"ack": "ack_entry", "catch_up": "catch_up_entries"}
 _incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="type")])
 
 
@@ -101,6 +131,8 @@ def parse_frame(text: str | None) -> Frame:
         loaded = json.loads(text)
         if isinstance(loaded, dict) and isinstance(loaded.get("text"), str):
             loaded["text"] = clean_text(loaded["text"])
+        if isinstance(loaded, dict) and "entry" in loaded and "turn" not in loaded:
+            loaded["type"] = _OF_ENTRIES.get(str(loaded.get("type")), loaded.get("type"))
         frame = _incoming.validate_python(loaded)
     except (ValueError, RecursionError, ValidationError):
         raise FrameRefused("bad_frame") from None
@@ -129,14 +161,29 @@ def hello(
     kept: list[dict[str, Any]],
     *,
     has_earlier: bool,
+    person: dict[str, str] | None = None,
+    is_quiet: bool = False,
+    is_paused: bool = False,
 ) -> dict[str, Any]:
     """The first frame: who speaks, the last turns and whether there are others before them, and the kept questions as
-    in a `kept` frame."""
+    in a `kept` frame.
+
+    Among `turns` stand the entries, each after the turn that it follows: {"entry", "kind", "key", "name", "text",
+    "at"}. `person` is {"name", "since"} of the member of staff who has taken over.
+    """
     return {
         "type": "hello",
         "v": VERSION,
         "persona": {"name": persona},
-        "conversation": {"id": conversation, "turns": turns, "earlier": has_earlier, "kept": kept},
+        "conversation": {
+            "id": conversation,
+            "turns": turns,
+            "earlier": has_earlier,
+            "kept": kept,
+            "person": person,
+            "quiet": is_quiet,
+            "paused": is_paused,
+        },
     }
 
 
@@ -187,6 +234,57 @@ def ending(turn: int, state: str, seq: int, line: str, *, is_unread: bool = Fals
             return {"type": state, "turn": turn, "line": line, "unread": is_unread}
         case _:
             return {"type": "paused", "turn": turn, "seq": seq, "line": line}
+
+
+def safety(turn: int, line: str) -> dict[str, Any]:
+    """The message was red: its turn ends with this line."""
+    return {"type": "safety", "turn": turn, "line": line}
+
+
+def held(turn: int, line: str) -> dict[str, Any]:
+    """The message is stored while the companion is quiet. `line` is empty if it was shown before."""
+    return {"type": "held", "turn": turn, "line": line}
+
+
+def handed_over(turn: int, seq: int) -> dict[str, Any]:
+    """A person reads the message, and no more of its reply comes. Its words up to `seq` stay; 0: none of them."""
+    return {"type": "handed_over", "turn": turn, "seq": seq}
+
+
+def entry(view: EntryView) -> dict[str, Any]:
+    """What stands beside the turns: words of a person (`said`), a person who joins, leaves or lost their screen
+    (`person`), or a drafted line (`help`, `disclosure`, `reading`)."""
+    match view.kind:
+        case EntryKind.SAID:
+            return {
+                "type": "said",
+                "id": view.entry,
+                "key": None if view.key is None else str(view.key),
+                "from": "person",
+                "name": view.name,
+                "text": view.text,
+                "at": view.at.isoformat(),
+            }
+        case EntryKind.JOINS | EntryKind.LEAVES | EntryKind.LOST:
+            return {
+                "type": "person",
+                "id": view.entry,
+                "state": view.kind,
+                "name": view.name,
+                "line": view.text,
+            }
+        case _:
+            return {"type": view.kind, "id": view.entry, "line": view.text}
+
+
+def person_writing(line: str) -> dict[str, Any]:
+    """The person who has taken over is typing. Not stored."""
+    return {"type": "person_writing", "line": line}
+
+
+def writing() -> dict[str, Any]:
+    """For staff who watch: the participant is typing. Not stored."""
+    return {"type": "writing"}
 
 
 def problem(code: str, line: str) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Reads a conversation as its participant may see it: one query serves pages, sockets and exports.
 
-No read returns a half answer: a paused turn shows its question and its drafted line, and no chunk of its reply.
-A turn whose owner's heartbeat has stopped reads as paused even before a sweep has paused it.
+No read for a participant returns a half answer: a paused turn shows its question and its drafted line, and no chunk of
+its reply. Nor does a reply that a red message ended: none of it is shown again. Staff who watch are shown both. A turn
+whose owner's heartbeat has stopped reads as paused even before a sweep has paused it.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -17,36 +18,49 @@ from psycopg_pool import AsyncConnectionPool
 from companion.batch import Batch
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.states import Reason
+from companion.supervision.control import READ_CONTROL, ControlView, make_control
+from companion.supervision.entries import READ_PAGE_ENTRIES, make_entry, read_entries
+from companion.supervision.entry_view import EntryView, entries_to_show
 from companion.turn_conditions import EARLIER_IS_LIVE, is_live
 from companion.turn_policy import TurnPolicy
 
 Row = tuple[Any, ...]
 PAGE_TURNS = 50
+LAST_TURN = 2**63 - 1
+# The wording of a safety line is decided within a second; until then the turn reads as waiting.
+STORED_STATE = (
+    """CASE WHEN t.state = 'safety' AND t.show_at > clock_timestamp() THEN 'waiting' ELSE t.state END"""
+)
 # A turn whose owner's lease has run out reads as paused, so that a page does not wait for a dead process.
 EFFECTIVE_STATE = f"""CASE WHEN {is_live("t")}
                  AND (p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s))
-                THEN 'paused' ELSE t.state END"""
+                THEN 'paused' ELSE {STORED_STATE} END"""
+_HIDES_REPLY = f"(seen.state = 'paused' OR t.state = 'handed_over' AND t.reason = '{Reason.RED}')"
 
 
-def _build_query(*, question: str, reply: str, chunk_lengths: str, said: str, state: str) -> str:
+def _build_query(
+    *, question: str, reply: str, chunk_lengths: str, said: str, state: str, hides_reply: str = _HIDES_REPLY
+) -> str:
     """Build the visibility query. The arguments are SQL expressions for the texts to read and for the state."""
     return f"""
 SELECT t.id, t.key, t.conversation_id, {question},
-       CASE WHEN seen.state = 'paused' THEN '[]'::jsonb ELSE t.openings END,
-       CASE WHEN seen.state = 'paused' THEN ''
-            WHEN seen.state = 'speaking' THEN coalesce(w.said, '')
+       CASE WHEN {hides_reply} THEN '[]'::jsonb ELSE t.openings END,
+       CASE WHEN {hides_reply} THEN ''
+            WHEN t.state = 'speaking' THEN coalesce(w.said, '')
             ELSE {reply} END,
        seen.state,
        CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), %(pause)s)
-            WHEN seen.state = 'waiting' AND {EARLIER_IS_LIVE} THEN ''
+            WHEN seen.state = 'waiting' AND (t.state = 'safety' OR {EARLIER_IS_LIVE}) THEN ''
             WHEN seen.state = 'waiting' THEN %(queued)s
             WHEN seen.state = 'speaking' AND t.first_word_at IS NULL
                  AND t.admitted_at <= clock_timestamp() - make_interval(secs => %(still_here_s)s)
             THEN %(still_here)s
             ELSE t.line END,
-       CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0) ELSE t.seq END,
-       CASE WHEN seen.state = 'paused' THEN '{{}}' ELSE {chunk_lengths} END, t.owner,
-       t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL
+       CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0)
+            WHEN t.state = 'handed_over' AND {hides_reply} THEN 0 ELSE t.seq END,
+       CASE WHEN {hides_reply} THEN '{{}}' ELSE {chunk_lengths} END, t.owner,
+       t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL, t.reason
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (
@@ -66,20 +80,30 @@ VISIBLE = _build_query(
     said="string_agg(s.text, '' ORDER BY s.seq)",
     state=EFFECTIVE_STATE,
 )
+WHOLE = _build_query(
+    question="t.question",
+    reply="t.reply",
+    chunk_lengths="t.chunk_lengths",
+    said="string_agg(s.text, '' ORDER BY s.seq)",
+    state=EFFECTIVE_STATE,
+    hides_reply="false",
+)
 # Without texts: watchers poll the states of many turns several times a second. The stored state is read and not the
 # effective one, because an owner whose heartbeat is only late goes on speaking.
 STATES = _build_query(
-    question="''", reply="''", chunk_lengths="'{}'::int[]", said="''::text", state="t.state"
+    question="''", reply="''", chunk_lengths="'{}'::int[]", said="''::text", state=STORED_STATE
 )
 READ_STATES = f"{STATES} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
-READ_LATEST = f"""
-{VISIBLE} WHERE t.id IN (
+_OF_LATEST = """
+WHERE t.id IN (
     SELECT last.id FROM unnest(%(conversations)s::bigint[]) AS c(id)
     CROSS JOIN LATERAL (
         SELECT id FROM companion_turn WHERE conversation_id = c.id ORDER BY id DESC LIMIT %(limit)s) last
 ) ORDER BY t.id
 """
+READ_LATEST = f"{VISIBLE} {_OF_LATEST}"
+READ_LATEST_WHOLE = f"{WHOLE} {_OF_LATEST}"
 READ_BEFORE = f"""
 {VISIBLE} WHERE t.conversation_id = %(conversation)s AND t.id < %(turn)s ORDER BY t.id DESC LIMIT %(limit)s
 """
@@ -119,6 +143,7 @@ class TurnView:
     seq: int
     chunk_lengths: tuple[int, ...]
     owner: UUID
+    reason: str = ""
     is_unread: bool = False
     """The turn ended before a provider read the question, so the page puts the words back into the box."""
 
@@ -148,11 +173,27 @@ class TurnView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryPage:
-    """At most `PAGE_TURNS` turns, oldest first."""
+    """At most `PAGE_TURNS` turns and the entries beside them, oldest first."""
 
     views: tuple[TurnView, ...]
     has_earlier: bool
     """Whether there are turns before them."""
+    entries: tuple[EntryView, ...] = ()
+    entry_before: int = 0
+    """The last entry before the page; 0: none."""
+
+    def to_items(self) -> list[dict[str, Any]]:
+        """Return the snapshots of turns and entries in one order: an entry stands after the turn it follows."""
+        items = [
+            *((view.turn, 0, view.to_snapshot()) for view in self.views),
+            *((entry.after_turn, entry.entry, entry.to_snapshot()) for entry in self.entries),
+        ]
+        return [snapshot for _, _, snapshot in sorted(items, key=lambda item: item[:2])]
+
+    @property
+    def last_entry(self) -> int:
+        """The last entry of the page, or before it; 0: none."""
+        return max((entry.entry for entry in self.entries), default=self.entry_before)
 
 
 class History:
@@ -165,17 +206,48 @@ class History:
         # A page has up to 50 turns with their texts, so a batch of pages is kept small.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._read_kept_of)
         self._latest: Batch[int, HistoryPage] = Batch(self._read_latest_of, max_items=32)
+        self._controls: Batch[int, ControlView] = Batch(self._read_controls)
 
     async def read_latest(self, conversation: int) -> HistoryPage:
-        """Return the last turns of a conversation."""
+        """Return the last turns of a conversation, and the entries beside them."""
         return await self._latest.submit(conversation)
 
-    async def _read_latest_of(self, conversations: Sequence[int]) -> list[HistoryPage]:
+    async def read_latest_whole(self, conversation: int) -> HistoryPage:
+        """Return the same for staff: with the half answers that no participant is shown again."""
+        [page] = await self._read_latest_of([conversation], query=READ_LATEST_WHOLE)
+        return page
+
+    async def _read_latest_of(
+        self, conversations: Sequence[int], *, query: str = READ_LATEST
+    ) -> list[HistoryPage]:
         views: dict[int, list[TurnView]] = {conversation: [] for conversation in conversations}
-        for row in await self._rows(READ_LATEST, conversations=list(views), limit=PAGE_TURNS + 1):
+        for row in await self._rows(query, conversations=list(views), limit=PAGE_TURNS + 1):
             view = _make_view(row)
             views[view.conversation].append(view)
-        return [_make_page(views[conversation]) for conversation in conversations]
+        pages = {conversation: _make_page(views[conversation]) for conversation in views}
+        # Entries behind a newer turn come later, with that turn.
+        facts = page_entries_parameters(pages)
+        entries = [make_entry(row) for row in await self._rows(READ_PAGE_ENTRIES, **facts)]
+        return [
+            _add_entries(conversation, pages[conversation], entries, first=_first_turn(pages[conversation]))
+            for conversation in conversations
+        ]
+
+    async def read_entries(self, after: dict[int, int]) -> list[EntryView]:
+        """Return the next entries by conversation. `after` maps a conversation to its last known entry."""
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            return await read_entries(cursor, after)
+
+    async def read_control(self, conversation: int) -> ControlView:
+        """Return who may speak in a conversation."""
+        return await self._controls.submit(conversation)
+
+    async def _read_controls(self, conversations: Sequence[int]) -> list[ControlView]:
+        rows = await self._rows(READ_CONTROL, conversations=list(set(conversations)))
+        views = {row[0]: make_control(row) for row in rows}
+        return [
+            views.get(conversation, ControlView(conversation=conversation)) for conversation in conversations
+        ]
 
     async def read_kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the ids of kept questions by conversation, oldest first; conversations without any are left out."""
@@ -243,19 +315,51 @@ def query_parameters(policy: TurnPolicy) -> dict[str, Any]:
 
 
 def read_earlier(policy: TurnPolicy, conversation: int, before: int) -> HistoryPage:
-    """Return the page of turns before a turn. For views: uses Django's connection."""
+    """Return the page of turns before a turn, with the entries beside them. For views: uses Django's connection."""
     rows = _fetch_rows(
         READ_BEFORE, conversation=conversation, turn=before, limit=PAGE_TURNS + 1, **query_parameters(policy)
     )
-    return _make_page([_make_view(row) for row in reversed(rows)])
+    page = _make_page([_make_view(row) for row in reversed(rows)])
+    facts = page_entries_parameters({conversation: page}, before=before)
+    entries = [make_entry(row) for row in _fetch_rows(READ_PAGE_ENTRIES, **facts)]
+    return _add_entries(conversation, page, entries, first=_first_turn(page))
 
 
 def read_since(policy: TurnPolicy, conversation: int, after: int) -> list[dict[str, Any]]:
-    """Return snapshots of the next `PAGE_TURNS` turns, oldest first. For views: uses Django's connection."""
+    """Return snapshots of the next `PAGE_TURNS` turns, oldest first, and of the entries after turn `after` and beside
+    them. For views: uses Django's connection."""
     rows = _fetch_rows(
         READ_AFTER, conversation=conversation, turn=after, limit=PAGE_TURNS, **query_parameters(policy)
     )
-    return [_make_view(row).to_snapshot() for row in rows]
+    page = _make_page([_make_view(row) for row in rows])
+    before = page.views[-1].turn + 1 if len(rows) == PAGE_TURNS else LAST_TURN
+    facts = {"conversations": [conversation], "first": [after], "before": [before]}
+    entries = [make_entry(row) for row in _fetch_rows(READ_PAGE_ENTRIES, **facts)]
+    return _add_entries(conversation, page, entries, first=after).to_items()
+
+
+def page_entries_parameters(
+    pages: Mapping[int, HistoryPage], *, before: int | None = None
+) -> dict[str, list[int]]:
+    """The parameters of `READ_PAGE_ENTRIES` for these pages. `before`: the turn before which a page ends."""
+    return {
+        "conversations": list(pages),
+        "first": [_first_turn(page) for page in pages.values()],
+        "before": [before or (page.views[-1].turn + 1 if page.views else 1) for page in pages.values()],
+    }
+
+
+def _first_turn(page: HistoryPage) -> int:
+    return page.views[0].turn if page.has_earlier else 0
+
+
+def _add_entries(
+    conversation: int, page: HistoryPage, entries: Sequence[EntryView], *, first: int
+) -> HistoryPage:
+    own = [entry for entry in entries if entry.conversation == conversation]
+    beside = entries_to_show([entry for entry in own if entry.after_turn >= first])
+    before = max((entry.entry for entry in own if entry.after_turn < first), default=0)
+    return replace(page, entries=tuple(beside), entry_before=before)
 
 
 def _make_page(views: list[TurnView]) -> HistoryPage:
@@ -275,7 +379,21 @@ async def _fetch_all(cursor: AsyncCursor[Row], query: str, facts: dict[str, Any]
 
 
 def _make_view(row: Row) -> TurnView:
-    turn, key, conversation, question, openings, reply, state, line, seq, lengths, owner, is_unread = row
+    (
+        turn,
+        key,
+        conversation,
+        question,
+        openings,
+        reply,
+        state,
+        line,
+        seq,
+        lengths,
+        owner,
+        is_unread,
+        reason,
+    ) = row
     if isinstance(openings, str):
         openings = _loads(openings)
     return TurnView(
@@ -290,6 +408,7 @@ def _make_view(row: Row) -> TurnView:
         seq=seq,
         chunk_lengths=tuple(lengths or ()),
         owner=owner,
+        reason=reason,
         is_unread=is_unread,
     )
 

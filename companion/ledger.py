@@ -182,6 +182,11 @@ class Ledger:
             "ceiling": self._policy.ceiling,
             "live_turns_per_person": self._policy.live_turns_per_person,
             "messages_per_minute": self._policy.messages_per_minute,
+            "unanswered_per_minute": self._policy.unanswered_per_minute,
+            "hold_s": self._policy.hold_s,
+            "held_quiet": self._policy.lines.held_quiet,
+            "staff_pause_person": self._policy.lines.staff_pause_person,
+            "staff_pause_site": self._policy.lines.staff_pause_site,
         }
 
     async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:

@@ -19,7 +19,9 @@ from companion import frames
 from companion.history import History, TurnView
 from companion.journal import StoredChunk
 from companion.kept_questions import KeptQuestion
-from companion.states import ENDED
+from companion.states import ENDED, Reason
+from companion.supervision.entry_view import EntryView
+from companion.supervision.states import EntryKind
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +50,17 @@ class KeptQuestionsRead:
     asked: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WritingSeen:
+    """The participant of this conversation is typing; with `line`, the person who has taken over is."""
+
+    conversation: int
+    line: str = ""
+
+
+Event = TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead | EntryView | WritingSeen
+
+
 @dataclass(slots=True)
 class TurnCursor:
     """How much of one turn a socket has been sent."""
@@ -60,16 +73,29 @@ class TurnCursor:
 
 
 class Outbox:
-    """Sends the frames of one socket. `send` takes one frame and is called by one task at a time."""
+    """Sends the frames of one socket. `send` takes one frame and is called by one task at a time.
+
+    `is_page`: it is a page of the participant. A screen of staff that watches the conversation is none: it keeps no
+    place in line, acknowledges nothing, and is not offered kept questions.
+    """
 
     def __init__(
-        self, send: Callable[[dict[str, Any]], Awaitable[None]], history: History, *, conversation: int
+        self,
+        send: Callable[[dict[str, Any]], Awaitable[None]],
+        history: History,
+        *,
+        conversation: int,
+        is_page: bool = True,
     ) -> None:
         self._send = send
         self._history = history
         self.conversation = conversation
+        self.is_page = is_page
         self._cursors: dict[int, TurnCursor] = {}
-        self._events: deque[TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead] = deque()
+        self._events: deque[Event] = deque()
+        self.last_entry: int | None = None
+        """The last entry that was sent or waits here; None before the start."""
+        self._entries: deque[EntryView] = deque()
         self._behind: set[int] = set()
         self.kept_turns: tuple[int, ...] = ()
         """The turns whose kept questions the page has been sent."""
@@ -80,8 +106,11 @@ class Outbox:
         self._is_closed = False
         self._task: asyncio.Task[None] | None = None
 
-    def start(self, turns: Iterable[TurnView], kept: tuple[KeptQuestion, ...] = ()) -> None:
-        """Start sending changes. `turns` and `kept` are what the page has received in its `hello`."""
+    def start(
+        self, turns: Iterable[TurnView], kept: tuple[KeptQuestion, ...] = (), *, last_entry: int = 0
+    ) -> None:
+        """Start sending changes. `turns`, `kept` and `last_entry` are what the page has received in its `hello`."""
+        self.last_entry = last_entry
         self.kept_turns = tuple(question.turn for question in kept)
         for view in turns:
             self._cursors[view.turn] = TurnCursor(
@@ -94,8 +123,12 @@ class Outbox:
         self._is_started = True
         self._start_sending()
 
-    def enqueue(self, event: TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead) -> None:
+    def enqueue(self, event: Event) -> None:
         """Add an event of this socket's conversation. Chunks beyond the limits are dropped and read from rows later."""
+        if isinstance(event, EntryView):
+            if self.last_entry is None or event.entry <= self.last_entry:
+                return
+            self.last_entry = event.entry
         if isinstance(event, StoredChunk) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
             return
@@ -132,8 +165,16 @@ class Outbox:
         self._start_sending()
         return True
 
+    def rewind_entries(self, after: int) -> None:
+        """Send the entries after this one again, once they are read."""
+        self.last_entry = after
+        self._entries.clear()
+        self._events = deque(event for event in self._events if not isinstance(event, EntryView))
+
     def retry(self) -> None:
         """Continue after rows could not be read."""
+        if self._entries:
+            self._behind.update(self._turns_before(self._entries[0]))
         self._start_sending()
 
     async def flush(self) -> None:
@@ -145,6 +186,7 @@ class Outbox:
         """Send nothing more."""
         self._is_closed = True
         self._events.clear()
+        self._entries.clear()
         self._behind.clear()
 
     def last_shown(self, turn: int) -> int | None:
@@ -184,6 +226,13 @@ class Outbox:
                         await self._send_state(event)
                     case KeptQuestionsRead():
                         await self._send_kept(event)
+                    case WritingSeen():
+                        await self._send_writing(event)
+                    case EntryView():
+                        self._entries.append(event)
+                        if len(self._entries) == 1:
+                            self._behind.update(self._turns_before(event))
+                await self._send_entries()
             elif self._behind and not self._is_full():
                 if not await self._refill():
                     return
@@ -221,15 +270,44 @@ class Outbox:
         elif view.state in _ENDED:
             await self._send_ending(view, cursor)
 
+    async def _send_entries(self) -> None:
+        """Send the entries in their order, each once the turns before it are."""
+        while self._entries and not self._turns_before(self._entries[0]):
+            entry = self._entries.popleft()
+            await self._send(frames.entry(entry))
+            if self._entries:
+                self._behind.update(self._turns_before(self._entries[0]))
+
+    def _turns_before(self, entry: EntryView) -> set[int]:
+        """Return the turns that must be sent before this entry, and are not yet.
+
+        That is the turn after which it stands. No turn is live when a person joins, so `person` comes after the end of
+        every turn before it: no words follow it.
+        """
+        turns = {entry.after_turn} - self._cursors.keys() - {0}
+        if entry.kind == EntryKind.JOINS:
+            turns.update(turn for turn in self.open_turns() if turn <= entry.after_turn)
+        return turns
+
+    async def _send_writing(self, event: WritingSeen) -> None:
+        if event.line and self.is_page:
+            await self._send(frames.person_writing(event.line))
+        elif not event.line and not self.is_page:
+            await self._send(frames.writing())
+
     async def _send_kept(self, event: KeptQuestionsRead) -> None:
         turns = tuple(question.turn for question in event.questions)
+        if not self.is_page:
+            return
         if event.asked or turns != self.kept_turns:
             self.kept_turns = turns
             await self._send(frames.kept([question.to_offer() for question in event.questions]))
 
     async def _send_ending(self, view: TurnView, cursor: TurnCursor) -> None:
         # A paused turn is closed by its last frame alone: a half answer is never sent again.
-        shows_reply = view.state in {"complete", "stopped", "handed_over"}
+        shows_reply = view.state in {"complete", "stopped"} or (
+            view.state == "handed_over" and view.reason == Reason.PERSON
+        )
         if shows_reply and (cursor.seq < view.seq or view.turn in self._behind):
             self._behind.add(view.turn)
             return
@@ -246,19 +324,24 @@ class Outbox:
                 for view in await self._history.read_turns(turns)
                 if view.conversation == self.conversation
             ]
-            live = {view.turn: self._cursors.setdefault(view.turn, TurnCursor()).seq for view in views}
+            for view in views:
+                await self._send_accepted(view.turn, view.key)
+            live = {view.turn: self._cursors[view.turn].seq for view in views}
             spoken = [view.turn for view in views if view.state == "speaking"]
             chunks = await self._history.read_chunks({turn: live[turn] for turn in spoken}) if spoken else []
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("outbox.cannot_refill turns=%d cause=%s", len(turns), type(failure).__name__)
             self._behind.update(turns)
             return False
+        for erased in set(turns) - live.keys():
+            self._cursors.setdefault(erased, TurnCursor()).ended = True
         for view in views:
             if view.state == "speaking":
                 missing = [(seq, text) for turn, seq, text in chunks if turn == view.turn]
             else:
                 missing = view.chunks_after(live[view.turn])
             await self._send_missing(view, missing)
+        await self._send_entries()
         return True
 
     async def _send_missing(self, view: TurnView, missing: list[tuple[int, str]]) -> None:
@@ -283,11 +366,19 @@ class Outbox:
 
     async def _send_chunk(self, turn: int, seq: int, text: str) -> None:
         self._cursors[turn].seq = seq
-        size = len(text.encode())
-        self._unread.append((turn, seq, size))
-        self._unread_bytes += size
+        if self.is_page:
+            size = len(text.encode())
+            self._unread.append((turn, seq, size))
+            self._unread_bytes += size
         await self._send(frames.words(turn, seq, text))
 
 
 def _ending_frame(view: TurnView) -> dict[str, Any]:
+    match view.state:
+        case "safety":
+            return frames.safety(view.turn, view.line)
+        case "handed_over" if view.reason == Reason.QUIET:
+            return frames.held(view.turn, view.line)
+        case "handed_over":
+            return frames.handed_over(view.turn, view.seq)
     return frames.ending(view.turn, view.state, view.seq, view.line, is_unread=view.is_unread)

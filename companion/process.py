@@ -22,6 +22,7 @@ from companion.lane_order import order_lanes
 from companion.ledger import Ledger
 from companion.notifications import (
     BreakersChanged,
+    ControlChanged,
     KeptChanged,
     Notification,
     SelectionChanged,
@@ -266,6 +267,8 @@ class WebProcess:
                 self._lanes.check_soon()
             case KeptChanged():
                 self.watchers.mark_kept_changed(notification.kept)
+            case ControlChanged():
+                self.watchers.mark_entries_changed(notification.control)
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended)

@@ -136,7 +136,10 @@ class Runner:
             )
             if isinstance(request, AskAgainRequest):
                 self._watchers.mark_kept_changed([opened.conversation])
-            self._start(opened, request.visit)
+            if opened.is_ended:
+                self._watchers.mark_changed([(opened.turn, opened.conversation)])
+            else:
+                self._start(opened, request.visit)
         return opened
 
     def _start(self, opened: OpenedTurn, visit: UUID) -> None:

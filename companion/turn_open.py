@@ -13,6 +13,8 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from companion.lane_order import FIRST_LANE
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.states import LIVE, Reason
+from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
 from companion.turn_close import Row
 from companion.turn_conditions import LIVE_BESIDE
 from companion.waiting_room import Admission
@@ -20,33 +22,68 @@ from companion.waiting_room import Admission
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside`
 # counts messages of the same person before it in the same batch. The rate limit reads one old turn by index, so its
 # cost does not grow with the history.
+#
+# The control row is locked FOR SHARE: a turn is opened either before a take-over, which then ends it, or after it, and
+# PostgreSQL reads a row again that it has waited for. While a person is there, or the companion is quiet or paused by
+# staff, the turn ends as it is stored: it takes no slot.
 INSERT_TURNS = f"""
-WITH asking AS (
-    SELECT asked.key, asked.question, asked.place, c.id AS conversation, head.lane, head.takes,
-           row_number() OVER (PARTITION BY c.id ORDER BY asked.place) - 1 AS beside
+WITH allowed AS MATERIALIZED (
+    SELECT asked.key, asked.question, asked.place, c.id AS conversation, p.id AS participant, s.id AS site,
+           head.lane, head.takes, k.person, k.quiet_told, {IS_QUIET} AS is_quiet
     FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
          WITH ORDINALITY AS asked(visit, key, question, place)
     JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
     JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
     JOIN companion_site s ON s.id = p.site_id AND s.is_open
     JOIN companion_conversation c ON c.participant_id = p.id
+    JOIN companion_control k ON k.conversation_id = c.id
     LEFT JOIN LATERAL ({FIRST_LANE}) head ON true
+    FOR SHARE OF k
+),
+asking AS (
+    SELECT a.*, row_number() OVER (PARTITION BY a.conversation ORDER BY a.place) - 1 AS beside, pause.scope,
+           CASE WHEN a.person IS NOT NULL THEN '{Reason.PERSON}' WHEN a.is_quiet THEN '{Reason.QUIET}'
+                WHEN pause.scope IS NOT NULL THEN '{Reason.STAFF_PAUSE}' ELSE '' END AS reason
+    FROM allowed a
+    LEFT JOIN LATERAL ({PAUSE_IN_FORCE}) pause ON true
+),
+limited AS (
+    SELECT a.*, CASE WHEN a.reason IN ('{Reason.PERSON}', '{Reason.QUIET}') THEN %(unanswered_per_minute)s
+                     ELSE %(messages_per_minute)s END AS per_minute
+    FROM asking a
+),
+opened AS (
+    INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, held_until, closed_at, owner,
+                                persona_version, wait_until, lane, lane_takes, preset_ceiling, house_ceiling, preset,
+                                routing_version)
+    SELECT a.conversation, a.key, a.question,
+           CASE WHEN a.reason = '' THEN 'waiting' WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN 'paused'
+                ELSE 'handed_over' END,
+           a.reason,
+           CASE WHEN a.reason = '{Reason.QUIET}' AND NOT a.quiet_told AND a.beside = 0 THEN %(held_quiet)s
+                WHEN a.scope = 'person' AND a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_person)s
+                WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_site)s ELSE '' END,
+           CASE WHEN a.reason = '{Reason.STAFF_PAUSE}'
+                THEN clock_timestamp() + make_interval(secs => %(hold_s)s) END,
+           CASE WHEN a.reason <> '' THEN clock_timestamp() END,
+           %(owner)s, %(persona)s, clock_timestamp() + make_interval(secs => %(wait_s)s),
+           coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
+           %(version)s
+    FROM limited a
+    WHERE (a.reason <> '' OR %(live_turns_per_person)s - a.beside > {LIVE_BESIDE})
+      AND a.per_minute > a.beside
+      AND coalesce((SELECT t.created_at FROM companion_turn t WHERE t.conversation_id = a.conversation
+                    ORDER BY t.id DESC OFFSET greatest(a.per_minute - a.beside - 1, 0) LIMIT 1), '-infinity')
+          <= clock_timestamp() - interval '1 minute'
+    ORDER BY a.place
+    ON CONFLICT (conversation_id, key) DO NOTHING
+    RETURNING id, conversation_id, state, reason, line
+),
+told AS (
+    UPDATE companion_control k SET quiet_told = true FROM opened o
+    WHERE k.conversation_id = o.conversation_id AND o.reason = '{Reason.QUIET}' AND o.line <> ''
 )
-INSERT INTO companion_turn (conversation_id, key, question, state, owner, persona_version, wait_until,
-                            lane, lane_takes, preset_ceiling, house_ceiling, preset, routing_version)
-SELECT a.conversation, a.key, a.question, 'waiting', %(owner)s, %(persona)s,
-       clock_timestamp() + make_interval(secs => %(wait_s)s),
-       coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
-       %(version)s
-FROM asking a
-WHERE %(live_turns_per_person)s - a.beside > {LIVE_BESIDE}
-  AND %(messages_per_minute)s > a.beside
-  AND coalesce((SELECT t.created_at FROM companion_turn t WHERE t.conversation_id = a.conversation
-                ORDER BY t.id DESC OFFSET greatest(%(messages_per_minute)s - a.beside - 1, 0) LIMIT 1), '-infinity')
-      <= clock_timestamp() - interval '1 minute'
-ORDER BY a.place
-ON CONFLICT (conversation_id, key) DO NOTHING
-RETURNING id
+SELECT id, state FROM opened
 """
 
 FIND_BY_KEY = """
@@ -96,6 +133,8 @@ class OpenedTurn:
     turn: int
     conversation: int
     is_new: bool
+    is_ended: bool = False
+    """It ended as it was stored: a person reads it, or the companion is quiet or paused by staff."""
     inputs: PromptInputs | None = None
     """Its prompt inputs, if the transaction that opened it admitted it, and few others (`MAX_INPUTS_READ`)."""
 
@@ -120,7 +159,7 @@ class OpenBatch:
     def __init__(self, connection: AsyncConnection[Row], requests: Sequence[SayRequest]) -> None:
         self._connection = connection
         self._requests = requests
-        self._new: set[int] = set()
+        self._new: dict[int, str] = {}
         self._turns: dict[int, tuple[int | None, int]] = {}
         self._inputs: AsyncCursor[Row] | None = None
 
@@ -140,7 +179,7 @@ class OpenBatch:
 
         Queries the prompt inputs of those that were admitted, if they are few; the result travels with the commit.
         """
-        self._new = {row[0] for row in await self._inserted.fetchall()}
+        self._new = dict(await self._inserted.fetchall())
         self._turns = {
             place: (turn, conversation) for place, turn, conversation in await self._named.fetchall()
         }
@@ -160,7 +199,12 @@ class OpenBatch:
         turn, conversation = self._turns[place]
         if turn is None:
             return OpenRefusal.TOO_MANY
-        is_new = turn in self._new
         # Of two requests with the same key in one batch, the first opened the turn.
-        self._new.discard(turn)
-        return OpenedTurn(turn=turn, conversation=conversation, is_new=is_new, inputs=inputs.get(turn))
+        state = self._new.pop(turn, None)
+        return OpenedTurn(
+            turn=turn,
+            conversation=conversation,
+            is_new=state is not None,
+            is_ended=state is not None and state not in LIVE,
+            inputs=inputs.get(turn),
+        )

@@ -152,7 +152,7 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     answer: dict[str, object] = {"conversation": visit.conversation}
     if before is not None:
         page = read_earlier(policy, visit.conversation, before)
-        answer |= {"turns": [view.to_snapshot() for view in page.views], "earlier": page.has_earlier}
+        answer |= {"turns": page.to_items(), "earlier": page.has_earlier}
     else:
         answer["turns"] = read_since(policy, visit.conversation, after or 0)
     return JsonResponse(answer)

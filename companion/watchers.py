@@ -13,12 +13,16 @@ import psycopg
 
 from companion.history import History, TurnView
 from companion.journal import StoredChunk
-from companion.outbox import KeptQuestionsRead, Outbox, TurnAccepted
+from companion.outbox import Event, KeptQuestionsRead, Outbox, TurnAccepted, WritingSeen
 from companion.states import LIVE
+from companion.supervision.entries import MAX_ENTRIES_READ
+from companion.supervision.entry_view import EntryView, entries_to_show
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.25
+CLOCK_SKEW_S = 0.05
+"""Added to a timer of this process whose moment the database's clock decides."""
 _LIVE = frozenset(state.value for state in LIVE)
 
 
@@ -32,6 +36,7 @@ class Watchers:
         self._remote: dict[int, int] = {}
         self._changed: set[int] = set()
         self._kept: set[int] = set()
+        self._entries: set[int] = set()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
@@ -39,8 +44,12 @@ class Watchers:
 
     @property
     def conversations(self) -> list[int]:
-        """The conversations with a page open here."""
-        return list(self._outboxes)
+        """The conversations with a page of their participant open here."""
+        return [
+            conversation
+            for conversation, outboxes in self._outboxes.items()
+            if any(outbox.is_page for outbox in outboxes)
+        ]
 
     def watch(self, outbox: Outbox) -> None:
         """Publish the conversation of `outbox` to it. Subscribe before reading, so that no change is missed."""
@@ -63,9 +72,15 @@ class Watchers:
         """Publish that a message is stored as a turn."""
         self._publish(accepted.conversation, accepted)
 
-    def _publish(
-        self, conversation: int, event: TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead
-    ) -> None:
+    def publish_writing(self, writing: WritingSeen) -> None:
+        """Publish that one of the two sides of a conversation is typing."""
+        self._publish(writing.conversation, writing)
+
+    def is_watched(self, conversation: int) -> bool:
+        """Whether any socket here shows this conversation."""
+        return conversation in self._outboxes
+
+    def _publish(self, conversation: int, event: Event) -> None:
         for outbox in tuple(self._outboxes.get(conversation, ())):
             outbox.enqueue(event)
 
@@ -85,6 +100,19 @@ class Watchers:
             self._kept |= watched
             self._wake.set()
 
+    def mark_entries_changed(self, conversations: Iterable[int]) -> None:
+        """Read the new entries of these conversations, if they are watched, and their open turns before them."""
+        for conversation in conversations:
+            if outboxes := self._outboxes.get(conversation):
+                self._entries.add(conversation)
+                self._changed.update(*(outbox.open_turns() for outbox in outboxes))
+                self._wake.set()
+
+    def mark_changed_later(self, delay_s: float, turns: Iterable[tuple[int, int]]) -> asyncio.TimerHandle:
+        """Call `mark_changed` once the database's clock has gone on by `delay_s` seconds."""
+        loop = asyncio.get_running_loop()
+        return loop.call_later(delay_s + CLOCK_SKEW_S, self.mark_changed, list(turns))
+
     def follow(self, views: Iterable[TurnView]) -> None:
         """Poll those of these turns that are live and driven by another process."""
         for view in views:
@@ -98,6 +126,7 @@ class Watchers:
             for outbox in outboxes:
                 outbox.retry()
                 self._changed.update(outbox.open_turns())
+        self._entries.update(self._outboxes)
         self._wake.set()
 
     async def flush(self) -> None:
@@ -105,6 +134,8 @@ class Watchers:
         self.refresh()
         changed, self._changed = self._changed, set()
         await self._read_changed(changed)
+        entries, self._entries = self._entries, set()
+        await self._read_entries(entries)
         outboxes = [outbox for group in self._outboxes.values() for outbox in group]
         await asyncio.gather(*(outbox.flush() for outbox in outboxes))
 
@@ -122,13 +153,16 @@ class Watchers:
             self._wake.clear()
             changed, self._changed = self._changed, set()
             kept, self._kept = self._kept, set()
+            entries, self._entries = self._entries, set()
             try:
                 await self._read_changed(changed)
+                await self._read_entries(entries)
                 await self._read_kept(kept)
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
                 self._changed |= changed
                 self._kept |= kept
+                self._entries |= entries
                 await asyncio.sleep(POLL_S)
                 self._wake.set()
 
@@ -148,6 +182,28 @@ class Watchers:
                 self._remote.pop(view.turn, None)
             self._publish(view.conversation, view)
         await self._publish_remote_chunks([view for view in views if view.turn in self._remote])
+
+    async def _read_entries(self, conversations: set[int]) -> None:
+        """Publish the entries of these conversations that a socket was not sent."""
+        after: dict[int, int] = {}
+        for conversation in conversations:
+            outboxes = self._outboxes.get(conversation, ())
+            known = [outbox.last_entry for outbox in outboxes if outbox.last_entry is not None]
+            if known:
+                after[conversation] = min(known)
+        if not after:
+            return
+        by_conversation: dict[int, list[EntryView]] = defaultdict(list)
+        for entry in await self._history.read_entries(after):
+            by_conversation[entry.conversation].append(entry)
+        for conversation, entries in by_conversation.items():
+            for entry in entries_to_show(entries):
+                self._publish(conversation, entry)
+            if wait_s := max(entry.wait_s for entry in entries):
+                loop = asyncio.get_running_loop()
+                loop.call_later(wait_s + CLOCK_SKEW_S, self.mark_entries_changed, [conversation])
+            elif len(entries) == MAX_ENTRIES_READ:
+                self.mark_entries_changed([conversation])
 
     async def _read_kept(self, conversations: set[int]) -> None:
         """Publish the kept questions of conversations in which a socket was sent other ones."""

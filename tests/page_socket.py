@@ -9,7 +9,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
 Frame = dict[str, Any]
-ENDINGS = {"complete", "stopped", "paused", "refused"}
+ENDINGS = {"complete", "stopped", "paused", "refused", "handed_over", "held", "safety"}
 
 
 class Page:

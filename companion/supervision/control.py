@@ -33,6 +33,15 @@ MAX_LEASES_LOST = 50
 IS_QUIET = "(k.quiet_since IS NOT NULL AND (k.quiet_until IS NULL OR k.quiet_until > clock_timestamp()))"
 """Whether the companion is quiet in the conversation of the control row `k`."""
 
+# The index of open pauses is tiny. Each of the three is looked up, because a condition with OR would read all of it.
+PAUSE_IN_FORCE = """
+SELECT s.scope
+FROM (VALUES (1, 'person', a.participant), (2, 'site', a.site), (3, 'everyone', 0)) AS w(place, scope, about)
+JOIN companion_staffpause s ON s.scope = w.scope AND s.about = w.about AND s.ended_at IS NULL
+ORDER BY w.place LIMIT 1
+"""
+"""The narrowest open pause that concerns `a.participant` of `a.site`."""
+
 IS_CARE_DUE = f"""(k.care_until IS NOT NULL AND k.care_until > clock_timestamp()
     OR k.quiet_until <= clock_timestamp()
        AND k.quiet_until > clock_timestamp() - make_interval(secs => {CARE_S}))"""
@@ -154,6 +163,10 @@ class ControlView:
     is_quiet: bool = False
     is_paused: bool = False
     """Staff have paused the companion for the person, the site or everyone."""
+
+    def to_person(self) -> dict[str, str] | None:
+        """The shape in `hello`: {name, since}, or None if no person has taken over."""
+        return None if self.since is None else {"name": self.name, "since": self.since.isoformat()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -288,6 +301,19 @@ async def end_quiet(cursor: AsyncCursor[Row]) -> list[int]:
     """Note the conversations whose quiet time is over. It is over without this, too: every reader compares the time."""
     await cursor.execute(END_QUIET)
     return [row[0] for row in await cursor.fetchall()]
+
+
+def make_control(row: Row) -> ControlView:
+    """The view of a row that `READ_CONTROL` returned."""
+    conversation, person, name, since, is_quiet, is_paused = row
+    return ControlView(
+        conversation=conversation,
+        person=person,
+        name=name,
+        since=since,
+        is_quiet=is_quiet,
+        is_paused=is_paused,
+    )
 
 
 async def notify_control_changed(cursor: AsyncCursor[Row], *, by: UUID, conversations: Sequence[int]) -> None:

@@ -4,14 +4,13 @@ An entry is inserted under the lock of the conversation's control row, so entrie
 order of their ids, and none is inserted beside the opening of a turn.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.supervision.entry_view import EntryView
 from companion.supervision.states import EntryKind
 
 Row = tuple[Any, ...]
@@ -61,13 +60,18 @@ CROSS JOIN LATERAL (
 ) e
 """
 
-# Those between the turns of a page: after turn `first` and those behind it, and before turn `before`.
+# Those between the turns of a page: after turn `first` and those behind it, and before turn `before`. The newest entry
+# before the page comes along.
 READ_PAGE_ENTRIES = f"""
 SELECT e.* FROM unnest(%(conversations)s::bigint[], %(first)s::bigint[], %(before)s::bigint[]) AS c(id, first, before)
 CROSS JOIN LATERAL (
-    SELECT {_COLUMNS} FROM companion_transcriptentry e
-    WHERE e.conversation_id = c.id AND e.after_turn >= c.first AND e.after_turn < c.before
-    ORDER BY e.conversation_id DESC, e.after_turn DESC, e.id DESC LIMIT {MAX_ENTRIES_OF_PAGE}
+    (SELECT {_COLUMNS} FROM companion_transcriptentry e
+     WHERE e.conversation_id = c.id AND e.after_turn >= c.first AND e.after_turn < c.before
+     ORDER BY e.conversation_id DESC, e.after_turn DESC, e.id DESC LIMIT {MAX_ENTRIES_OF_PAGE})
+    UNION ALL
+    (SELECT {_COLUMNS} FROM companion_transcriptentry e
+     WHERE e.conversation_id = c.id AND e.after_turn < c.first
+     ORDER BY e.conversation_id DESC, e.after_turn DESC, e.id DESC LIMIT 1)
 ) e
 """
 
@@ -93,33 +97,6 @@ class StoredEntry:
 
     entry: int
     is_new: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EntryView:
-    """One entry as it is shown, after turn `after_turn` (0: before all of them)."""
-
-    entry: int
-    conversation: int
-    kind: str
-    key: UUID | None
-    name: str
-    text: str
-    at: datetime
-    after_turn: int
-    wait_s: float = 0.0
-    """Seconds before it may be shown."""
-
-    def to_snapshot(self) -> dict[str, Any]:
-        """The shape among the turns in `hello` and history pages: entry, kind, key, name, text, at."""
-        return {
-            "entry": self.entry,
-            "kind": self.kind,
-            "key": None if self.key is None else str(self.key),
-            "name": self.name,
-            "text": self.text,
-            "at": self.at.isoformat(),
-        }
 
 
 async def lock_control(cursor: AsyncCursor[Row], conversation: int) -> bool:
@@ -158,16 +135,6 @@ async def read_entries(cursor: AsyncCursor[Row], after: dict[int, int]) -> list[
     """
     await cursor.execute(READ_ENTRIES, {"conversations": list(after), "after": list(after.values())})
     return [make_entry(row) for row in await cursor.fetchall()]
-
-
-def entries_to_show(entries: Sequence[EntryView]) -> list[EntryView]:
-    """Return the entries, oldest first, before the first that may not be shown yet."""
-    shown = []
-    for entry in sorted(entries, key=lambda one: one.entry):
-        if entry.wait_s:
-            break
-        shown.append(entry)
-    return shown
 
 
 def make_entry(row: Row) -> EntryView:

@@ -16,6 +16,9 @@ async def test_a_message_is_accepted_and_answered_word_by_word(service: Web, peo
             "turns": [],
             "earlier": False,
             "kept": [],
+            "person": None,
+            "quiet": False,
+            "paused": False,
         }
         key = await page.say("Good morning, are you there?")
         accepted = await page.next()
