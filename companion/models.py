@@ -59,6 +59,11 @@ class Site(models.Model):
     """Seconds until it is escalated to the programme's on-call."""
     disclosure_s = models.PositiveIntegerField(db_default=10_800)
     """Seconds of talk after which it says again that it is a computer program; at most three hours."""
+    keep_messages_days = models.PositiveIntegerField(null=True)
+    keep_flags_days = models.PositiveIntegerField(null=True)
+    keep_visits_days = models.PositiveIntegerField(null=True)
+    keep_record_days = models.PositiveIntegerField(null=True)
+    """Days until messages, closed flags, ended visits and entries of the audit record are deleted; null: never."""
 
     def __str__(self) -> str:
         return self.name

@@ -28,6 +28,14 @@ RENEWED_CARD = "renewed_card"
 WITHDREW_CARD = "withdrew_card"
 RESTORED_CARD = "restored_card"
 
+EXPORTED_PERSON = "exported_person"
+ERASED_PERSON = "erased_person"
+FORGOT_AGAIN = "forgot_again"
+PLACED_HOLD = "placed_hold"
+ENDED_HOLD = "ended_hold"
+SET_RETENTION = "set_retention"
+DELETED_BY_AGE = "deleted_by_age"
+
 ADDED_SITE = "added_site"
 RENAMED_SITE = "renamed_site"
 OPENED_SITE = "opened_site"
@@ -49,7 +57,7 @@ NEW_PASSWORD = "new_password"
 MAX_REFUSALS_A_MINUTE = 10
 """Recorded refusals of one person in one minute. The note of the last says that further ones are left out."""
 _LOOK_BACK_ROWS = 500
-_UNDEFINED_TABLE = "42P01"
+UNDEFINED_TABLE = "42P01"
 
 
 def record(what: str, *, who: str, about: int | None = None, note: str = "") -> None:
@@ -85,7 +93,7 @@ def record_command(what: str, note: str) -> str:
     try:
         record(what, who=get_account(), note=format_command_note(note))
     except DatabaseError as error:
-        if getattr(error.__cause__, "sqlstate", None) != _UNDEFINED_TABLE:
+        if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
             return f"It is done, but it could not be written to the audit record: {type(error).__name__}."
     return ""
 

@@ -24,6 +24,7 @@ from ops.minutes import DELETE_OLD as DELETE_OLD_MINUTES
 from ops.minutes import get_last_hour
 from ops.models import LaneProbe
 from ops.people.cards import get_public_url
+from ops.personal_data.retention import apply_retention
 from ops.selections import pins, rows
 from ops.status.usage import DELETE_OLD as DELETE_OLD_USAGE
 from routing import selection
@@ -94,6 +95,12 @@ def clear_drafts() -> None:
     """Drop typed words whose writer did not come back."""
     if dropped := drafts.delete_old():
         log.info("jobs.drafts_cleared count=%d", dropped)
+
+
+@shared_task(name="ops.apply_retention")
+def delete_by_age() -> None:
+    """Delete what each site no longer keeps."""
+    apply_retention()
 
 
 @shared_task(name="ops.revert_ended_pins")

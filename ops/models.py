@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from companion.models import Site
+from companion.models import Participant, Site
 from routing.lanes import NORMAL
 
 
@@ -193,3 +193,50 @@ class MinuteFigures(models.Model):
 
     def __str__(self) -> str:
         return f"minute {self.at:%H:%M}"
+
+
+class SafeguardingHold(models.Model):
+    """While it is open, nothing of this participant is erased or deleted by age."""
+
+    participant = models.ForeignKey(Participant, on_delete=models.PROTECT, related_name="holds")
+    by = models.CharField(max_length=150)
+    reason = models.CharField(max_length=200)
+    review_by = models.DateField()
+    at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.CharField(max_length=150, blank=True, db_default="")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["participant"], condition=Q(ended_at__isnull=True), name="hold_once_while_open"
+            ),
+            models.CheckConstraint(condition=~Q(by="") & ~Q(reason=""), name="hold_who_and_why"),
+        ]
+        indexes = [
+            models.Index(fields=["review_by"], condition=Q(ended_at__isnull=True), name="hold_by_review")
+        ]
+
+    def __str__(self) -> str:
+        return f"hold {self.pk}"
+
+
+class Erasure(models.Model):
+    """That a participant was erased, as numbers alone. A restored backup is made to forget the same people again.
+
+    A number may be given again after a restore, so the moment at which the participant was added is part of it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    participant = models.BigIntegerField()
+    added_at = models.DateTimeField()
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+    """Null while rows are still being deleted: the next run goes on."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["participant", "added_at"], name="erasure_once")]
+
+    def __str__(self) -> str:
+        return f"erasure {self.pk}"

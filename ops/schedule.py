@@ -46,5 +46,9 @@ beat_schedule = {
         "options": {"expires": 60},
     },
     "clear expired sessions": {"task": "ops.clear_sessions", "schedule": 3600.0},
+    "delete what sites no longer keep": {
+        "task": "ops.apply_retention",
+        "schedule": crontab(hour=2, minute=30),
+    },
     "clear old drafts": {"task": "ops.clear_drafts", "schedule": 3600.0},
 }

@@ -82,6 +82,8 @@ class WebServer(Server):
         try:
             self._process = self._build()
             await self._process.start()
+            # A restored backup forgets again before anyone is let in.
+            await asyncio.to_thread(wiring.forget_erased)
             asgi.running.append(self._process)
             asgi.watched.append(wiring.build_live())
             _spare_the_collector()

@@ -1,5 +1,6 @@
 """The only place that builds objects: one web process from the settings."""
 
+import logging
 import time
 import uuid
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from ops.alerts.buffer import AlertBuffer
 from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona
 from ops.alerts.watch import AlertWatch
 from ops.backups.reporting import records
+from ops.personal_data import erasure, erasure_list
 from ops.project.addresses import VANISHED_SERVER
 from ops.selections.board import board_summary, build_concerns, read_board
 from ops.selections.last_known_good import LastKnownGood
@@ -46,6 +48,8 @@ from routing.adapters.transport import build_client
 from routing.breaker import Tuning
 from routing.chain import Caller
 from routing.errors import RoutingFileInvalid
+
+log = logging.getLogger(__name__)
 
 
 @cache
@@ -172,6 +176,21 @@ def build_live() -> LiveStatus:
         name="staff",
     )
     return LiveStatus(pool, StaffSessions(pool), settings=build_facts_lately(), turn_url=get_turn_url)
+
+
+def forget_erased() -> None:
+    """Erase again those of this machine's lists of erasures who are back in the database, and finish what was begun.
+
+    Raises ListUnreadable. A database that cannot be read now keeps the process from serving.
+    """
+    lists = erasure_list.get_lists(settings.COMPANION_STATE_DIR)
+    try:
+        people = [person for path in lists for person in erasure_list.read_list(path)]
+        count = erasure.forget_again(people, by="the service", lists=lists) + erasure.finish_erasures(lists)
+        if count:
+            log.warning("web.forgot_again people=%d", count)
+    finally:
+        connection.close()
 
 
 def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:

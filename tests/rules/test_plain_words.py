@@ -7,9 +7,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 VAGUE = re.compile(
-    r"(?<![A-Za-z'\"])(?:whoever|nobody|somebody|anybody)(?:s(?![A-Za-z])|(?![A-Za-z\"`]))", re.IGNORECASE
+    r"(?<![A-Za-z'\"])(?:whoever|nobody|somebody|anybody)(?:s(?![A-Za-z])|(?![A-Za-z\"`-]))", re.IGNORECASE
 )
-"""Also as a part of a name with underscores. The account `nobody` is written in quotes."""
+"""Also as a part of a name with underscores. The account `nobody` is written in quotes, and the name of a runbook goes
+on with a hyphen."""
 
 THIS_FILE = Path(__file__).resolve()
 PAGES = [

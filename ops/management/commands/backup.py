@@ -2,10 +2,12 @@
 
 import sys
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import DatabaseError
 from rich.console import Console
 
 from ops import audit
@@ -17,6 +19,8 @@ from ops.backups.commands.progress_bar import ProgressBar
 from ops.backups.connecting.address import Address
 from ops.backups.run.monitor import NoProgress, RunMonitor
 from ops.management.commands.restore_drill import read_service_address
+from ops.personal_data import erasure, erasure_list
+from ops.personal_data.erasure_list import ListUnreadable
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -77,6 +81,8 @@ class Command(BaseCommand):
             backups.record_backup()
         if fault := audit.record_command(audit.MADE_BACKUP, f"{made.path.name}, {made.rows} rows"):
             self.stderr.write(fault)
+        if fault := self._write_erasures(made.path.parent):
+            self.stderr.write(fault)
         for name in made.stuck:
             self.stderr.write(f"This backup is whole. An old one could not be removed: {name}")
         if made.in_use_doubt:
@@ -90,3 +96,14 @@ class Command(BaseCommand):
             for line in made.left_alone:
                 self.stdout.write(f"Not counted and left alone: {line}.")
         self.stdout.write(str(made.path))
+
+    def _write_erasures(self, folder: Path) -> str:
+        """Put the list of erasures beside the backups. Returns a sentence if that failed, else an empty text."""
+        try:
+            erasure_list.add_to_list(folder / erasure_list.FILE, erasure.list_erased())
+        except (DatabaseError, ListUnreadable, OSError) as failure:
+            if getattr(failure.__cause__, "sqlstate", None) != audit.UNDEFINED_TABLE:
+                return (
+                    f"This backup is whole. The list of erasures could not be written beside it: {failure}."
+                )
+        return ""

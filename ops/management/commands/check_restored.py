@@ -17,6 +17,8 @@ from ops.backups.connecting.address import Address
 from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.run.monitor import RunMonitor
 from ops.management.commands.restore_drill import read_service_address
+from ops.personal_data import erasure_list
+from ops.personal_data.erasure_list import ListUnreadable
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -76,6 +78,7 @@ class Command(BaseCommand):
             self.stdout.write(f"- {line}")
         if not held.differences:
             self.stdout.write(f"Alike: {held.rows:,} rows and every object are as the backup held them.")
+            self._explain_erasures(backup.absolute())
             return
         self.stdout.write(f"{DrillVerdict.DIFFERENT}: differences from the backup: {len(held.differences)}.")
         if held.other_sessions:
@@ -84,3 +87,17 @@ class Command(BaseCommand):
                 "A service that runs on it changes its rows: stop it, and check again."
             )
         sys.exit(DrillVerdict.DIFFERENT.exit_code)
+
+    def _explain_erasures(self, backup: Path) -> None:
+        beside = backup.parent / erasure_list.FILE
+        own = erasure_list.get_lists(settings.COMPANION_STATE_DIR)
+        try:
+            erased = {person.identity for path in (beside, *own) for person in erasure_list.read_list(path)}
+        except (ListUnreadable, OSError) as failure:
+            self.stdout.write(f"The list of erasures cannot be read: {failure}")
+            return
+        if erased:
+            self.stdout.write(
+                f"Erasures on the lists: {len(erased)}. This backup may hold people who were erased after it. Before "
+                f"anyone is let in: manage.py forget_again --list {beside if beside.exists() else own[0]}"
+            )

@@ -2,17 +2,14 @@
 
 import json
 from argparse import ArgumentParser
-from functools import partial
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from companion.models import Participant
 from ops import audit, names
-from ops.changes import ChangeRefused
-from ops.people import lookup
-from ops.people.command import parse
+from ops.people.command import add_person_arguments, find_person, parse
 from ops.text import escape_controls
 from ops.transcripts import formatting
 from ops.transcripts.queries import list_turns_of
@@ -27,34 +24,19 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the participant's name, as staff know it")
+        add_person_arguments(parser)
         parser.add_argument("--json", action="store_true", help="print one JSON document for programs")
-        parser.add_argument("--site", metavar="SLUG", help="where there are several of that name")
-        parser.add_argument(
-            "--number", type=int, help="the participant's number, where even the site is the same"
-        )
         parser.add_argument("--by", metavar="WHO", help="who reads it; the record names this account as well")
 
     def handle(
         self, *args: Any, name: str, site: str | None, number: int | None, by: str | None, **options: Any
     ) -> None:
-        parse(names.clean_name, name)
-        if site is not None:
-            parse(partial(names.clean_name, whose="What --site names"), site)
-        person = _find(name, site=site, number=number)
+        person = find_person(name, site=site, number=number)
         who = None if by is None else parse(names.clean_by, by)
         turns = list_turns_of(person.pk)
         note = audit.format_command_note(f"{len(turns)} turns")
         audit.record(audit.READ_TRANSCRIPT, who=who or audit.get_account(), about=person.pk, note=note)
         self.stdout.write(_document(person, turns) if options["json"] else _text(person, turns))
-
-
-def _find(name: str, *, site: str | None, number: int | None) -> Participant:
-    try:
-        found = lookup.find_participants(name, site=site, number=number)
-        return lookup.choose_participant(found, name)
-    except ChangeRefused as refusal:
-        raise CommandError(str(refusal)) from None
 
 
 def _document(person: Participant, turns: list[TurnRecord]) -> str:

@@ -1,0 +1,105 @@
+"""A participant's export: one page of HTML that a browser opens and prints, with the name of who speaks in every line.
+
+Half answers are not in it: it is read through `companion.history`, as the participant's own page is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from companion.history import read_since
+from companion.models import Conversation, Flag, FlagStep, Participant, TranscriptEntry, Turn, Visit
+from companion.supervision.states import EntryKind
+from companion.turn_policy import TurnPolicy
+
+UNSEEN_STATES = frozenset({"waiting", "speaking"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportedLine:
+    """One line of the conversation. `speaker` is empty for a drafted line of the service."""
+
+    at: datetime | None
+    speaker: str
+    text: str
+    is_drafted: bool = False
+
+
+def export_person(person: Participant, policy: TurnPolicy, *, with_notes: bool) -> Iterator[str]:
+    """The pieces of the page. `with_notes` adds what staff wrote about flags; participants' copies leave it out."""
+    facts = {
+        "person": person,
+        "site": person.site,
+        "character": policy.character,
+        "made_at": timezone.now(),
+        "with_notes": with_notes,
+    }
+    yield render_to_string("ops/export_head.html", facts)
+    conversation = Conversation.objects.filter(participant=person).values_list("pk", flat=True).first()
+    if conversation is not None:
+        for lines in _list_lines(person, policy, conversation):
+            yield render_to_string("ops/_export_lines.html", {"lines": lines})
+    yield render_to_string(
+        "ops/export_foot.html",
+        {
+            **facts,
+            "visits": Visit.objects.filter(participant=person).order_by("opened_at").iterator(),
+            "flags": list(_list_flags(conversation, with_notes=with_notes)),
+        },
+    )
+
+
+def _list_lines(person: Participant, policy: TurnPolicy, conversation: int) -> Iterator[list[ExportedLine]]:
+    """The lines of the conversation in pages, in the order in which they were shown."""
+    last = 0
+    yield _list_entries(policy, conversation, after=-1, upto=0)
+    while page := [item for item in read_since(policy, conversation, last) if "id" in item]:
+        times = dict(
+            Turn.objects.filter(pk__in=[item["id"] for item in page]).values_list("pk", "created_at")
+        )
+        lines: list[ExportedLine] = []
+        for item in page:
+            lines += _list_turn_lines(item, person.name, policy.character, times.get(item["id"]))
+            lines += _list_entries(policy, conversation, after=last, upto=item["id"])
+            last = item["id"]
+        yield lines
+    yield _list_entries(policy, conversation, after=last, upto=None)
+
+
+def _list_turn_lines(
+    item: dict[str, Any], name: str, character: str, at: datetime | None
+) -> Iterator[ExportedLine]:
+    yield ExportedLine(at=at, speaker=name, text=item["question"])
+    for opening in item["openings"]:
+        yield ExportedLine(at=None, speaker=character, text=opening["line"], is_drafted=True)
+    if item["reply"] and item["state"] not in UNSEEN_STATES:
+        yield ExportedLine(at=None, speaker=character, text=item["reply"])
+    if item["line"] and item["state"] not in UNSEEN_STATES:
+        yield ExportedLine(at=None, speaker="", text=item["line"], is_drafted=True)
+
+
+def _list_entries(
+    policy: TurnPolicy, conversation: int, *, after: int, upto: int | None
+) -> list[ExportedLine]:
+    entries = TranscriptEntry.objects.filter(conversation=conversation, after_turn__gt=after)
+    if upto is not None:
+        entries = entries.filter(after_turn__lte=upto)
+    return [
+        ExportedLine(
+            at=entry.at,
+            speaker=entry.name if entry.kind == EntryKind.SAID else "",
+            text=entry.text,
+            is_drafted=entry.kind != EntryKind.SAID,
+        )
+        for entry in entries.order_by("id")
+    ]
+
+
+def _list_flags(conversation: int | None, *, with_notes: bool) -> Iterator[dict[str, Any]]:
+    for flag in Flag.objects.filter(conversation=conversation, conversation__isnull=False).order_by("id"):
+        steps = FlagStep.objects.filter(flag=flag).exclude(note="").order_by("id") if with_notes else ()
+        yield {"flag": flag, "notes": [(step.at, step.who, step.note) for step in steps]}
