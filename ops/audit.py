@@ -14,6 +14,9 @@ log = logging.getLogger(__name__)
 
 READ_STORY = "read_story"
 READ_TRANSCRIPT = "read_transcript"
+OPENED_CONVERSATION = "opened_conversation"
+SEARCHED_PEOPLE = "searched_people"
+SEARCHED_RECORD = "searched_record"
 SELECTED_PRESET = "selected_preset"
 SAW_ALERT = "saw_alert"
 SET_CEILING = "set_ceiling"

@@ -9,7 +9,7 @@ import httpx
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from companion.models import Turn
+from companion.models import Flag, Turn
 from ops.models import AuditEntry
 from tests.page_socket import Page
 from tests.people import Person, in_database
@@ -25,7 +25,7 @@ def open_staff_client(service: Web, user: User, password: str) -> Iterator[httpx
     with httpx.Client(base_url=service.url, trust_env=False) as staff_client:
         staff_client.get("/staff/sign-in/")
         answer = sign_in(staff_client, user.get_username(), password)
-        assert (answer.status_code, answer.headers["location"]) == (302, "/ops/")
+        assert answer.status_code == 302 and answer.headers["location"] in ("/ops/", "/ops/people/")
         yield staff_client
 
 
@@ -68,6 +68,16 @@ async def play_turn(
         await page.say(question)
         await page.ending()
     return person.turns()[-1]
+
+
+def store_flag(person: Person, **fields: Any) -> Flag:
+    """A flag about this person: red, and raised by the button, unless `fields` say otherwise."""
+    facts = {"tier": "red", "kind": "help", "source": "button", **fields}
+    return in_database(
+        lambda: Flag.objects.create(
+            conversation=person.conversation, participant=person.row.pk, site=person.row.site, **facts
+        )
+    )
 
 
 def expire_hold(turn: Turn) -> None:

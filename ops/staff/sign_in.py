@@ -10,12 +10,13 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 
 from companion.access import end_visit
 from companion.throttle import WINDOW_S, SignInThrottle
 from ops import audit
-from ops.access import never_store
+from ops.access import get_access, never_store
 from ops.staff.passwords import TooBusy, check_staff_password
 
 MAX_NAME_CHARS = 150
@@ -65,6 +66,11 @@ class SignIn(LoginView):
         end_visit(self.request)
         audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
         return super().form_valid(form)
+
+    def get_default_redirect_url(self) -> str:
+        """The first page: people for supervisors, the figures for operators."""
+        access = get_access(self.request.user)
+        return reverse("staff_dashboard" if access.is_operator else "staff_people")
 
     def _refuse(self, status: int, **why: bool) -> HttpResponse:
         response = self.render_to_response(self.get_context_data(form=None, **why), status=status)

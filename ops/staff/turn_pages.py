@@ -44,7 +44,7 @@ def turns(request: HttpRequest) -> HttpResponse:
     if chosen not in list(TurnList):
         raise Http404
     page = list_turns(
-        TurnList(chosen), sites=get_access(request.user).sites, after=_parse_id(request.GET.get("after"))
+        TurnList(chosen), sites=get_access(request.user).sites, after=parse_id(request.GET.get("after"))
     )
     context = {
         "lists": list(TurnList),
@@ -115,7 +115,8 @@ def _build_context(record: TurnRecord) -> dict[str, object]:
     }
 
 
-def _parse_id(text: str | None) -> int | None:
+def parse_id(text: str | None) -> int | None:
+    """The id in a text; None for any other text."""
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(MAX_ID)):
         return None
     return min(int(text), MAX_ID)

@@ -7,7 +7,16 @@ from django.urls import URLPattern, path
 
 from companion.throttle import SignInThrottle
 from ops.selections.selector import Selector
-from ops.staff import dashboard_page, routing_page, turn_pages
+from ops.staff import (
+    bell,
+    conversation_page,
+    dashboard_page,
+    people_page,
+    record_page,
+    routing_page,
+    shift_page,
+    turn_pages,
+)
 from ops.staff.consumers import StaffConsumer
 from ops.staff.sign_in import SignIn
 from ops.status.figures import StatusSettings
@@ -27,6 +36,14 @@ def build_urlpatterns(
     return [
         path("ops/", dashboard_page.dashboard, {"status_settings": status_settings}, name="staff_dashboard"),
         path("ops/alerts/<int:alert>/seen/", dashboard_page.acknowledge_alert, name="staff_alert_seen"),
+        path("ops/people/", people_page.people, name="staff_people"),
+        path("ops/people/<int:conversation>/", conversation_page.conversation, name="staff_conversation"),
+        path(
+            "ops/people/<int:conversation>/items/", conversation_page.items, name="staff_conversation_items"
+        ),
+        path("ops/shift/", shift_page.shift, name="staff_shift"),
+        path("ops/sound/", bell.sound, name="staff_sound"),
+        path("ops/record/", record_page.record, name="staff_record"),
         path("ops/turns/", turn_pages.turns, name="staff_turns"),
         path("ops/turns/<int:turn>/", turn_pages.turn, name="staff_turn"),
         path("ops/turns/<int:turn>/words/", turn_pages.words, name="staff_turn_words"),

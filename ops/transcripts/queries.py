@@ -5,6 +5,7 @@ Callers record the reading first; see `ops.audit`.
 """
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.aggregates import StringAgg
@@ -48,6 +49,24 @@ def get_turn(turn: int, *, sites: Collection[int]) -> TurnRecord | None:
 def list_turns_of(participant: int) -> list[TurnRecord]:
     """Every turn of a participant, oldest first."""
     return _fetch(_located().filter(conversation__participant=participant))
+
+
+def list_turns_before(conversation: int, before: int | None, *, size: int) -> tuple[list[TurnRecord], bool]:
+    """The last turns of a conversation before the turn `before`, oldest first; and whether there are earlier ones.
+
+    Checks no access.
+    """
+    turns = Turn.objects.filter(conversation=conversation)
+    if before is not None:
+        turns = turns.filter(id__lt=before)
+    ids = list(turns.order_by("-id").values_list("id", flat=True)[: size + 1])
+    return _fetch(_located().filter(id__in=ids[:size])), len(ids) > size
+
+
+def get_turn_time(conversation: int, *, since: int) -> datetime | None:
+    """When the first turn of a conversation from this id on was asked; None where there is none."""
+    turns = Turn.objects.filter(conversation=conversation, id__gte=since).order_by("id")
+    return turns.values_list("created_at", flat=True).first()
 
 
 # The same conditions as `companion.turn_conditions`, for the ORM.

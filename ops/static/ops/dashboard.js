@@ -13,7 +13,7 @@ const page = document.querySelector("[data-dashboard]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const hour = new Hour(find("hour"), find("minutes"));
 const alerts = new Alerts(document.querySelector("[data-alerts]"));
-const connection = new Connection(page.dataset.dashboard, { frame: handleFrame, up() {}, down() {}, signedOut: leave, notAllowed: leave });
+const connection = new Connection(page.dataset.dashboard, { frame: handleFrame, up() {}, down() {}, doubt() {}, sure() {}, signedOut: leave, notAllowed: leave });
 
 let takenAt = performance.now();
 let shown = find('text="at"').textContent;

@@ -15,6 +15,8 @@ const connection = new Connection(document.querySelector("[data-staff]").dataset
   frame: handleFrame,
   up,
   down,
+  doubt() {},
+  sure() {},
   signedOut: leave,
   notAllowed: leave,
 });
@@ -59,6 +61,7 @@ function conceal(isUnknown) {
 
 function blank() {
   connection.close();
+  window.dispatchEvent(new Event("blanked"));
   document.body.replaceChildren();
   document.title = "Staff";
 }

@@ -1,0 +1,38 @@
+"""What rings on every page for staff: the flags that were not accepted, and whether this session's screens sound."""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST
+
+from companion.supervision.states import FlagState
+from ops.access import get_access, staff_only
+from ops.staff import desk_text
+from ops.staff.desk_queries import list_flags
+from ops.staff.people_page import flag_context
+
+SOUND = "sound"
+"""The key of the session that says that the sound was switched on. It ends with the session."""
+
+
+def add_bell(request: HttpRequest) -> dict[str, Any]:
+    """A callable, so that pages without the bell query nothing."""
+    return {"bell": lambda: _build_bell(request)}
+
+
+@require_POST
+@staff_only
+def sound(request: HttpRequest) -> HttpResponse:
+    """The sound was switched on: every page of this session sounds, as far as its browser lets it."""
+    request.session[SOUND] = True
+    return HttpResponse(status=204)
+
+
+def _build_bell(request: HttpRequest) -> dict[str, Any]:
+    flags = list_flags(get_access(request.user).sites)
+    return {
+        "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.OPEN],
+        "sounds": bool(request.session.get(SOUND)),
+        "kinds": json.dumps({"tiers": dict(desk_text.TIERS), "kinds": dict(desk_text.FLAG_KINDS)}),
+    }

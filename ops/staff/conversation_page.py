@@ -1,0 +1,137 @@
+"""One person's page: the whole conversation with flags, notes and visits in it, and what staff can do about it."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from companion.frames import MAX_MESSAGE_CHARS
+from companion.models import Conversation
+from ops import audit
+from ops.access import get_access, staff_only
+from ops.staff import desk_text
+from ops.staff.desk_queries import get_control, list_pauses, staff_name
+from ops.staff.turn_pages import MAX_ID, parse_id
+from ops.transcripts.timeline import ConversationHead, TimelinePage, get_head, read_flags, read_timeline
+
+OPENED_SALT = "ops.people.opened"
+OPENED_FOR_S = 8 * 3_600
+"""How long an open page may read on before the next read counts as another opening."""
+
+
+@require_safe
+@staff_only
+def conversation(request: HttpRequest, conversation: int) -> HttpResponse:
+    """The conversation as it is now. The opening is recorded before anything is shown."""
+    head = _get_head(request, conversation)
+    _record_opening(request, head)
+    before = parse_id(request.GET.get("before"))
+    page = read_timeline(head, before=before)
+    sites = get_access(request.user).sites
+    pauses = [
+        pause
+        for pause in list_pauses(sites)
+        if (pause.scope, pause.about) in (("everyone", 0), ("site", head.site), ("person", head.participant))
+    ]
+    context: dict[str, Any] = {
+        "head": head,
+        "items": [_with_words(item, head) for item in page.items],
+        "earlier": page.earlier,
+        "before": before,
+        "control": get_control(head.conversation),
+        "pauses": pauses,
+        "me": request.user.pk,
+        "my_name": staff_name(request.user),
+        "outcomes": desk_text.OUTCOMES,
+        "max_chars": MAX_MESSAGE_CHARS,
+        "opened": signing.dumps([request.user.pk, head.conversation], salt=OPENED_SALT),
+        "words": json.dumps(_words()),
+        "here": "people",
+    }
+    return render(request, "ops/conversation.html", context)
+
+
+@require_safe
+@staff_only
+def items(request: HttpRequest, conversation: int) -> JsonResponse:
+    """{items, earlier} for an open page: the last turns, or those `?before=` a turn, or one `?flag=`."""
+    head = _get_head(request, conversation)
+    if not _was_opened(request, head.conversation):
+        _record_opening(request, head)
+    if (flag := parse_id(request.GET.get("flag"))) is not None:
+        found = read_flags([flag], conversation=head.conversation)
+        return JsonResponse({"items": [_with_words(one, head) for one in found], "earlier": None})
+    page: TimelinePage = read_timeline(head, before=parse_id(request.GET.get("before")))
+    return JsonResponse({"items": [_with_words(item, head) for item in page.items], "earlier": page.earlier})
+
+
+def _get_head(request: HttpRequest, conversation: int) -> ConversationHead:
+    if conversation > MAX_ID:
+        raise Http404
+    head = get_head(conversation, sites=get_access(request.user).sites)
+    if head is None:
+        person = Conversation.objects.filter(pk=conversation).values_list("participant_id", flat=True).first()
+        if person is not None:
+            audit.record_refusal(
+                request.user.get_username(), about=person, note=f"conversation {conversation}"
+            )
+        raise Http404
+    return head
+
+
+def _record_opening(request: HttpRequest, head: ConversationHead) -> None:
+    audit.record(
+        audit.OPENED_CONVERSATION,
+        who=request.user.get_username(),
+        about=head.participant,
+        note=f"conversation {head.conversation}",
+    )
+
+
+def _was_opened(request: HttpRequest, conversation: int) -> bool:
+    try:
+        opened = signing.loads(request.headers.get("X-Opened", ""), salt=OPENED_SALT, max_age=OPENED_FOR_S)
+    except signing.BadSignature:
+        return False
+    return bool(opened == [request.user.pk, conversation])
+
+
+def _with_words(item: dict[str, Any], head: ConversationHead) -> dict[str, Any]:
+    """The item with the words that the page shows beside what was written, and its time as a clock shows it."""
+    item = {**item, "clock": _clock(item["at"])}
+    match item["kind"]:
+        case "turn":
+            return {**item, "says": desk_text.TURN_STATES.get(item["state"], item["state"])}
+        case "entry":
+            return {**item, "says": desk_text.ENTRIES.get(item["entry"], "")}
+        case "flag":
+            steps = [
+                {**step, "says": desk_text.STEPS.get(step["what"], step["what"]), "clock": _clock(step["at"])}
+                for step in item["steps"]
+            ]
+            return {
+                **item,
+                "steps": steps,
+                "says": desk_text.describe_kind(item["about"]),
+                "tier_says": desk_text.TIERS[item["tier"]],
+                "outcome_says": desk_text.OUTCOMES.get(item["outcome"], ""),
+            }
+        case "visit":
+            return {**item, "ended_clock": _clock(item["ended_at"]) if item["ended_at"] else ""}
+    return item
+
+
+def _clock(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment).astimezone(UTC):%d %b, %H:%M:%S}"
+
+
+def _words() -> dict[str, Any]:
+    return {
+        "turns": dict(desk_text.TURN_STATES),
+        "entries": dict(desk_text.ENTRIES),
+        "doings": dict(desk_text.DOINGS),
+    }

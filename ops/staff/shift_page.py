@@ -1,0 +1,72 @@
+"""The shift: my flags, flags without an owner, people who are watched and why, pauses in force, handing over."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from companion.supervision.states import FlagState
+from ops.access import get_access, staff_only
+from ops.staff.desk_queries import (
+    FlagRow,
+    WatchedPerson,
+    count_handled,
+    list_colleagues,
+    list_flags,
+    list_pauses,
+    list_watched,
+    staff_name,
+)
+from ops.staff.people_page import flag_context
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShiftFlags:
+    """The flags of a shift, by whose they are."""
+
+    mine: tuple[FlagRow, ...]
+    handed_to_me: tuple[FlagRow, ...]
+    unaccepted: tuple[FlagRow, ...]
+    of_others: tuple[FlagRow, ...]
+
+
+@require_safe
+@staff_only
+def shift(request: HttpRequest) -> HttpResponse:
+    """What has to be known at the start of a shift, and handed over at its end."""
+    access = get_access(request.user)
+    flags = sort_by_owner(list_flags(access.sites), me=access.user or 0)
+    watched: list[WatchedPerson] = list_watched(access.sites)
+    now: datetime = timezone.now()
+    context = {
+        "mine": _contexts(flags.mine),
+        "handed_to_me": _contexts(flags.handed_to_me),
+        "unaccepted": _contexts(flags.unaccepted),
+        "of_others": _contexts(flags.of_others),
+        "watched": watched,
+        "pauses": list_pauses(access.sites),
+        "colleagues": list_colleagues(access.sites, but=access.user or 0),
+        "handled": count_handled(access.sites, now=now),
+        "my_name": staff_name(request.user),
+        "here": "shift",
+        "now": now,
+    }
+    return render(request, "ops/shift.html", context)
+
+
+def sort_by_owner(flags: Collection[FlagRow], *, me: int) -> ShiftFlags:
+    """Sort flags by whose they are: a flag that is handed to me stays its owner's until I take it on."""
+    return ShiftFlags(
+        mine=tuple(flag for flag in flags if flag.owner == me),
+        handed_to_me=tuple(flag for flag in flags if flag.handed_to == me and flag.owner != me),
+        unaccepted=tuple(flag for flag in flags if flag.state == FlagState.OPEN),
+        of_others=tuple(flag for flag in flags if flag.owner not in (None, me) and flag.handed_to != me),
+    )
+
+
+def _contexts(flags: Sequence[FlagRow]) -> list[dict[str, object]]:
+    return [flag_context(flag) for flag in flags]

@@ -1,0 +1,281 @@
+"""The desk's pages as they are served: who is here, flags on top, a whole conversation, the shift, the record (S10)."""
+
+import asyncio
+import html
+import re
+from collections.abc import Iterator
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from companion.models import Control, FlagStep, Participant, StaffPause, TranscriptEntry, Turn
+from ops.models import AuditEntry
+from tests.people import People, Person, in_database
+from tests.processes import Rehearsal, Web
+from tests.staff import (
+    get_audit_entries,
+    open_staff_client,
+    play_broken_turn,
+    play_turn,
+    sign_in,
+    store_flag,
+)
+
+SECRET = "My secret is a blue door."
+
+
+@pytest.fixture
+def sam(people: People) -> User:
+    return people.add_sam()
+
+
+@pytest.fixture
+def desk(service: Web, people: People, sam: User) -> Iterator[httpx.Client]:
+    """Sam, signed in, as a browser without scripts has it."""
+    with open_staff_client(service, sam, people.password) as client:
+        yield client
+
+
+async def fetch(client: httpx.Client, path: str) -> httpx.Response:
+    """A page, fetched while the event loop of the test goes on."""
+    return await asyncio.to_thread(client.get, path)
+
+
+def text_of(answer: httpx.Response) -> str:
+    """What a reader of a page reads, and what stands in its templates left out."""
+    assert answer.status_code == 200, answer.status_code
+    shown = re.sub(r"<template.*?</template>", "", answer.text, flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
+
+
+def page_of(person: Person) -> str:
+    return f"/ops/people/{person.conversation.pk}/"
+
+
+def test_a_supervisor_begins_with_people_and_an_operator_with_figures(
+    service: Web, people: People, sam: User
+) -> None:
+    for member, first in ((sam, "/ops/people/"), (people.add_ines(), "/ops/")):
+        with httpx.Client(base_url=service.url, trust_env=False) as client:
+            client.get("/staff/sign-in/")
+            answer = sign_in(client, member.get_username(), people.password)
+            assert answer.headers["location"] == first
+            # Each is one press from the other.
+            nav = client.get(first).text
+            assert 'href="/ops/people/"' in nav and 'href="/ops/"' in nav
+
+
+def test_the_desk_lists_who_is_here_at_the_sites_of_the_reader_and_no_one_else(
+    service: Web, people: People, desk: httpx.Client
+) -> None:
+    rosa, otto = people.rosa, people.otto
+    people.add_participant("Ada")
+    rosa.sign_in(service.url)
+    otto.sign_in(service.url)
+
+    text = text_of(desk.get("/ops/people/"))
+
+    assert "Rosa" in text and people.site.name in text and "Nothing under way" in text
+    assert "Ada" not in text and "Otto" not in text
+
+
+def test_what_stands_between_a_person_and_the_companion_is_said(
+    service: Web, people: People, desk: httpx.Client
+) -> None:
+    rosa, ada, bea = people.rosa, people.add_participant("Ada"), people.add_participant("Bea")
+    for person in (rosa, ada, bea):
+        person.sign_in(service.url)
+    now = timezone.now()
+
+    def store() -> None:
+        Control.objects.filter(conversation=rosa.conversation).update(
+            person=1, person_name="Tess", person_since=now, person_seen_at=now
+        )
+        Control.objects.filter(conversation=ada.conversation).update(quiet_since=now)
+        StaffPause.objects.create(scope="person", about=bea.row.pk, reason="Asked for rest", by_name="Tess")
+
+    in_database(store)
+
+    text = text_of(desk.get("/ops/people/"))
+
+    assert "With a person : Tess" in text
+    assert "Companion is quiet" in text and "Paused by staff" in text
+
+
+async def test_flags_stand_on_top_by_kind_and_never_with_words(
+    service: Web, people: People, rehearsal: Rehearsal, desk: httpx.Client
+) -> None:
+    rosa = people.rosa
+    turn = await play_turn(service, rosa, rehearsal, question=SECRET)
+    store_flag(rosa, turn=turn.pk)
+    store_flag(people.otto)
+
+    text = text_of(await fetch(desk, "/ops/people/"))
+
+    assert "Red flag : Wants to talk to a person" in text
+    assert text.index("Red flag") < text.index("Here now")
+    assert "Otto" not in text and SECRET not in text
+
+
+def test_a_person_who_is_not_here_is_found_by_name_and_the_search_is_on_record(
+    people: People, desk: httpx.Client, sam: User
+) -> None:
+    ada = people.add_participant("Ada")
+    people.add_participant("Adam", site=people.elsewhere)
+
+    text = text_of(desk.get("/ops/people/", params={"name": "ada"}))
+
+    assert "Not here now Ada" in text and "Adam" not in text
+    entry = in_database(lambda: AuditEntry.objects.filter(who=sam.get_username()).latest("id"))
+    assert (entry.what, entry.note) == ("searched_people", "found 1")
+    assert "ada" not in entry.note and get_audit_entries(ada) == []
+
+
+async def test_a_conversation_is_one_page_with_half_answers_entries_flags_notes_and_visits(
+    service: Web, people: People, rehearsal: Rehearsal, desk: httpx.Client, sam: User
+) -> None:
+    rosa = people.rosa
+    broken = await play_broken_turn(service, rosa, rehearsal, question=SECRET)
+    flag = store_flag(rosa, turn=broken.pk, kind="worn_out", tier="amber", source="message")
+
+    def store() -> None:
+        FlagStep.objects.create(flag=flag, what="noted", who="Tess", note="She slept badly.")
+        for kind, text in (("joins", "Tess is here now."), ("said", "Good day, Rosa.")):
+            TranscriptEntry.objects.create(
+                conversation=rosa.conversation, kind=kind, name="Tess", text=text, after_turn=broken.pk
+            )
+
+    in_database(store)
+
+    text = text_of(await fetch(desk, page_of(rosa)))
+
+    parts = ("Came in at", SECRET, broken.reply, "A half answer.", "Tess is here now.", "Good day, Rosa.")
+    assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
+    assert "Amber flag : Worn out" in text and "She slept badly." in text
+    assert [(entry.who, entry.what) for entry in get_audit_entries(rosa)] == [
+        (sam.get_username(), "opened_conversation")
+    ]
+
+
+def test_a_conversation_of_another_site_is_not_there_and_the_try_is_on_record(
+    people: People, desk: httpx.Client
+) -> None:
+    otto = people.otto
+
+    for path in (page_of(otto), f"{page_of(otto)}items/"):
+        assert desk.get(path).status_code == 404
+    assert {entry.what for entry in get_audit_entries(otto)} == {"was_refused"}
+    assert desk.get(f"/ops/people/{2**63}/").status_code == 404
+
+
+def test_the_words_of_a_red_message_are_behind_one_press(people: People, desk: httpx.Client) -> None:
+    rosa = people.rosa
+    store_turns(rosa, 1, state="safety", question=SECRET)
+
+    page = desk.get(page_of(rosa)).text
+
+    [cover] = re.findall(r"<details[^>]*>(?:(?!</details>).)*?blue door", page, flags=re.S)
+    assert " open" not in cover.split(">")[0] and "Show what" in cover
+
+
+def test_earlier_turns_come_page_by_page_and_count_as_the_same_opening(
+    people: People, desk: httpx.Client
+) -> None:
+    rosa = people.rosa
+    turns = store_turns(rosa, 65)
+    page = desk.get(page_of(rosa)).text
+    [opened] = re.findall(r'data-opened="([^"]+)"', page)
+
+    seen: list[int] = []
+    before: int | str | None = ""
+    while before is not None:
+        answer = desk.get(f"{page_of(rosa)}items/?before={before}", headers={"X-Opened": opened}).json()
+        seen = [item["id"] for item in answer["items"] if item["kind"] == "turn"] + seen
+        before = answer["earlier"]
+
+    assert seen == [turn.pk for turn in turns]
+    assert len(get_audit_entries(rosa)) == 1
+    # Without the proof of an opening it is one.
+    desk.get(f"{page_of(rosa)}items/")
+    assert len(get_audit_entries(rosa)) == 2
+
+
+def test_the_shift_sorts_flags_by_whose_they_are(people: People, desk: httpx.Client, sam: User) -> None:
+    at = timezone.now()
+    owned = {"state": "accepted", "accepted_at": at}
+    store_flag(people.add_participant("Ada"), owner=sam.pk, owner_name="Sam", **owned)
+    store_flag(
+        people.add_participant("Bea"),
+        owner=1,
+        owner_name="Tess",
+        handed_to=sam.pk,
+        handed_to_name="Sam",
+        **owned,
+    )
+    store_flag(people.add_participant("Cleo"), owner=1, owner_name="Tess", **owned)
+    store_flag(people.add_participant("Dora"))
+
+    text = text_of(desk.get("/ops/shift/")).partition("As it was at")[2]
+
+    order = ("Handed to you", "Bea", "Not accepted", "Dora", "Yours", "Ada", "With colleagues", "Cleo")
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    assert "Sam 1" in text and "Tess 2" in text
+
+
+def test_the_record_is_searched_by_person_and_by_who_and_the_search_is_on_record(
+    people: People, desk: httpx.Client, sam: User
+) -> None:
+    ada, otto = people.add_participant(f"Ada {people.password}"), people.otto
+    desk.get(page_of(ada))
+    in_database(lambda: AuditEntry.objects.create(who="tess", what="read_story", about=otto.row.pk))
+
+    found = text_of(desk.get("/ops/record/", params={"person": ada.row.name, "who": ""}))
+    by_tess = text_of(desk.get("/ops/record/", params={"who": "tess"}))
+    by_sam = text_of(
+        desk.get("/ops/record/", params={"who": sam.get_username(), "what": "opened_conversation"})
+    )
+
+    assert "Opened conversation" in found and ada.row.name in found
+    assert "Nothing was found" in by_tess
+    assert f"conversation {ada.conversation.pk}" in by_sam
+    searched = in_database(
+        lambda: list(AuditEntry.objects.filter(who=sam.get_username(), what="searched_record").order_by("id"))
+    )
+    assert [entry.about for entry in searched] == [ada.row.pk, None, None]
+    assert searched[0].note == "by people; found 1"
+
+
+def test_an_operator_searches_the_whole_record(service: Web, people: People) -> None:
+    ines, otto = people.add_ines(), people.otto
+    with open_staff_client(service, ines, people.password) as client:
+        in_database(lambda: AuditEntry.objects.create(who="tess", what="read_story", about=otto.row.pk))
+
+        text = text_of(client.get("/ops/record/", params={"who": "tess", "what": "read_story"}))
+
+    assert "Otto" in text
+
+
+def store_turns(person: Person, count: int, **fields: object) -> list[Turn]:
+    """Ended turns of this person, without a provider."""
+    now = timezone.now()
+
+    def store() -> list[Turn]:
+        assert Participant.objects.filter(pk=person.row.pk).exists()
+        facts = {"state": "complete", "question": "Hello", "reply": "Hello.", **fields}
+        return [
+            Turn.objects.create(
+                conversation=person.conversation,
+                key=uuid4(),
+                owner=uuid4(),
+                wait_until=now,
+                closed_at=now,
+                **facts,
+            )
+            for _ in range(count)
+        ]
+
+    return in_database(store)
