@@ -1,6 +1,7 @@
-"""Errors of persona files.
+"""Errors of the files of this room.
 
 PersonaInvalid        the file cannot be used; its text names the file, every key and the mend
+└── SafetyInvalid     the same for a file of safety rules
 """
 
 from dataclasses import dataclass
@@ -27,3 +28,7 @@ class PersonaInvalid(Exception):
         self.path = path
         self.problems = problems
         super().__init__("\n".join(f"{path}: {problem}" for problem in problems))
+
+
+class SafetyInvalid(PersonaInvalid):
+    """The safety rules cannot be used, so the service does not start. The text is for the editor of the file."""

@@ -1,0 +1,295 @@
+"""PURE. Matches all patterns at once over the words of a text, in time proportional to the text.
+
+Each place of each pattern is one bit of a number (shift-and). A word costs the same few operations on those numbers
+however many patterns are under way, so no text can make it slow.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from personas.safety.patterns import Element, Pattern, Phrase
+from personas.safety.tokens import STRONG, WEAK, Tokens
+
+MAX_MATCHES = 150
+"""More matches of rules than this in one text are not looked at; the caller is told."""
+MAX_CONTEXTS = 60
+"""More contexts than this are not looked at, which can only raise a tier."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A word of a phrase. `mask` has the bits of places whose phrase ends here; `fresh` those that begin a pattern."""
+
+    children: dict[str, "_Node"] = field(default_factory=dict)
+    places: list[int] = field(default_factory=list)
+    mask: int = 0
+    fresh: int = 0
+    fresh_at_start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Pattern number `pattern` covers the words from `start` to before `end`."""
+
+    pattern: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Found:
+    """What a scan found. `cut` says that there were more matches than are looked at."""
+
+    matches: list[Match] = field(default_factory=list)
+    cut: bool = False
+
+
+class Automaton:
+    """All patterns, compiled.
+
+    `never_in_gap` are words that no gap crosses; `connectors` begin a new clause; `contexts` are the numbers of
+    patterns that only explain others.
+    """
+
+    def __init__(
+        self,
+        patterns: Sequence[Pattern],
+        *,
+        never_in_gap: frozenset[str],
+        connectors: frozenset[str],
+        contexts: frozenset[int] = frozenset(),
+    ) -> None:
+        self.contexts = contexts
+        self.never_in_gap = never_in_gap
+        self.connectors = connectors
+        self.root = _Node()
+        self.patterns = patterns
+        self.bases: list[int] = []
+        self.gaps = 0
+        self.optional = 0
+        self.accept = 0
+        self.accept_at_end = 0
+        self.pattern_of_bit: dict[int, int] = {}
+        starts, starts_at_start = self._lay_out()
+        self._mark_fresh(self.root, self.close(starts) << 1, self.close(starts_at_start) << 1)
+
+    def _lay_out(self) -> tuple[int, int]:
+        base = starts = starts_at_start = 0
+        nodes: dict[Phrase, _Node] = {}
+        for number, pattern in enumerate(self.patterns):
+            self.bases.append(base)
+            for place, element in enumerate(pattern.elements, 1):
+                bit = 1 << (base + place)
+                if element.optional:
+                    self.optional |= bit
+                if element.gap:
+                    self.gaps |= bit
+                for phrase in element.phrases:
+                    node = nodes.get(phrase)
+                    if node is None:
+                        node = nodes[phrase] = self._node_of(phrase)
+                    node.places.append(base + place)
+            if pattern.at_start:
+                starts_at_start |= 1 << base
+            else:
+                starts |= 1 << base
+            last = base + len(pattern.elements)
+            self.pattern_of_bit[last] = number
+            if pattern.at_end:
+                self.accept_at_end |= 1 << last
+            else:
+                self.accept |= 1 << last
+            base = last + 1
+        size = base // 8 + 1
+        for node in nodes.values():
+            node.mask = _bits(node.places, size)
+        return starts, starts_at_start
+
+    def _node_of(self, phrase: Phrase) -> _Node:
+        node = self.root
+        for word in phrase:
+            node = node.children.setdefault(word, _Node())
+        return node
+
+    def _mark_fresh(self, node: _Node, started: int, started_at_start: int) -> None:
+        node.fresh = node.mask & started
+        node.fresh_at_start = node.mask & started_at_start
+        for child in node.children.values():
+            self._mark_fresh(child, started, started_at_start)
+
+    def close(self, state: int) -> int:
+        """Pass over optional places: adding a seed to a run of ones carries it through to the end of the run."""
+        optional = self.optional
+        seeds = (state << 1) & optional
+        if not seeds:
+            return state
+        return state | seeds | ((optional + seeds) ^ optional) & optional
+
+    def vocabulary(self) -> set[str]:
+        """Every word that a pattern names."""
+        words: set[str] = set()
+        nodes = [self.root]
+        while nodes:
+            node = nodes.pop()
+            words.update(node.children)
+            nodes.extend(node.children.values())
+        return words
+
+    def scan(self, tokens: Tokens) -> Found:
+        """Find the matches of all patterns in the order of their ends; no contexts where there is nothing else."""
+        scanner = Scanner(self, tokens)
+        scanner.advance(final=True)
+        contexts = self.contexts
+        if contexts and all(number in contexts for number, _ in scanner.matches):
+            return Found()
+        return Found(scanner.located(), scanner.cut)
+
+    def matching(self, tokens: Tokens) -> set[int]:
+        """Return the numbers of all patterns that match, contexts included."""
+        scanner = Scanner(self, tokens)
+        scanner.advance(final=True)
+        return {number for number, _ in scanner.matches}
+
+    def clause_begins(self, tokens: Tokens, at: int) -> bool:
+        """Whether a clause begins at this word: after a break, or after a word such as “and”."""
+        return (
+            at == 0
+            or tokens.breaks[at] >= WEAK
+            or any(word in self.connectors for word in tokens.words[at - 1])
+        )
+
+    def clause_ends(self, tokens: Tokens, at: int) -> bool:
+        """Whether a clause ends before this word."""
+        return (
+            at >= len(tokens.words)
+            or tokens.breaks[at] >= WEAK
+            or any(word in self.connectors for word in tokens.words[at])
+        )
+
+
+class Scanner:
+    """Reads words as they come. `advance` takes in the words added to `tokens` since it was last called."""
+
+    def __init__(self, automaton: Automaton, tokens: Tokens) -> None:
+        self._automaton = automaton
+        self._tokens = tokens
+        self._position = 0
+        self._state = 0
+        self._open: list[tuple[int, int, _Node]] = []
+        self.matches: list[tuple[int, int]] = []
+        """(number of the pattern, end) in the order of their ends."""
+        self.cut = False
+        self._room, self._room_for_contexts = MAX_MATCHES, MAX_CONTEXTS
+
+    def advance(self, *, final: bool) -> None:
+        """Read on. Without `final` a clause is not taken to end at the last word."""
+        automaton, tokens, root = self._automaton, self._tokens, self._automaton.root
+        never, gaps = automaton.never_in_gap, automaton.gaps
+        state, open_phrases = self._state, self._open
+        for at in range(self._position, len(tokens.words)):
+            readings = tokens.words[at]
+            if tokens.breaks[at] >= STRONG:
+                state, open_phrases = 0, []
+            shifted = state << 1
+            reached = shifted & gaps
+            if reached and any(word in never for word in readings):
+                reached = 0
+            if not readings:
+                open_phrases = []
+            else:
+                open_phrases.append((shifted, at, root))
+                still_open = []
+                for began, start, node in open_phrases:
+                    for word in readings:
+                        child = node.children.get(word)
+                        if child is None:
+                            continue
+                        if child.mask:
+                            reached |= (began & child.mask) | child.fresh
+                            if child.fresh_at_start and automaton.clause_begins(tokens, start):
+                                reached |= child.fresh_at_start
+                        if child.children:
+                            still_open.append((began, start, child))
+                open_phrases = still_open
+            state = automaton.close(reached) if reached else 0
+            if state:
+                self._accept(state, at + 1, final)
+        self._state, self._open = state, open_phrases
+        self._position = len(tokens.words)
+
+    def peek(self, more: Tokens) -> list[Match]:
+        """Return the matches that these words would end, without taking them in."""
+        tokens, size, known = self._tokens, len(self._tokens.words), len(self.matches)
+        before = (self._state, list(self._open), self.cut, self._room, self._room_for_contexts)
+        tokens.extend(more)
+        self.advance(final=True)
+        found = self.located(known)
+        tokens.cut(size)
+        del self.matches[known:]
+        self._position = size
+        self._state, self._open, self.cut, self._room, self._room_for_contexts = before
+        return found
+
+    def located(self, first: int = 0) -> list[Match]:
+        """Return the matches from number `first` on, with their starts."""
+        automaton, tokens = self._automaton, self._tokens
+        return [
+            Match(number, start_of(automaton.patterns[number], tokens, end), end)
+            for number, end in self.matches[first:]
+        ]
+
+    def _accept(self, state: int, end: int, final: bool) -> None:
+        automaton = self._automaton
+        accepted = state & automaton.accept
+        at_end = state & automaton.accept_at_end
+        known = end < len(self._tokens.words) or final
+        if at_end and known and automaton.clause_ends(self._tokens, end):
+            accepted |= at_end
+        while accepted:
+            bit = accepted & -accepted
+            accepted ^= bit
+            number = automaton.pattern_of_bit[bit.bit_length() - 1]
+            if number in automaton.contexts:
+                self._room_for_contexts -= 1
+                if self._room_for_contexts < 0:
+                    continue
+            else:
+                self._room -= 1
+                if self._room < 0:
+                    self.cut = True
+                    continue
+            self.matches.append((number, end))
+
+
+def _bits(places: Sequence[int], size: int) -> int:
+    octets = bytearray(size)
+    for place in places:
+        octets[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(octets, "little")
+
+
+def start_of(pattern: Pattern, tokens: Tokens, end: int) -> int:
+    """Return the latest word from which a pattern leads to `end`, which it is known to reach."""
+    positions = {end}
+    for element in reversed(pattern.elements):
+        earlier = set(positions) if element.optional else set()
+        for position in positions:
+            if element.gap:
+                earlier.add(position - 1)
+                continue
+            for length in element.lengths:
+                if _stands_at(element, tokens, position - length, length):
+                    earlier.add(position - length)
+        positions = earlier
+    return max((position for position in positions if position >= 0), default=end - 1)
+
+
+def _stands_at(element: Element, tokens: Tokens, start: int, length: int) -> bool:
+    if start < 0:
+        return False
+    if length == 1:
+        return any((word,) in element.phrases for word in tokens.words[start])
+    return any(
+        phrase in element.phrases for phrase in itertools.product(*tokens.words[start : start + length])
+    )

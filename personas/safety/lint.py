@@ -1,0 +1,94 @@
+"""PURE. The lint of a file of safety rules: a pattern must match what it says, and not match everyday words."""
+
+from collections.abc import Mapping, Sequence
+
+from personas.errors import Problem
+from personas.safety.automaton import Automaton
+from personas.safety.patterns import Pattern
+from personas.safety.tokens import Tokenizer
+
+EVERYDAY = (
+    "hello how are you today",
+    "i am fine thank you and i had a nice cup of tea",
+    "my daughter is coming to see me on sunday and we want to go to the park",
+    "i did not sleep very well so i am a bit tired now",
+    "what is the weather going to be like tomorrow",
+    "i have to take my tablets after breakfast",
+    "i want to watch the football tonight with my friend",
+    "can you help me write a letter to my mum",
+)
+"""No rule may match any of these."""
+
+
+def lint(
+    *,
+    tokenizer: Tokenizer,
+    vocabulary: set[str],
+    function: frozenset[str],
+    automata: Mapping[str, tuple[Automaton, Sequence[Pattern]]],
+    everyday: frozenset[int],
+) -> list[Problem]:
+    """Return what is wrong. `everyday` are the numbers of message patterns that no everyday sentence may match."""
+    problems = [
+        Problem(
+            key="words",
+            fault=f"“{word}” matches nothing, because it is read as “{_read_as(tokenizer, word)}”",
+            mend="write it as it is read",
+        )
+        for word in sorted(vocabulary)
+        if not word.startswith("#") and not _survives(tokenizer, word)
+    ]
+    for key, (automaton, patterns) in automata.items():
+        problems += _lint_examples(key, automaton, patterns, tokenizer)
+    automaton, patterns = automata["rules"]
+    problems += _lint_everyday(automaton, patterns, tokenizer, function, everyday)
+    return problems
+
+
+def _survives(tokenizer: Tokenizer, word: str) -> bool:
+    words = tokenizer.read(word).words
+    return len(words) == 1 and word in words[0]
+
+
+def _read_as(tokenizer: Tokenizer, word: str) -> str:
+    return " ".join(readings[0] if readings else "…" for readings in tokenizer.read(word).words)
+
+
+def _lint_examples(
+    key: str, automaton: Automaton, patterns: Sequence[Pattern], tokenizer: Tokenizer
+) -> list[Problem]:
+    problems = []
+    for number, pattern in enumerate(patterns):
+        if number not in automaton.matching(tokenizer.read(pattern.example())):
+            problems.append(
+                Problem(
+                    key=key,
+                    fault=f"“{pattern.text}” matches nothing, not even “{pattern.example()}”",
+                    mend="write its words as they are read, and its gaps inside it",
+                )
+            )
+    return problems
+
+
+def _lint_everyday(
+    automaton: Automaton,
+    patterns: Sequence[Pattern],
+    tokenizer: Tokenizer,
+    function: frozenset[str],
+    everyday: frozenset[int],
+) -> list[Problem]:
+    problems = [
+        Problem(
+            key="rules",
+            fault=f"“{patterns[number].text}” has only words such as “I” and “to”, so it matches everything",
+            mend="give it a word that carries the sense",
+        )
+        for number in sorted(everyday)
+        if all(word in function for word in patterns[number].example().split())
+    ]
+    for sentence in EVERYDAY:
+        for number in sorted(automaton.matching(tokenizer.read(sentence))):
+            if number in everyday:
+                fault = f"“{patterns[number].text}” matches “{sentence}”"
+                problems.append(Problem(key="rules", fault=fault, mend="make it narrower"))
+    return problems

@@ -1,0 +1,286 @@
+"""Reads a file of safety rules and makes it ready, or reports the file, the key and the mend."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from personas.documents import read_document
+from personas.errors import Problem, SafetyInvalid
+from personas.safety.automaton import Automaton
+from personas.safety.contexts import ContextWords, Guard, Role
+from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
+from personas.safety.lint import lint
+from personas.safety.patterns import Classes, Pattern, PatternInvalid, read_classes, read_patterns
+from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
+from personas.safety.rules import Explanation, MessageReader, MessageRule, PhraseReader
+from personas.safety.schema import PatternRule, RulesFile
+from personas.safety.spelling import Spelling
+from personas.safety.tokens import Ambiguous, Tokenizer
+from validation.phrases import Phrases, explain_error
+
+FOLDER = Path(__file__).parent
+REAL_WORDS = FOLDER / "real_words.txt"
+CONTEXT_CLASSES = (
+    *("negators", "subjects", "function", "turns", "connectors", "first_person", "reporters"),
+    *("present", "never_in_gap"),
+)
+"""Classes of single words that every file must have."""
+
+_PHRASES: Phrases = {
+    "extra_forbidden": ("is not a key of a file of safety rules", "take it out, or mend its spelling")
+}
+
+
+class SafetyRules:
+    """The rules of one language. Reading never raises and keeps no text."""
+
+    def __init__(self, document: RulesFile, compiled: "_Compiled") -> None:
+        self.version = document.version
+        self.owner, self.approver, self.review_by = document.owner, document.approver, document.review_by
+        self._messages = MessageReader(
+            compiled.tokenizer, compiled.message_rules, compiled.words, compiled.message_automaton
+        )
+        self._replies = compiled.replies
+        self._human = PhraseReader(compiled.tokenizer, compiled.human)
+        self._goodbye = PhraseReader(compiled.tokenizer, compiled.goodbye)
+
+    def read_message(self, text: str) -> Finding:
+        """Return the most serious finding in what a participant wrote. A rule that breaks counts as amber."""
+        return self._messages.read(text)
+
+    def explain_message(self, text: str) -> list[Explanation]:
+        """Return every match with its pattern and what guards it, the most serious first."""
+        return self._messages.explain(text)
+
+    def reply_reader(self) -> ReplyReader:
+        """Return a reader for one reply that comes in pieces."""
+        return ReplyReader(self._replies)
+
+    def read_reply(self, text: str, start: int = 0) -> ReplyFinding | None:
+        """Return a finding in a reply: a stop before a flag. What ends before character `start` was read earlier."""
+        reader = self.reply_reader()
+        if start:
+            reader.skip(text[:start])
+        return reader.feed(text[start:]) or reader.finish()
+
+    def asks_if_human(self, text: str) -> bool:
+        """Whether a participant asks if they are talking to a person."""
+        return self._human.matches(text)
+
+    def is_goodbye(self, text: str) -> bool:
+        """Whether a participant takes leave."""
+        return self._goodbye.matches(text)
+
+
+def load(language: str = "en") -> SafetyRules:
+    """Load the rules that ship for a language. Raises SafetyInvalid."""
+    return load_file(FOLDER / f"{language}.toml")
+
+
+def load_file(path: Path) -> SafetyRules:
+    """Load a file of safety rules. Raises SafetyInvalid unless it is complete and passes its lint."""
+    content = read_document(path, what="file of safety rules", refusal=SafetyInvalid)
+    try:
+        document = RulesFile.model_validate(content)
+    except ValidationError as refusal:
+        problems = []
+        for error in refusal.errors():
+            told = explain_error(error, _PHRASES, mend="compare it with the file that ships")
+            problems.append(Problem(key=told.key, fault=told.fault, mend=told.mend))
+        raise SafetyInvalid(path, tuple(problems)) from None
+    compiled = _Compiled(path, document)
+    return SafetyRules(document, compiled)
+
+
+class _Compiled:
+    """A document made ready: its patterns in automata, its words in a tokenizer."""
+
+    def __init__(self, path: Path, document: RulesFile) -> None:
+        self._problems: list[Problem] = []
+        try:
+            self._classes: Classes = read_classes(document.words)
+        except PatternInvalid as fault:
+            raise SafetyInvalid(path, (Problem(key="words", fault=fault.fault, mend=fault.mend),)) from None
+        single = self._read_context_classes()
+        contexts = self._read_contexts(document)
+        self.message_rules = [*self._read_message_rules(document), *contexts]
+        reply_rules = [*self._read_reply_rules(document), *_as_reply_contexts(contexts)]
+        human = self._read_patterns("asks_if_human", document.asks_if_human)
+        goodbye = self._read_patterns("goodbye", document.goodbye)
+        if self._problems:
+            raise SafetyInvalid(path, tuple(self._problems))
+
+        def compile_patterns(patterns: Iterable[Pattern], contexts: Iterable[int] = ()) -> Automaton:
+            return Automaton(
+                list(patterns),
+                never_in_gap=single["never_in_gap"],
+                connectors=single["connectors"],
+                contexts=frozenset(contexts),
+            )
+
+        self.message_automaton = compile_patterns(
+            (rule.pattern for rule in self.message_rules),
+            (number for number, rule in enumerate(self.message_rules) if rule.role is not Role.RULE),
+        )
+        reply_automaton = compile_patterns(
+            (rule.pattern for rule in reply_rules),
+            (number for number, rule in enumerate(reply_rules) if rule.role is not Role.RULE),
+        )
+        self.human, self.goodbye = compile_patterns(human), compile_patterns(goodbye)
+        automata = (self.message_automaton, reply_automaton, self.human, self.goodbye)
+        vocabulary = set().union(*(automaton.vocabulary() for automaton in automata), *single.values())
+        self.tokenizer = _build_tokenizer(document, vocabulary)
+        self.words = ContextWords(
+            **{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"}
+        )
+        self.replies = self._build_replies(document, reply_rules, reply_automaton)
+        problems = lint(
+            tokenizer=self.tokenizer,
+            vocabulary=vocabulary,
+            function=self.words.function,
+            automata={
+                "rules": (self.message_automaton, [rule.pattern for rule in self.message_rules]),
+                "replies": (reply_automaton, [rule.pattern for rule in reply_rules]),
+                "asks_if_human": (self.human, human),
+                "goodbye": (self.goodbye, goodbye),
+            },
+            everyday=frozenset(
+                number for number, rule in enumerate(self.message_rules) if rule.role is Role.RULE
+            ),
+        )
+        if problems:
+            raise SafetyInvalid(path, tuple(problems))
+
+    def _read_context_classes(self) -> dict[str, frozenset[str]]:
+        single = {}
+        for name in CONTEXT_CLASSES:
+            phrases = self._classes.get(name)
+            if phrases is None:
+                self._problems.append(Problem(key=f"words.{name}", fault="is missing", mend="add it"))
+                phrases = frozenset()
+            single[name] = frozenset(phrase[0] for phrase in phrases if len(phrase) == 1)
+        return single
+
+    def _read_patterns(self, key: str, rows: Iterable[str]) -> list[Pattern]:
+        patterns = []
+        for row in rows:
+            try:
+                patterns += read_patterns(row, self._classes)
+            except PatternInvalid as fault:
+                self._problems.append(Problem(key=key, fault=fault.fault, mend=fault.mend))
+        return patterns
+
+    def _read_contexts(self, document: RulesFile) -> list[MessageRule]:
+        rows = {
+            Role.IDIOM: document.contexts.idioms,
+            Role.STORY: document.contexts.stories,
+            Role.PAST: document.contexts.past,
+            Role.DENIAL: document.contexts.denials,
+            Role.NO_NEGATION: document.contexts.no_negation,
+        }
+        return [
+            MessageRule(pattern=pattern, role=role)
+            for role, patterns in rows.items()
+            for pattern in self._read_patterns(f"contexts ({role})", patterns)
+        ]
+
+    def _check_rules(
+        self, rules: Iterable[PatternRule], kinds: Iterable[str], where: str
+    ) -> list[PatternRule]:
+        known, usable, seen = set(kinds), [], set()
+        for rule in rules:
+            if rule.kind not in known:
+                fault = f"its kind “{rule.kind}” is not in the list of kinds"
+                self._problems.append(
+                    Problem(key=f"{where}.{rule.id}", fault=fault, mend="add the kind, or mend it")
+                )
+            elif rule.id in seen:
+                self._problems.append(
+                    Problem(key=f"{where}.{rule.id}", fault="is there twice", mend="rename one of the two")
+                )
+            else:
+                usable.append(rule)
+            seen.add(rule.id)
+        return usable
+
+    def _read_message_rules(self, document: RulesFile) -> list[MessageRule]:
+        rules = []
+        for rule in self._check_rules(document.rules, document.kinds, "rules"):
+            kind = document.kinds[rule.kind]
+            finding = _finding(document, rule.kind, rule)
+            if kind.past is not None and kind.past not in document.kinds:
+                self._problems.append(
+                    Problem(key=f"kinds.{rule.kind}", fault=f"“{kind.past}” is no kind", mend="add that kind")
+                )
+                continue
+            if_past = _finding(document, kind.past, rule) if kind.past else NOTHING
+            rules += [
+                MessageRule(
+                    pattern=pattern,
+                    role=Role.RULE,
+                    finding=finding,
+                    if_past=if_past,
+                    apart_from=frozenset(map(Guard, rule.even_if)),
+                )
+                for pattern in self._read_patterns(f"rules.{rule.id}", rule.patterns)
+            ]
+        return rules
+
+    def _read_reply_rules(self, document: RulesFile) -> list[ReplyRule]:
+        return [
+            ReplyRule(
+                pattern=pattern,
+                role=Role.RULE,
+                finding=ReplyFinding(
+                    severity=document.reply_kinds[rule.kind].severity,
+                    rule=rule.id,
+                    why=rule.why,
+                    kind=rule.kind,
+                ),
+                apart_from=frozenset(map(Guard, rule.even_if)),
+            )
+            for rule in self._check_rules(document.replies, document.reply_kinds, "replies")
+            for pattern in self._read_patterns(f"replies.{rule.id}", rule.patterns)
+        ]
+
+    def _build_replies(
+        self, document: RulesFile, rules: list[ReplyRule], automaton: Automaton
+    ) -> ReplyMaterial:
+        def finding_of(kind: str) -> ReplyFinding:
+            declared = document.reply_kinds.get(kind)
+            severity, means = (declared.severity, declared.means) if declared else ("stop", kind)
+            return ReplyFinding(severity=severity, rule=kind, why=means, kind=kind)
+
+        return ReplyMaterial(
+            tokenizer=self.tokenizer,
+            rules=rules,
+            words=self.words,
+            automaton=automaton,
+            link=finding_of(LINK),
+            phone_number=finding_of(PHONE_NUMBER),
+        )
+
+
+def _finding(document: RulesFile, kind: str, rule: PatternRule) -> Finding:
+    declared = document.kinds[kind]
+    tier = Tier.RED if declared.tier == "red" else Tier.AMBER
+    return Finding(tier=tier, rule=rule.id, why=rule.why, kind=kind, about_staff=declared.about_staff)
+
+
+def _as_reply_contexts(contexts: Iterable[MessageRule]) -> list[ReplyRule]:
+    return [ReplyRule(pattern=rule.pattern, role=rule.role) for rule in contexts]
+
+
+def _build_tokenizer(document: RulesFile, vocabulary: set[str]) -> Tokenizer:
+    expansions = {written: tuple(means.split()) for written, means in document.spellings.items()}
+    ambiguous = {
+        reading.word: Ambiguous(
+            words=tuple(reading.means.split()),
+            before=frozenset(reading.before.replace(",", " ").split()),
+            not_after=frozenset(reading.not_after.replace(",", " ").split()),
+        )
+        for reading in document.readings
+    }
+    spelling = Spelling(vocabulary, REAL_WORDS.read_text(encoding="utf-8").split())
+    return Tokenizer(spelling, expansions=expansions, ambiguous=ambiguous, signs=document.signs)

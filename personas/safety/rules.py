@@ -1,0 +1,114 @@
+"""PURE. The rules, ready to read messages and replies."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from personas.safety.automaton import Automaton, Match
+from personas.safety.contexts import Contexts, ContextWords, Guard, Role
+from personas.safety.findings import BROKEN_RULE, NOTHING, Finding, Tier
+from personas.safety.patterns import Pattern
+from personas.safety.tokens import Tokenizer, Tokens
+
+TOO_MANY = "too-many-matches"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageRule:
+    """One pattern with what it means."""
+
+    pattern: Pattern
+    role: Role
+    finding: Finding = NOTHING
+    if_past: Finding = NOTHING
+    apart_from: frozenset[Guard] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """One match of a rule, for `manage.py check_safety`: with its pattern, and what took the danger out of it."""
+
+    finding: Finding
+    rule: str
+    why: str
+    pattern: str
+    guard: Guard | None
+
+
+class MessageReader:
+    """Reads what participants write."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        rules: Sequence[MessageRule],
+        words: ContextWords,
+        automaton: Automaton,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._rules = rules
+        self._words = words
+        self._automaton = automaton
+
+    def read(self, text: str) -> Finding:
+        """Return the most serious finding. Never raises: a rule that breaks counts as amber."""
+        try:
+            return self._judge(text)
+        except Exception:
+            return Finding(
+                tier=Tier.AMBER,
+                rule=BROKEN_RULE,
+                kind=BROKEN_RULE,
+                why="A rule could not be applied to this message.",
+                broken=True,
+            )
+
+    def explain(self, text: str) -> list[Explanation]:
+        """Return every match of a rule, the most serious first."""
+        tokens = self._tokenizer.read(text)
+        found = self._automaton.scan(tokens)
+        return sorted(self._weigh(tokens, found.matches), key=lambda one: -one.finding.tier)
+
+    def _judge(self, text: str) -> Finding:
+        tokens = self._tokenizer.read(text)
+        found = self._automaton.scan(tokens)
+        best = NOTHING
+        for explanation in self._weigh(tokens, found.matches):
+            if explanation.finding.tier > best.tier:
+                best = explanation.finding
+                if best.tier is Tier.RED:
+                    break
+        if found.cut and best.tier < Tier.AMBER:
+            why = "More signals than are looked at one by one."
+            return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
+        return best
+
+    def _weigh(self, tokens: Tokens, matches: Sequence[Match]) -> Iterator[Explanation]:
+        rules = self._rules
+        signals = [match for match in matches if rules[match.pattern].role is Role.RULE]
+        if not signals:
+            return
+        signals.sort(key=lambda match: -rules[match.pattern].finding.tier)
+        contexts = Contexts(tokens, self._words, [(rules[match.pattern].role, match) for match in matches])
+        for match in signals:
+            rule = rules[match.pattern]
+            guard = contexts.guard_of(match, apart_from=rule.apart_from)
+            finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
+            yield Explanation(
+                finding=finding,
+                rule=rule.finding.rule,
+                why=rule.finding.why,
+                pattern=rule.pattern.text,
+                guard=guard,
+            )
+
+
+class PhraseReader:
+    """Says whether a text has one of a few patterns."""
+
+    def __init__(self, tokenizer: Tokenizer, automaton: Automaton) -> None:
+        self._tokenizer = tokenizer
+        self._automaton = automaton
+
+    def matches(self, text: str) -> bool:
+        """Whether any pattern matches."""
+        return bool(self._automaton.scan(self._tokenizer.read(text)).matches)

@@ -1,0 +1,91 @@
+"""The schema of a file of safety rules."""
+
+import hashlib
+import json
+from datetime import date
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Sentence = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+Identifier = Annotated[str, StringConstraints(strict=True, pattern=r"^[a-z][a-z0-9_-]{1,60}$")]
+Rows = Annotated[tuple[Sentence, ...], Field(min_length=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class MessageKind(_Table):
+    """A kind of danger in what a participant writes."""
+
+    tier: Literal["red", "amber"]
+    means: Sentence
+    about_staff: bool = False
+    past: Identifier | None = None
+    """The kind that it is when it is over; None: then it is none."""
+
+
+class ReplyKind(_Table):
+    """A kind of fault in what the companion says."""
+
+    severity: Literal["stop", "flag"]
+    means: Sentence
+
+
+class PatternRule(_Table):
+    """A rule: any of its patterns. `even_if` names contexts that do not take the danger out of it."""
+
+    id: Identifier
+    kind: Identifier
+    why: Sentence
+    even_if: tuple[Literal["negated", "story", "past"], ...] = ()
+    patterns: Rows
+
+
+class ContextPatterns(_Table):
+    """Patterns of the contexts, and the words that they rest on."""
+
+    idioms: Rows
+    stories: Rows
+    past: Rows
+    denials: Rows
+    no_negation: Rows
+
+
+class Reading(_Table):
+    """A written word that means several words, but only before and not after certain others."""
+
+    word: Sentence
+    means: Sentence
+    before: Sentence
+    not_after: Sentence
+
+
+class RulesFile(_Table):
+    """One file of safety rules for one language."""
+
+    language: Literal["en"]
+    owner: Sentence
+    approver: Sentence
+    approved_on: date | None = None
+    review_by: date
+    kinds: dict[Identifier, MessageKind] = Field(min_length=1)
+    reply_kinds: dict[Identifier, ReplyKind] = Field(min_length=1)
+    spellings: dict[str, Sentence]
+    readings: tuple[Reading, ...]
+    signs: dict[str, Sentence]
+    words: dict[str, Sentence]
+    contexts: ContextPatterns
+    rules: Annotated[tuple[PatternRule, ...], Field(min_length=1)]
+    replies: Annotated[tuple[PatternRule, ...], Field(min_length=1)]
+    asks_if_human: Rows
+    goodbye: Rows
+
+    @cached_property
+    def version(self) -> str:
+        """The language and 12 hex digits of the SHA-256 of the content; comments and spacing do not change it."""
+        content = self.model_dump(mode="json", exclude_none=True)
+        canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return f"{self.language}-{hashlib.sha256(canonical.encode()).hexdigest()[:12]}"
