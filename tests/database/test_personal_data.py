@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
@@ -33,6 +34,7 @@ from ops.personal_data import erasure, erasure_list
 from ops.personal_data.erasure_list import ErasedPerson
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
 from tests.people import People, Person, in_database
+from tests.processes import Rehearsal, start_web
 
 BY = ("--by", "Ines")
 SECRET = "the blue kettle"
@@ -381,3 +383,27 @@ def test_what_a_run_reads_does_not_grow_with_what_is_kept(rosa: Person) -> None:
         [node] = node["Plans"]
     assert "Index" in node["Node Type"]
     assert node["Actual Rows"] <= 50
+
+
+def test_a_web_process_forgets_again_before_it_serves(
+    people: People, rehearsal: Rehearsal, tmp_path: Path
+) -> None:
+    rosa, otto = people.rosa, people.otto
+    erased = ErasedPerson(participant=rosa.row.pk, added_at=rosa.row.created_at, erased_at=timezone.now())
+    erasure_list.add_to_list(tmp_path / "backups" / erasure_list.FILE, [erased])
+    with start_web(rehearsal, COMPANION_STATE_DIR=str(tmp_path)) as web:
+        answer = httpx.post(
+            f"{web.url}/card/", data={"code": rosa.card.code}, headers={"Origin": web.url}, trust_env=False
+        )
+        assert answer.headers.get("location") != "/chat/"
+        assert not in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).exists())
+        assert otto.sign_in(web.url)
+
+
+def test_a_web_process_does_not_serve_beside_a_damaged_list(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    (tmp_path / erasure_list.FILE).write_text("not a list\n")
+    with (
+        pytest.raises(AssertionError),
+        start_web(rehearsal, COMPANION_STATE_DIR=str(tmp_path)),
+    ):
+        pass
