@@ -131,6 +131,12 @@ SELECT site.slug || ', due on ' || site.helpline_review_by AS about {_OPEN_SITES
 AND site.helpline_review_by < (clock_timestamp() AT TIME ZONE 'UTC')::date""",
     ),
     ConditionQuery(
+        kind=AlertKind.HOLD_OVERDUE,
+        query="""
+SELECT hold.participant_id || ', due on ' || hold.review_by AS about FROM ops_safeguardinghold hold
+WHERE hold.ended_at IS NULL AND hold.review_by < (clock_timestamp() AT TIME ZONE 'UTC')::date""",
+    ),
+    ConditionQuery(
         kind=AlertKind.PROCESSES_DIFFER,
         query=f"""
 SELECT 'routing file' AS about FROM companion_process p WHERE {_SETTLED} HAVING count(DISTINCT p.routing_hash) > 1

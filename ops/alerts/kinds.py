@@ -13,6 +13,7 @@ NIGHT = "change-routing-at-night.md"
 FAILING = "a-provider-is-failing.md"
 RESTORE = "restore-drill.md"
 PEOPLE = "people-and-cards.md"
+DATA = "somebody-asks-for-their-data.md"
 
 
 class AlertKind(StrEnum):
@@ -304,6 +305,12 @@ class AlertKind(StrEnum):
         "There is no current proof that a backup restores: {}.",
         "Drill last night's backup with manage.py restore_drill.",
         RESTORE,
+    )
+    HOLD_OVERDUE = (
+        "hold_overdue",
+        "The review of a safeguarding hold is overdue: participant {}.",
+        "Decide whether it goes on: manage.py hold NAME --end, then --review-by with a new day if it does.",
+        DATA,
     )
     WORKER_AWAY = (
         "worker_away",

@@ -22,7 +22,7 @@ from ops.alerts.condition_queries import (
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import acknowledge
 from ops.alerts.statements import BACKUP_JOB, CLOSED_BY_SERVICE
-from ops.models import Alert, ContractCheck, MinuteFigures, Round
+from ops.models import Alert, ContractCheck, MinuteFigures, Round, SafeguardingHold
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
 from tests.selections import newest
@@ -368,3 +368,24 @@ async def test_a_contract_check_that_is_old_or_never_was_is_told_of_where_real_l
     in_database(lambda: Alert.objects.filter(kind=kind).delete())
     await look(pool, kind)
     assert open_now(kind) == ["normal"]
+
+
+async def test_a_hold_whose_review_is_overdue_is_told_of_until_it_ends(pool: Pool, people: People) -> None:
+    kind = AlertKind.HOLD_OVERDUE
+    rosa, today = people.rosa.row, timezone.localdate()
+    hold = in_database(
+        lambda: SafeguardingHold.objects.create(
+            participant=rosa, by="Ines", reason="inquiry", review_by=today + timedelta(days=1)
+        )
+    )
+    await look(pool, kind)
+    assert not [about for about in open_now(kind) if about.startswith(f"{rosa.pk},")]
+
+    due = today - timedelta(days=1)
+    in_database(lambda: SafeguardingHold.objects.filter(pk=hold.pk).update(review_by=due))
+    await look(pool, kind)
+    assert f"{rosa.pk}, due on {due}" in open_now(kind)
+
+    in_database(lambda: SafeguardingHold.objects.filter(pk=hold.pk).update(ended_at=timezone.now()))
+    await look(pool, kind)
+    assert f"{rosa.pk}, due on {due}" not in open_now(kind)
