@@ -34,6 +34,7 @@ SELECT session_key, session_data FROM django_session
 WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 """
 
+# Every condition of access in one statement: an ended visit, a withdrawn card and a closed site all count at once.
 LIVE_VISITS = """
 SELECT v.id, p.id, p.name, s.name, c.id
 FROM companion_visit v
@@ -118,6 +119,7 @@ def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -
         if cards.pictures_match(chosen, pictures):
             return _open_visit(request, person)
         _store_misses(person, misses + 1)
+    # Outside the transaction, which would otherwise take the miss back.
     raise WrongPictures
 
 
@@ -133,6 +135,7 @@ def _find_holder(token: str) -> Participant | None:
 def _open_visit(request: HttpRequest, person: Participant) -> Visit:
     if not person.site.is_open:
         raise SiteClosed
+    # A device may be shared: the visit of the person before ends with this one.
     end_visit(request)
     expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
     visit = Visit.objects.create(participant=person, expires_at=expires_at)
@@ -255,6 +258,7 @@ def create_session(person: Participant) -> str:
     """Sign a participant in with their own card, as the page does, and return the value of the session cookie."""
     request = HttpRequest()
     request.session = SessionStore()
+    # By the card and not around it: what checks a sign-in checks this too.
     if open_visit_by_code(request, get_card(person).code) is None:
         raise RuntimeError("The participant's own card does not open a visit.")
     request.session.save()

@@ -51,6 +51,7 @@ class Batch(Generic[Item, Result]):
 
     async def _work(self) -> None:
         while self._items:
+            # Taken at once. What is submitted while it runs is the next batch.
             taken, self._items = self._items[: self._max_items], self._items[self._max_items :]
             try:
                 results = await self._run([item for item, _ in taken])
@@ -65,6 +66,7 @@ class Batch(Generic[Item, Result]):
                 _fail(taken, failure)
                 continue
             for (_, future), result in zip(taken, results, strict=True):
+                # A cancelled caller leaves a cancelled future behind; its item was carried out with the others.
                 if not future.done():
                     future.set_result(result)
 

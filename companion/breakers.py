@@ -74,6 +74,7 @@ class SharedBreakers:
         self._known: dict[str, Breaker] = {}
         self._closed_at: dict[str, float] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        # asyncio keeps weak references only.
         self._tasks: set[asyncio.Task[None]] = set()
         self._clock_at = (datetime.now(UTC), monotonic())
 
@@ -93,6 +94,7 @@ class SharedBreakers:
                 return Permit(generation=known.generation, at=self.now())
             # The breaker has been open for its time. One task of this process takes the probe; the others check again.
             async with self._locks[lane]:
+                # The task that held the lock before may have probed already.
                 if self._get(lane) == known:
                     return await self._probe(lane)
 
@@ -129,6 +131,7 @@ class SharedBreakers:
         before = self._get(lane)
         after = decide(before, self.now())
         if after != before:
+            # Known here before it is stored: the next call of this process must not meet the same failure.
             self._learn(lane, after, because=failure)
             task = asyncio.get_running_loop().create_task(self._write(lane, decide))
             self._tasks.add(task)
@@ -143,6 +146,7 @@ class SharedBreakers:
             self._set_clock([row[1] for row in rows] or [await _clock(connection)], asked)
         for lane, _, *values in rows:
             stored = _breaker(values)
+            # A row read while a report is being written is older than what this process knows.
             if stored.generation >= self._get(lane).generation and not self._locks[lane].locked():
                 self._learn(lane, stored)
 
@@ -173,6 +177,7 @@ class SharedBreakers:
             self._on_change()
 
     def _set_clock(self, read: list[datetime], asked: float) -> None:
+        # The database read its clock somewhere between question and answer; the middle halves the error.
         self._clock_at = (max(read), (asked + self._monotonic()) / 2)
 
     async def _probe(self, lane: str) -> Permit | Skip:
@@ -184,6 +189,7 @@ class SharedBreakers:
                 )
                 await self._store(cursor, lane, row, after)
         except (psycopg.Error, TimeoutError) as failure:
+            # Without the database each process probes for itself: a few calls more, and the lane is not lost.
             log.warning("breakers.unshared_probe lane=%s cause=%s", lane, type(failure).__name__)
             after, answer = rules.may_call(
                 self._get(lane), now=self.now(), owner=self._process, tuning=self._tuning
@@ -209,6 +215,7 @@ class SharedBreakers:
             connection.transaction(),
             connection.cursor() as cursor,
         ):
+            # A row that does not exist cannot be locked.
             await cursor.execute(INSERT_CLOSED, (lane,))
             asked = self._monotonic()
             await cursor.execute(LOCK, (lane,))
@@ -229,7 +236,9 @@ class SharedBreakers:
             "was": row.known.generation,
         }
         await cursor.execute(WRITE, facts)
+        # The row is locked, so its generation has not changed since it was read.
         assert cursor.rowcount == 1
+        # A strike alone changes nothing for other processes, and would notify them at every failure.
         if (after.state, after.rest_until) != (row.known.state, row.known.rest_until):
             await notify_breakers_changed(cursor, by=self._process)
 

@@ -21,6 +21,7 @@ from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
 
+# A process that is draining stays so: a beat that was sent before must not make it admit turns again.
 BEAT = """
 INSERT INTO companion_process AS p (id, host, pid, sockets, draining, persona_version, routing_version, preset,
                                     routing_hash, documents_refused, conditions)
@@ -94,12 +95,14 @@ class Heartbeat:
                     "conditions": [condition[:140] for condition in routing.conditions],
                 },
             )
+        # From before the statement: this process must believe its lease over no later than the others do.
         self._last_beat_s = began
 
     async def run(self) -> None:
         """Beat until cancelled."""
         while True:
             try:
+                # Half the lease, so that a second try fits into it.
                 async with asyncio.timeout(self._policy.lease_s / 2):
                     await self.beat()
             except (psycopg.Error, TimeoutError) as failure:

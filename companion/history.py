@@ -95,6 +95,7 @@ STATES = _build_query(
 )
 READ_STATES = f"{STATES} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
+# The ids first, from the index, so that the texts of these turns are read and of no others.
 _OF_LATEST = """
 WHERE t.id IN (
     SELECT last.id FROM unnest(%(conversations)s::bigint[]) AS c(id)
@@ -221,6 +222,7 @@ class History:
         self, conversations: Sequence[int], *, query: str = READ_LATEST
     ) -> list[HistoryPage]:
         views: dict[int, list[TurnView]] = {conversation: [] for conversation in conversations}
+        # One more than a page shows whether there are earlier ones.
         for row in await self._rows(query, conversations=list(views), limit=PAGE_TURNS + 1):
             view = _make_view(row)
             views[view.conversation].append(view)

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 # Locks the live rows that it writes for, so that a stop, a take-over or a sweep either sees these words or prevents
 # them. A turn that is missing from the result does not belong to this process any more. Openings are stored with the
 # first chunk of a turn.
+# `owner_alive`: a process whose lease has run out stores nothing, even before a sweep has ended its turns.
+# `DO UPDATE` returns the row of a repeated chunk. `DO NOTHING` would return none, and its turn would count as lost.
 STORE = """
 WITH chunk AS (
     SELECT * FROM unnest(%(ids)s::bigint[], %(fences)s::int[], %(seqs)s::int[], %(texts)s::text[],
@@ -104,6 +106,7 @@ class Journal:
         self._on_lost = on_lost
         self._queued: dict[int, TurnBuffer] = {}
         self._wake = asyncio.Event()
+        # The first and the last words of a turn do not wait for the tick.
         self._hurry = False
 
     def append(self, buffer: TurnBuffer, text: str) -> None:
@@ -123,6 +126,7 @@ class Journal:
         if buffer.pending and not buffer.is_lost:
             buffer.flushed.clear()
             self._queue(buffer, hurry=True)
+        # With a chunk in the running flush, that flush sets the event.
         elif not buffer.chunk:
             buffer.flushed.set()
         await buffer.flushed.wait()
@@ -150,6 +154,7 @@ class Journal:
             self._wake.clear()
             self._hurry = False
             due = _next_tick(loop.time(), self._policy.tick_s)
+            # Words that arrive during the flush wait for the next one: one flush at a time keeps `seq` without gaps.
             buffers, self._queued = self._queued, {}
             batch = [buffer for buffer in buffers.values() if self._cut(buffer)]
             if batch:
@@ -161,6 +166,7 @@ class Journal:
             return False
         text = "".join(buffer.pending)
         keep = 0 if buffer.is_finished else _count_open_end(text)
+        # All of it may belong to a grapheme that the next words complete.
         if keep == len(text) and text:
             buffer.pending = [text]
             return False
@@ -206,6 +212,7 @@ class Journal:
             try:
                 return await self._store(batch)
             except psycopg.OperationalError:
+                # Replaces the pool's connections to a server that has restarted, for the next try.
                 await self._pool.check()
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, 0.5)
@@ -235,5 +242,6 @@ def _count_open_end(text: str) -> int:
     # In the languages served here no grapheme that starts below U+0300 is extended, so plain text never waits.
     if not text or ord(text[-1]) < 0x300:
         return 0
+    # Bounded: no grapheme of a language is this long, and a made-up one may be cut.
     clusters = _GRAPHEME.findall(text[-64:])
     return len(clusters[-1]) if clusters else 0

@@ -70,6 +70,7 @@ class Ledger:
         self._process = process
         self._on_change = on_change
         self._route = route
+        # A batch for each kind: an ending, which frees a slot, does not queue behind openings.
         self._openings: Batch[SayRequest, OpenedTurn | OpenRefusal] = Batch(self._open_all)
         self._closings: Batch[TurnEnd, ClosedTurn | None] = Batch(self._close_all)
         self._moves: Batch[tuple[Admission, Lane], bool] = Batch(self._move_all)
@@ -95,6 +96,7 @@ class Ledger:
                 await settle_question(cursor, request.turn, Settlement.ASKED_AGAIN)
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
+        # Sent inside the transaction, fetched after it: the gate is not held while the results travel.
         [answer] = await batch.read_answers()
         self._on_change(result, [])
         return answer
@@ -117,6 +119,7 @@ class Ledger:
             await lock_gate(cursor)
             result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result)
+        # After the commit: a turn that spoke earlier would write under a fence that no other transaction sees yet.
         self._on_change(result, [])
         return result
 
@@ -140,9 +143,11 @@ class Ledger:
         `running` are the turns with a task here, `watched` the conversations with a page open here.
         """
         async with self._transaction() as cursor:
+            # First, or `pause_away` in the same transaction would end turns whose page is open here.
             await cursor.execute(MARK_WATCHED, {"conversations": watched})
             lost = await pause_orphans(cursor, self._policy, process=self._process, running=running)
             lost += await pause_away(cursor, self._policy)
+            # The slots freed here are filled by the next gate, within a second: the sweep does not lock it.
             result = GateResult(admitted=[], lost=lost)
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._on_change(result, [])
@@ -192,6 +197,7 @@ class Ledger:
     async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
         async with self._transaction() as cursor:
             await lock_gate(cursor)
+            # Under the lock, so that ids follow the order of arrival and the limits of one person count every turn.
             batch = OpenBatch(cursor.connection, requests)
             await batch.insert(self._open_parameters())
             # The gate is the first to fetch a result: until then the statements travel together.
@@ -206,6 +212,7 @@ class Ledger:
         async with self._transaction() as cursor:
             await cursor.execute(LOCK_MOVING, {"ids": [admission.turn for admission, _ in moves]})
             await lock_gate(cursor)
+            # Under the gate's lock, because a move takes a slot that the gate would count as free.
             # One statement for each move, so that each counts the moves before it.
             cursors = [
                 await cursor.connection.execute(ENTER_LANE, enter_lane_parameters(admission, lane))
@@ -223,4 +230,5 @@ class Ledger:
             result = await run_gate(cursor, self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result, ended=closed)
         self._on_change(result, closed)
+        # Two ends of one turn may share a batch. The first of them has closed it.
         return [by_turn.pop(end.turn, None) for end in ends]

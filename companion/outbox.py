@@ -96,9 +96,11 @@ class Outbox:
         self.last_entry: int | None = None
         """The last entry that was sent or waits here; None before the start."""
         self._entries: deque[EntryView] = deque()
+        # Turns whose next chunks are read from rows: something is missing, or the page has not acknowledged enough.
         self._behind: set[int] = set()
         self.kept_turns: tuple[int, ...] = ()
         """The turns whose kept questions the page has been sent."""
+        # (turn, seq, bytes) of each chunk that is sent and not acknowledged, in the order of sending.
         self._unread: deque[tuple[int, int, int]] = deque()
         self._unread_bytes = 0
         self._rewinds = 0
@@ -139,6 +141,7 @@ class Outbox:
         """Note that the page has shown everything up to this chunk, which makes room for more."""
         if not any(sent == turn and sent_seq <= seq for sent, sent_seq, _ in self._unread):
             return
+        # Frames arrive in order: what was sent before this chunk, of any turn, has arrived too.
         self._rewinds = 0
         while self._unread:
             sent, sent_seq, size = self._unread[0]
@@ -152,10 +155,12 @@ class Outbox:
 
     def rewind(self, view: TurnView, after: int) -> bool:
         """Send a turn again from chunk `after` on. False: the page has asked too often without acknowledging."""
+        # Counted while its chunks are unacknowledged: each catch-up sends them again, and needs a limit.
         self._rewinds += any(sent == view.turn for sent, _, _ in self._unread)
         if self._rewinds > MAX_REWINDS:
             return False
         cursor = self._cursors.setdefault(view.turn, TurnCursor())
+        # A page may name any number.
         cursor.seq = min(after, view.seq)
         cursor.openings = 0 if cursor.seq == 0 else len(view.openings)
         cursor.ended = cursor.waiting = cursor.still_here = False
@@ -204,6 +209,7 @@ class Outbox:
         return len(self._unread) >= MAX_UNREAD_CHUNKS or self._unread_bytes >= MAX_UNREAD_BYTES
 
     def _start_sending(self) -> None:
+        # One task sends, so frames keep their order. A full outbox is started again by the next acknowledgement.
         has_work = self._events or (self._behind and not self._is_full())
         if (
             self._is_started
@@ -255,6 +261,7 @@ class Outbox:
         await self._send_chunk(chunk.turn, chunk.seq, chunk.text)
 
     async def _send_state(self, view: TurnView) -> None:
+        # A turn of another tab or process may be known here by its state first.
         await self._send_accepted(view.turn, view.key)
         cursor = self._cursors[view.turn]
         if cursor.ended:
@@ -317,6 +324,7 @@ class Outbox:
 
     async def _refill(self) -> bool:
         """Send from rows what is missing of every turn that fell behind. False: the rows cannot be read now."""
+        # Emptied before the reads: a turn that falls behind during them is read again.
         turns, self._behind = sorted(self._behind), set()
         try:
             views = [
@@ -327,6 +335,7 @@ class Outbox:
             for view in views:
                 await self._send_accepted(view.turn, view.key)
             live = {view.turn: self._cursors[view.turn].seq for view in views}
+            # A turn that closes before its chunks are read has none left. Its ending finds the gap and fills it.
             spoken = [view.turn for view in views if view.state == "speaking"]
             chunks = await self._history.read_chunks({turn: live[turn] for turn in spoken}) if spoken else []
         except (psycopg.Error, TimeoutError) as failure:
@@ -352,6 +361,7 @@ class Outbox:
             if self._is_full():
                 self._behind.add(view.turn)
                 return
+            # A rewind during a send moves the cursor. The turn is behind then, and its rows are read again.
             if seq == cursor.seq + 1:
                 await self._send_chunk(view.turn, seq, text)
         if view.state != "speaking":
@@ -365,6 +375,7 @@ class Outbox:
             cursor.openings = len(openings)
 
     async def _send_chunk(self, turn: int, seq: int, text: str) -> None:
+        # Counted before the send, which may wait for the network: its acknowledgement must find it.
         self._cursors[turn].seq = seq
         if self.is_page:
             size = len(text.encode())

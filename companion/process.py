@@ -208,6 +208,7 @@ class WebProcess:
                 await self.runner.wait_until_idle()
         except TimeoutError:
             await self._pause_running()
+        # Last, so that each page has been sent the end of its turn before it is told to come back.
         await self._close_sockets()
         log.info("process.drained process=%s", self.id)
 
@@ -299,6 +300,7 @@ class WebProcess:
             ticks += 1
             try:
                 await self._check_rows()
+                # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()
                     await self.ledger.sweep(running=self.runner.running, watched=self.watchers.conversations)
@@ -318,6 +320,7 @@ class WebProcess:
         await self.ledger.run_gate()
         if running := self.runner.running:
             speaking, ended = await self.ledger.read_live(running)
+            # Read after the query: the admission of a turn that ended during it would be kept for ever.
             waiting = set(self.runner.waiting)
             for admission in speaking:
                 if admission.turn in waiting:

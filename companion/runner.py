@@ -75,6 +75,7 @@ class Runner:
         """Stop the turns of visits that have ended: their participants no longer wait for an answer."""
         for turn in list(self._running.values()):
             if turn.visit in visits:
+                # With retries in a task of its own: this is called for each notification, which must not wait.
                 self._spawn(self._driver.close(self._stop_end(turn.turn, Reason.SIGNED_OUT)))
 
     def admit(self, admission: Admission) -> None:
@@ -89,6 +90,7 @@ class Runner:
     def abandon(self, turn: int) -> None:
         """Close the upstream of a turn that was ended elsewhere or cannot be stored, and show nothing more of it."""
         running = self._running.get(turn)
+        # With a result the reply is whole, and the ledger's compare-and-set decides which end counts.
         if running is None or running.result is not None or running.is_closing:
             return
         if running.interrupt(Reason.LOST) and running.buffer is not None:
@@ -110,12 +112,14 @@ class Runner:
 
     async def wait_until_idle(self) -> None:
         """Wait until no turn runs."""
+        # A turn whose opening was under way may have started meanwhile.
         while self._running:
             tasks = [turn.task for turn in self._running.values() if turn.task is not None]
             await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED)
 
     def _stop_end(self, turn: int, reason: Reason) -> TurnEnd:
         lines = self._policy.lines
+        # Names neither owner nor fence: a participant's stop counts on every process, admitted or not.
         return TurnEnd(
             turn=turn,
             state=TurnState.STOPPED,
@@ -154,6 +158,7 @@ class Runner:
         if admission := self._admitted_early.pop(opened.turn, None):
             turn.admission.set_result(admission)
         else:
+            # It waits: the line that says so is read from its row.
             self._watchers.mark_changed([(opened.turn, opened.conversation)])
         turn.task = self._create_task(self._driver.drive(turn))
         turn.task.add_done_callback(lambda _: self._running.pop(opened.turn, None))
@@ -162,6 +167,7 @@ class Runner:
         self, opening: Coroutine[Any, Any, OpenedTurn | OpenRefusal]
     ) -> OpenedTurn | OpenRefusal:
         """Finish the opening even if the socket that asked for it goes away."""
+        # Cancelled between commit and start, the turn would have no task, and stand still until the sweep.
         return await asyncio.shield(self._spawn(opening))
 
     def _spawn(self, coroutine: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:

@@ -45,6 +45,7 @@ class RunningTurn:
 
     def interrupt(self, reason: Reason) -> bool:
         """Cancel the task once. False: it was interrupted before, or has not started."""
+        # Once: a second cancel would hit the code that stores the end.
         if self.interrupt_reason or self.task is None:
             return False
         self.interrupt_reason = reason
@@ -60,6 +61,7 @@ class RunningTurn:
     def to_end(self, policy: TurnPolicy, *, owner: UUID, is_stored: bool) -> TurnEnd:
         """The end to store. `is_stored`: whether all of its words are stored."""
         result, route = self.result, self.route
+        # Interrupted: the calls made until then are recorded all the same.
         if result is None and self.progress is not None:
             result = self.progress.to_broken(FailureClass.CANCELLED)
         failed_along = result.failed_along if result else {}
@@ -99,6 +101,7 @@ class RunningTurn:
             return TurnEnd(
                 turn=self.turn, state=TurnState.PAUSED, reason=result.failure, line=policy.lines.declined
             )
+        # Also an answer whose last words could not be stored: they were never shown, so it is a pause.
         reason: Reason | FailureClass = self.interrupt_reason or Reason.FAULT
         if isinstance(result, Broken) and result.failure is not FailureClass.CANCELLED:
             reason = result.failure
@@ -108,6 +111,7 @@ class RunningTurn:
             reason=reason if is_stored else Reason.UNSTORED,
             line=policy.lines.pause,
             hold_s=policy.hold_s,
+            # A commit of unknown outcome may have stored a chunk that was not shown. It is left out of the reply.
             shown=self.buffer.seq if self.buffer and not is_stored else None,
         )
 

@@ -31,6 +31,7 @@ class SlottedCaller:
         if lane.name != self._holds:
             if not await self._enter(lane):
                 raise CallFailed(FailureClass.LOCAL_LIMIT)
+            # The row names one lane: entering this one has given the slot on the last one back.
             self._holds = lane.name
         async with aclosing(self._inner.call(lane, ask, clocks)) as events:  # type: ignore[type-var]
             async for event in events:

@@ -16,6 +16,10 @@ from companion.turn_end import TurnEnd
 
 Row = tuple[Any, ...]
 
+# In the order of ids, as everywhere, so that two transactions cannot deadlock. Without an owner or a fence any counts.
+#
+# `only_in_line` refuses a turn after its wait: it must still wait, and the time that it stood behind an earlier turn of
+# the same person does not count. Eight turns back are enough, because a person has only a few live ones.
 LOCK_TURNS = f"""
 SELECT t.id
 FROM companion_turn t

@@ -83,6 +83,7 @@ class TurnDriver:
                 raise
             task = asyncio.current_task()
             assert task is not None
+            # The interrupt has done its work. What follows awaits the storing of the end.
             task.uncancel()
         except Exception as failure:
             # Log the class only: the text of an exception may quote a participant.
@@ -105,6 +106,7 @@ class TurnDriver:
         while True:
             try:
                 closed = await self._ledger.close(end)
+                # Of a turn that was ended elsewhere, the failed calls still count for alerts.
                 if closed is not None or end.attempts:
                     self._on_end(end)
                 return closed
@@ -112,6 +114,7 @@ class TurnDriver:
                 log.warning("runner.cannot_close turn=%d cause=%s", end.turn, type(failure).__name__)
                 if loop.time() > give_up_at:
                     return None
+                # Spread: all turns of the process retry when the database is back.
                 await asyncio.sleep(0.2 + 0.3 * random.random())
 
     async def _wait_for_admission(self, turn: RunningTurn) -> bool:
@@ -120,6 +123,7 @@ class TurnDriver:
         while True:
             try:
                 async with asyncio.timeout(timeout_s):
+                    # Shielded: the time-out must not cancel the future, because the gate may still admit the turn.
                     await asyncio.shield(turn.admission)
                 return True
             except TimeoutError:
@@ -140,6 +144,7 @@ class TurnDriver:
             owner=self._process,
             only_in_line=True,
         )
+        # From here an interrupt would cancel the closing. It is allowed again if the turn goes on waiting.
         turn.is_closing = True
         if await self.close(end):
             log_end(end, ended_here=True)

@@ -86,6 +86,7 @@ told AS (
 SELECT id, state FROM opened
 """
 
+# Tells the three answers apart: no row, the visit is over; a row without a turn, a limit; a row with one, it is stored.
 FIND_BY_KEY = """
 SELECT asked.place, t.id, t.conversation_id
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)

@@ -33,6 +33,7 @@ class Watchers:
         self._history = history
         self._process = process
         self._outboxes: dict[int, set[Outbox]] = defaultdict(set)
+        # Turns that other processes drive, with their conversations.
         self._remote: dict[int, int] = {}
         self._changed: set[int] = set()
         self._kept: set[int] = set()
@@ -160,6 +161,7 @@ class Watchers:
                 await self._read_kept(kept)
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
+                # Read again after a pause: a page would otherwise miss an ending for good.
                 self._changed |= changed
                 self._kept |= kept
                 self._entries |= entries
@@ -172,6 +174,7 @@ class Watchers:
             for turn, conversation in self._remote.items()
             if conversation in self._outboxes
         }
+        # One query for both, however many turns there are.
         turns = changed | self._remote.keys()
         if not turns:
             return
@@ -231,6 +234,7 @@ class Watchers:
         for view in by_turn.values():
             sent = [outbox.last_shown(view.turn) for outbox in self._outboxes.get(view.conversation, ())]
             known = [seq for seq in sent if seq is not None]
+            # From the slowest socket on: the others drop what they have been sent.
             if known and min(known) < view.seq:
                 shown[view.turn] = min(known)
         if not shown:
