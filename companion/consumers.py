@@ -119,6 +119,7 @@ class ChatConsumer(AsyncConsumer):
 
     def close_soon(self, code: int) -> None:
         """Close in a task of its own."""
+        # Held, or the task may be collected while it runs.
         self._closing = asyncio.create_task(self.close(code))
 
     async def close(self, code: int) -> None:
@@ -174,6 +175,7 @@ class ChatConsumer(AsyncConsumer):
             is_quiet=control.is_quiet,
             is_paused=control.is_paused,
         )
+        # `hello` before anything else: the page knows no turn until then.
         await self._send_frame(hello)
         outbox.start(page.views, kept, last_entry=page.last_entry)
         service.watchers.follow(page.views)
@@ -239,6 +241,7 @@ class ChatConsumer(AsyncConsumer):
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("too_many", self._service.policy.lines.one_at_a_time))
+        # A new turn is announced by the runner, to every page of the conversation. A repeated key is answered here.
         elif isinstance(opened, OpenedTurn) and not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
 
@@ -299,6 +302,7 @@ def _client_address(scope: dict[str, Any]) -> str:
 
 
 def _decrement(counts: Counter[Any], name: object) -> None:
+    # Removed at zero: addresses would otherwise pile up as long as the process runs.
     counts[name] -= 1
     if not counts[name]:
         del counts[name]

@@ -111,6 +111,7 @@ def force_permit(breaker: Breaker, *, now: datetime) -> Permit:
 
 def record_success(breaker: Breaker, permit: Permit) -> Breaker:
     """A whole reply came back. It closes a breaker that was not closed, and clears the failures before the call."""
+    # The breaker has changed since the call began: what is known now is younger than this result.
     if permit.generation != breaker.generation:
         return breaker
     if breaker.state is State.CLOSED:
@@ -134,6 +135,7 @@ def record_failure(
         return breaker
     rule = RULES[failure].breaker
     if rule == "ignores":
+        # The failure says nothing about the lane, but its probe must not stand until the lease ends.
         return _let_go(breaker, now) if permit.kind == "probe" else breaker
     if retry_after_s is not None:
         breaker = _resting(breaker, now, retry_after_s)
@@ -145,6 +147,7 @@ def record_failure(
         return _opened(breaker, until=now + timedelta(seconds=tuning.quota_s))
     if permit.kind == "probe":
         return _opened(breaker, until=now + _cooldown(breaker, tuning))
+    # Strikes outside the window are dropped here and nowhere else: a lane that is not called keeps them unread.
     fresh = [strike for strike in breaker.strikes if now - strike < timedelta(seconds=tuning.window_s)]
     strikes = (*fresh, *[now] * STRIKES[rule])
     if len(strikes) >= tuning.strikes:
@@ -195,10 +198,12 @@ def _opened(breaker: Breaker, *, until: datetime) -> Breaker:
 
 def _let_go(breaker: Breaker, now: datetime) -> Breaker:
     """Release the probe without a result: the next caller may probe at once."""
+    # Not counted as an opening: the next cooldown must not be longer for it.
     return replace(_opened(breaker, until=now), openings=breaker.openings)
 
 
 def _cooldown(breaker: Breaker, tuning: Tuning) -> timedelta:
+    # The exponent is bounded: a float overflows at 2 ** 1024.
     seconds = tuning.cooldown_s * 2.0 ** min(breaker.openings, 20)
     return timedelta(seconds=min(seconds, tuning.longest_cooldown_s))
 

@@ -131,6 +131,7 @@ class LaneCursor:
 
     def leads_on(self, failure: FailureClass) -> bool:
         """Whether another lane is worth going to: one that may be called, or any if this one will not help again."""
+        # If this lane cannot help again, even a barred one is a better try than none.
         return bool(self._ahead) if RULES[failure].same_lane == "no" else not self.is_last
 
     @property
@@ -148,6 +149,7 @@ class LaneCursor:
                 break
             barred[place] = answer
         if permit is None:
+            # All barred: a call that probably fails costs less than a turn that ends without one.
             place = min(barred, key=lambda one: barred[one].until)
             permit = self._breakers.force(self._lanes[place].name)
         for one, skip in barred.items():
@@ -155,6 +157,7 @@ class LaneCursor:
             self._passed_over[name] = SkippedLane(
                 lane=name, why=skip.why, until=skip.until, tried=one == place
             )
+        # Lanes passed over are left for good, so a turn makes a bounded number of calls.
         if place != self._place:
             self.tries_here = 0
         self._place, self._permit = place, permit
@@ -170,6 +173,7 @@ class LaneCursor:
 
     def report(self, failure: CallFailed | None) -> None:
         """Tell the lane's breaker what came of the call; None: a whole reply."""
+        # Taken away first: each call is reported once, also if the turn is left after its last report.
         permit, self._permit = self._permit, None
         if permit is not None:
             self._breakers.report(self.lane.name, permit, failure)
@@ -203,6 +207,7 @@ class Caller:
 
 async def _unspoken() -> AsyncIterator[Words | Finished]:
     """The stream of a lane without an adapter: fails as misconfigured."""
+    # An async generator needs a `yield`, even one that is never reached.
     nothing: tuple[Words, ...] = ()
     for event in nothing:
         yield event

@@ -50,6 +50,7 @@ def close_alert(
         open_rows = open_rows.filter(about=about[:100])
     if before is not None:
         open_rows = open_rows.filter(last_at__lt=before)
+    # The row stays: it says when the cause was last there, and delays the next alert of the same cause.
     open_rows.update(acknowledged_at=Now(), acknowledged_by=CLOSED_BY_SERVICE)
 
 
@@ -86,5 +87,6 @@ def build_view(row: Alert) -> AlertView:
 
 def acknowledge(alert: int, *, by: str, at: datetime) -> bool:
     """Mark an alert as seen. False if it was acknowledged before, or does not exist."""
+    # Two operators may press at once: the first one's name stays.
     seen = Alert.objects.filter(id=alert, acknowledged_at=None)
     return seen.update(acknowledged_at=at, acknowledged_by=by[:150]) == 1

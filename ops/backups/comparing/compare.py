@@ -28,6 +28,7 @@ def compare(
 
     `in_place`: the copy replaces the source, so what a dump omits is compared too.
     """
+    # What a dump omits is missing in every copy; reporting it would make each drill fail.
     leave = frozenset() if in_place else NOT_IN_A_DUMP
     if without_owners:
         leave |= GRANT_KINDS
@@ -64,6 +65,7 @@ def list_remarks(source: Fingerprint, copy: Fingerprint) -> list[str]:
         for part in sorted(MACHINE_DEPENDENT_PARTS & entry.keys())
         if entry[part] != copy.catalogue.get(kind, {}).get(name, {}).get(part, entry[part])
     ]
+    # Behind in both: the restore is faithful, and the fault is the source's. A person must still learn of it.
     faulty = set(sequences.find_short(copy.sequences)) & set(sequences.find_short(source.sequences))
     return said + [
         f"sequence {name}: behind its own column in the source too; the next new row will fail there"
@@ -96,6 +98,7 @@ def _compare_ledgers(source: tuple[str, ...], copy: tuple[str, ...]) -> Iterator
         yield Difference(kind="migration ledger", name=name, what="missing in the copy")
     for name in added:
         yield Difference(kind="migration ledger", name=name, what="only in the copy")
+    # The order counts: the next migration depends on what the ledger says was applied before.
     if not missing and not added:
         yield Difference(kind="migration ledger", name="order", what="another order")
 
@@ -113,6 +116,7 @@ def _compare_tables(source: Mapping[str, TableSum], copy: Mapping[str, TableSum]
 def _describe_content(source: TableSum, copy: TableSum) -> str:
     empty = (0, 0, 0)
     parts = source.buckets.keys() | copy.buckets.keys()
+    # Keys are spread over buckets, and a bucket is equal or not: the count of differing keys is a lower bound.
     apart = [k for k in parts if source.buckets.get(k, empty) != copy.buckets.get(k, empty)]
     if not apart:
         return ""
@@ -125,6 +129,7 @@ def _describe_content(source: TableSum, copy: TableSum) -> str:
 def _compare_catalogues(
     source: Catalogue, copy: Catalogue, *, settle: Settle, leave: Set[str]
 ) -> Iterator[Difference]:
+    # Reported as a remark: a dump omits an index that a failed CREATE INDEX CONCURRENTLY has left behind.
     left_out = set(_list_invalid_indexes(source, copy))
     for kind in sorted(source.keys() | copy.keys()):
         ours, theirs = source.get(kind, {}), copy.get(kind, {})
@@ -143,12 +148,14 @@ def _compare_parts(
     kind: str, name: str, source: Entry, copy: Entry, *, settle: Settle, leave: Set[str]
 ) -> Iterator[Difference]:
     for part in sorted((source.keys() | copy.keys()) - leave):
+        # The texts first: nearly all are equal, and each question to the scratch server is a round trip.
         if source.get(part) != copy.get(part) and not settle(kind, name, part, source, copy):
             what = describe_part(kind, part, source.get(part), copy.get(part))
             yield Difference(kind=kind, name=name, what=what)
 
 
 def _find_short_sequences(source: Fingerprint, copy: Fingerprint) -> Iterator[Difference]:
+    # Reported already, as another position.
     said = {difference.name for difference in sequences.compare(source.sequences, copy.sequences)}
     in_both = set(sequences.find_short(source.sequences))
     for name in sequences.find_short(copy.sequences):

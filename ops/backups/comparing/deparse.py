@@ -33,8 +33,10 @@ class Settler:
     def __call__(self, kind: str, name: str, part: str, source: Entry, copy: Entry) -> bool:
         """Return whether the server prints both texts alike. A text that it cannot parse differs."""
         printer = _find_printer(kind, part)
+        # Other parts are names, numbers and flags: they have one way to be printed.
         if printer is None or part not in source or part not in copy:
             return False
+        # An empty result is a text that the server cannot parse: two of those are not equal.
         same = (
             self._print_anew(printer, name, part, source) == self._print_anew(printer, name, part, copy) != ""
         )
@@ -42,6 +44,7 @@ class Settler:
         return same
 
     def _print_anew(self, printer: Print, name: str, part: str, entry: Entry) -> str:
+        # A transaction for each text: an error ends it, and what the text creates goes with it.
         self._session.execute("BEGIN")
         try:
             return printer(self._session, name, part, entry)
@@ -90,6 +93,7 @@ def _print_function(session: Session, name: str, part: str, entry: Entry) -> str
 
 
 def _print_rule(session: Session, name: str, part: str, entry: Entry) -> str:
+    # The copy has this rule already.
     _execute_one(session, re.sub(r"^CREATE RULE", "CREATE OR REPLACE RULE", entry[part]))
     return _fetch_text(
         session,
