@@ -26,6 +26,7 @@ def add_staff(username: str, name: str, *, sites: Sequence[str], operator: bool,
     """A new member of staff, who supervises these sites or is an operator. The password is shown once."""
     own, login = names.clean_name(name), names.clean_username(username)
     supervised = [lookup.get_site(slug) for slug in sorted(set(sites))]
+    # Both or neither: an operator sees every site, and a supervisor without one sees nothing.
     if operator == bool(supervised):
         raise ChangeRefused(
             "Say what they are to be: --operator, or --supervises SITE for each of their sites."

@@ -130,12 +130,14 @@ class Board:
 def read_board(routing: Routing) -> Board:
     """Read the state of routing, on the database's clock. Uses Django's connection."""
     with connection.cursor() as cursor:
+        # The database's clock, as for expiry: a web process's may differ.
         cursor.execute("SELECT clock_timestamp()")
         (now,) = cursor.fetchone()
         cursor.execute(LANES, [list(routing.lanes)])
         facts = cursor.fetchall()
         cursor.execute(SERVING, [ALIVE_WITHIN_S])
         serving = cursor.fetchall()
+    # Kept figures: reading the turns of an hour for each page would grow with the load.
     hour = get_last_hour().lanes
     rows = selection_rows.read_history(HISTORY_ROWS)
     in_force = selection_rows.newest_usable(rows, routing)
@@ -254,6 +256,7 @@ def _lane_status(
         place=chain.index(name) + 1 if name in chain else None,
         state=breaker.describe_state(known, now),
         until=skip.until if skip else None,
+        # Strikes in whole failures, rounded up: a soft failure is half of one.
         failures=-(-counted // STRIKES["counts"]),
         last_failure=known.last_failure,
         last_answered_at=last_answered_at,

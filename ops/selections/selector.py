@@ -87,6 +87,7 @@ class Selector:
                 raise ConfirmationRequired(serious)
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(LOCK)
+            # Read again under the lock: another selection may have come since the check above.
             before = rows.read_newest()
             _refuse_if_changed(before, request)
             chosen = self._build_selection(request, above=self._floor(before.version))
@@ -94,6 +95,7 @@ class Selector:
             note = f"version {chosen.version}: {chosen.preset}"
             note = audit.format_command_note(note) if request.is_typed else note
             audit.record(audit.SELECTED_PRESET, who=chosen.by, note=note)
+            # In the transaction: PostgreSQL sends it at the commit, and not at all without one.
             cursor.execute(NOTIFY, notify_parameters(SelectionChanged(routing=chosen.version)))
         _log_change(before, chosen, request)
         return chosen
@@ -113,6 +115,7 @@ class Selector:
         Then `normal` is selected again, with a version above theirs.
         """
         now = rows.read_newest()
+        # Only if no process serves a later version: it would ignore this `normal`.
         if now.preset == NORMAL and self._floor(now.version) == now.version:
             return now
         return self.select(

@@ -96,6 +96,7 @@ class RoutingStore:
     async def run(self) -> None:
         """Read now, at each notification, and at least every `poll_s` seconds; until cancelled."""
         while True:
+            # Cleared before the read: a notification during it leads to another one.
             self._notified.clear()
             await self.look()
             try:
@@ -117,6 +118,7 @@ class RoutingStore:
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("routing_store.unread cause=%s", type(failure).__name__)
             return
+        # Newest first. An invalid one is counted, and the one before it is tried.
         for document in documents:
             if await self._apply(document, f"version {document['version']}"):
                 break
@@ -140,6 +142,7 @@ class RoutingStore:
             return False
         if selection.pick_newest(self._current, chosen) is not chosen:
             return False
+        # In force before it is on disk: a full disk must not delay moving traffic.
         before, self._current = self._route, chosen
         self._route = self._build_route()
         self._on_change()
@@ -162,6 +165,7 @@ class RoutingStore:
 
     def _refuse(self, document: Mapping[str, Any] | bytes, name: str, refusal: SelectionInvalid) -> None:
         mark = selection.fingerprint_document(document)
+        # The same document is read at every poll; it is reported once. The limit bounds the memory.
         if mark in self._refused or len(self._refused) >= MAX_REFUSED:
             return
         self._refused.add(mark)
@@ -184,6 +188,7 @@ class RoutingStore:
         if self._current.expires_at is None:
             return self._poll_s
         left = (self._current.expires_at - self._now()).total_seconds()
+        # Just after the end, or the read would find the selection still in force and wait a whole interval.
         return self._poll_s if left <= 0 else min(self._poll_s, left + 0.01)
 
     def _build_route(self) -> Route:

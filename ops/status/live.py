@@ -111,6 +111,7 @@ class LiveStatus:
             await self._pool.close(timeout=2)
 
     async def _open(self) -> None:
+        # Opened with the first page: a process without staff pages holds no connections for them.
         if not self._is_open:
             self._is_open = True
             await self._pool.open()
@@ -119,8 +120,10 @@ class LiveStatus:
         rounds = 0
         loop = asyncio.get_running_loop()
         while self._pages:
+            # Of the whole round, so that a slow one is not followed by a further wait.
             due = loop.time() + INTERVAL_S
             try:
+                # Rights first: what a page may no longer see is not sent in the same round.
                 async with asyncio.timeout(ROUND_TIMEOUT_S):
                     await self._recheck_access()
                     await self._send_turns()
@@ -182,6 +185,7 @@ class LiveStatus:
         for page, subscription in list(self._pages.items()):
             for turn, sent in subscription.turns.items():
                 mark = marks.get(turn)
+                # The page names the turns, so their site is compared with its rights each time.
                 if mark is None or mark == sent or mark.site not in subscription.access.sites:
                     continue
                 subscription.turns[turn] = mark

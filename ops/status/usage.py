@@ -38,6 +38,7 @@ ON CONFLICT (day, lane, currency) DO UPDATE SET
     replies_unmarked = d.replies_unmarked + excluded.replies_unmarked, cheaper_than = excluded.cheaper_than
 """
 
+# The day of PostgreSQL's clock in UTC, for writing and reading alike: processes may disagree on midnight.
 DAYS = """
 SELECT day, lane, currency, calls, calls_told, input_tokens, output_tokens, cost, replies
 FROM ops_laneday WHERE day > (statement_timestamp() AT TIME ZONE 'UTC')::date - %s::int
@@ -85,6 +86,7 @@ class UsageBuffer:
         for attempt in end.attempts:
             if attempt.lane not in self._lanes:
                 continue
+            # The lane was full and not called, which costs nothing.
             if attempt.failure is not None and not RULES[attempt.failure].is_call:
                 continue
             lane_totals = self._totals.setdefault(attempt.lane, _Totals())
@@ -118,12 +120,14 @@ class UsageBuffer:
         """Write the sums. Raises psycopg.Error or TimeoutError, and keeps them then."""
         if not self._totals:
             return
+        # Taken before the write: turns that end during it are summed for the next one.
         totals, self._totals = self._totals, {}
         try:
             async with asyncio.timeout(5), self._pool.connection() as connection, connection.transaction():
                 for name in sorted(totals):
                     await connection.execute(ADD, self._params(self._lanes[name], totals[name]))
         except BaseException:
+            # After a commit of unknown outcome these may be counted twice. Figures for planning bear that.
             for name, lane_totals in totals.items():
                 self._totals.setdefault(name, _Totals()).add(lane_totals)
             raise

@@ -156,6 +156,7 @@ def make(
     """Make the manifest of a complete dump."""
     return Manifest(
         manifest=VERSION,
+        # Whole seconds, as in the name of the folder.
         made_at=made_at.replace(microsecond=0),
         pg_dump=pg_dump,
         source=SourceFacts(
@@ -233,6 +234,7 @@ def _refuse_another_version(text: bytes, path: Path) -> None:
         version = ManifestVersion.model_validate_json(text).manifest
     except ValidationError as error:
         raise _make_invalid_error(path, error) from None
+    # Not damaged: a later release, or an earlier one, reads it.
     if version != VERSION:
         raise CouldNotRun(
             f"The manifest has version {version}; this release reads version {VERSION}.",
@@ -259,7 +261,9 @@ def _to_table_facts(found: TableSum) -> TableFacts:
         rows=found.rows,
         bytes=found.bytes,
         buckets={
-            key: (rows, str(first), str(second)) for key, (rows, first, second) in found.buckets.items()
+            # As text: JSON readers may round integers above 2 ** 53.
+            key: (rows, str(first), str(second))
+            for key, (rows, first, second) in found.buckets.items()
         },
     )
 

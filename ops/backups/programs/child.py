@@ -28,6 +28,7 @@ class ChildProgram:
         self._stderr = folder.path / f"{Path(argv[0]).name}.stderr"
         account = account or Account()
         try:
+            # A signal between the start and the note of the pid would leave a program that no later run could find.
             with open(self._stderr, "wb") as stderr, defer_signals():
                 self._process = subprocess.Popen(
                     account.command(argv),
@@ -46,6 +47,7 @@ class ChildProgram:
         return self
 
     def __exit__(self, *_unused: object) -> None:
+        # The whole family: pg_dump and pg_restore start a process for each job, which outlive a killed leader.
         if self._process.poll() is None and (running := Running.of(self._process.pid)):
             kill(family(running))
         self._process.wait()

@@ -17,12 +17,14 @@ from ops.backups.run.error_mapping import map_database_error
 from ops.backups.run.errors import CouldNotRun
 from ops.backups.run.run_folder import RUN_PREFIX, Marker
 
+# `_` is a wildcard of LIKE, so it is escaped in LIKE_OURS. The comment of a database holds its run's marker.
 DATABASES = """
 SELECT d.datname, shobj_description(d.oid, 'pg_database'),
        d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user)
 FROM pg_database d WHERE d.datname LIKE %s ORDER BY 1
 """
 LIKE_OURS = RUN_PREFIX.replace("_", r"\_") + "%"
+# How pg_locks splits the one 64-bit key of an advisory lock. `objsubid` 2 would be a lock with two keys.
 LOCKED = """
 SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
                AND (classid::bigint << 32) | objid::bigint = %s)
@@ -49,10 +51,12 @@ def reason_to_leave(found: FoundDatabase, *, source: str) -> str | None:
         return "another role owns it"
     if found.is_locked:
         return "a running drill holds it"
+    # Killed between CREATE DATABASE and COMMENT. The note or the folder of that run names it.
     if found.marker is None:
         return None if found.is_listed_by_a_dead_run else "it has no marker of a drill"
     if found.marker.scratch != found.name:
         return "its marker names another database"
+    # Another service may drill on this server too.
     if found.marker.source != source:
         return "it is a copy of another source"
     return None
@@ -130,6 +134,7 @@ def clean_noted_runs(state: Path, *, known: Sequence[Address]) -> CleaningResult
     """Clean what the noted dead runs left. A note stays until everything it names is removed."""
     cleaned = CleaningResult()
     for path in run_notes.list_notes(state):
+        # A running drill holds its note; the lock of a killed one went with its process.
         with run_notes.try_lock_note(path) as is_over:
             if not is_over:
                 continue
@@ -205,13 +210,16 @@ def clean_folders(work: Path) -> CleaningResult:
 def clean_folder(path: Path) -> CleaningResult:
     """Remove the folder of one run if it is dead."""
     with run_folder.try_lock(path) as is_free:
+        # In a shared folder another account's run may only look dead to this one.
         if path.stat().st_uid != os.geteuid():
             return CleaningResult(left=(f"folder {path.name}: another account owns it",))
         if not is_free:
             return CleaningResult(left=(f"folder {path.name}: a running drill holds it",))
+        # A run writes its marker right after its lock: a folder with the lock alone is one that was killed in between.
         if _read_marker(path) is None and any(entry.name != "lock" for entry in path.iterdir()):
             return CleaningResult(left=(f"folder {path.name}: it has no marker of a drill",))
         run_folder.remove_run_folder(path)
+        # The path of a socket is limited to about 100 bytes, so the sockets may lie in a folder of their own.
         run_folder.remove_run_folder(private_server.locate_sockets(path))
         if path.exists():
             return CleaningResult(still_there=(f"folder {path}: something in it cannot be removed",))
@@ -219,6 +227,7 @@ def clean_folder(path: Path) -> CleaningResult:
 
 
 def _list_folders(work: Path) -> list[Path]:
+    # A link could lead the removal to any folder of this account.
     return sorted(path for path in work.glob(f"{RUN_PREFIX}*") if path.is_dir() and not path.is_symlink())
 
 

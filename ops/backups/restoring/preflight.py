@@ -46,6 +46,7 @@ def check_source(session: Session) -> None:
             "That database has no migration ledger: it is not the service's own.",
             mend="Correct the database's name in DIRECT_DATABASE_URL.",
         )
+    # All at once: pg_dump would end at the first and name no other.
     unreadable = [table.name for table in list_tables(session) if not table.readable]
     hidden = [row[0] for row in session.execute(ROW_SECURITY)]
     role = session.info.user
@@ -96,6 +97,7 @@ def check_rights(server: Session, *, roles: Iterable[str], no_owner: bool) -> No
             mend=" ".join(f'CREATE ROLE "{name}" NOLOGIN;' for name in missing)
             + " Or drill with --no-owner.",
         )
+    # ALTER … OWNER TO, which a restore runs, needs membership in the new owner.
     strangers = [] if is_super else [row[0] for row in server.execute(OWNED, [list(roles)])]
     if strangers:
         raise CouldNotRun(
@@ -132,8 +134,10 @@ def check_server_disk(server: Session, size: int, *, free: MeasureFreeBytes) -> 
         folder = Path(_fetch_value(server, "SELECT current_setting('data_directory')"))
     except psycopg.errors.InsufficientPrivilege:
         return
+    # An address on this machine may still lead into a container, whose path means nothing here.
     try:
         is_here = (folder / "PG_VERSION").is_file()
+    # It exists, and belongs to the server's account.
     except PermissionError:
         is_here = True
     if is_here:

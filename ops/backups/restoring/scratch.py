@@ -43,6 +43,7 @@ def compute_lock_key(name: str) -> int:
 
 def create(server: Session, marker: Marker, *, like: Entry, owner: str | None) -> int:
     """Create and mark the database; return its OID. `server` holds its lock until closed."""
+    # Before the database exists: a cleaning run never sees it without its lock.
     taken = server.execute("SELECT pg_try_advisory_lock(%s)", [compute_lock_key(marker.scratch)]).fetchone()
     assert taken == (True,), "the name of a run is drawn at random"
     name = sql.Identifier(marker.scratch)
@@ -83,7 +84,9 @@ def drop(server: Session, name: str, *, sleep: Callable[[float], None] = time.sl
     """Drop a database, with FORCE if it is in use; return the sessions that still use it, or []."""
     plain = sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name))
     forced = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+    # Without FORCE first: a session that is closing is gone at the second try.
     for statement in [*[plain] * DROP_TRIES, *[forced] * DROP_TRIES]:
+        # FORCE needs the right to end the other sessions; without it the drop is refused, and their names are reported.
         try:
             server.execute(statement)
             return []

@@ -107,6 +107,7 @@ class RunMonitor:
     @contextlib.contextmanager
     def defer_signals(self) -> Iterator[None]:
         """Run the block to its end; a signal raises StopSignal at the next tick after it."""
+        # The value before is kept, because blocks nest: clean-up steps defer signals inside a deferred unwinding.
         was, self._is_deferring = self._is_deferring, True
         try:
             yield
@@ -124,6 +125,7 @@ class RunMonitor:
                 stack.close()
 
     def _handle_signal(self, number: int, _frame: FrameType | None) -> None:
+        # A second signal changes nothing: an impatient operator must not interrupt the clean-up.
         first, self._signal = self._signal is None, number
         if first and not self._is_deferring:
             raise StopSignal
