@@ -14,7 +14,7 @@ from django.db import connections
 from ops.bench.crowd_process import CrowdProcess
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
 from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan
-from ops.bench.provider import BenchProvider
+from ops.bench.provider import read_starts, set_pace
 from ops.chat_client.frames import socket_url
 from ops.chat_client.guests import invite
 from ops.testbed.private_folder import postgres_in
@@ -28,6 +28,7 @@ from ops.testbed.processes import (
     resident_bytes,
     run_children,
 )
+from ops.testbed.rehearsal_provider import RehearsalProvider
 
 ROUND_PAUSE_S = 0.3
 """Between two rounds, so that the CPU of one round's remaining work is not counted to the next."""
@@ -71,6 +72,7 @@ class Bench:
             self._say(f"{load.title} …")
             self.result.loads[load.title] = self._measure(load)
             self._record_memory(f"after {load.title}")
+        self._provider.close()
         self.result.load_average.append(load_average())
         return self.result
 
@@ -90,7 +92,7 @@ class Bench:
         command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(self._tokens), "--keep-texts"]
         _, upstream = self._children.start("rehearsal", command, stage=PROVIDER_STAGE, prefix="rehearsal: ")
         self._upstream = upstream
-        self._provider = BenchProvider(upstream, tokens=self._tokens)
+        self._provider = RehearsalProvider(upstream.removesuffix("/v1"), tokens=self._tokens)
         self._web, web_url = self._children.start(
             "web",
             ["manage.py", "serve", "--port", "0"],
@@ -124,7 +126,7 @@ class Bench:
 
     def _measure(self, load: BenchLoad) -> dict[str, RoundFigures]:
         """Measure each system in every round, so that a busy moment of the machine affects all of them."""
-        self._provider.set_pace(load)
+        set_pace(self._provider, load)
         crowds = {name: self._crowd(name, load.connected) for name in load.systems}
         rounds: dict[str, list[RoundFigures]] = {name: [] for name in crowds}
         for number in range(1, load.rounds + 1):
@@ -144,7 +146,7 @@ class Bench:
         time.sleep(ROUND_PAUSE_S)
         return summarize_round(
             answer,
-            self._provider.read_starts(),
+            read_starts(self._provider),
             asked=load.people * load.times,
             words=WORDS,
             cpu_s=cpu() - served if cpu else None,

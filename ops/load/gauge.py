@@ -3,12 +3,11 @@
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 
 import httpx
 
-from routing.rehearsal.doors import operator_headers
+from ops.testbed.rehearsal_provider import RehearsalProvider
 
 SAMPLE_EVERY_S = 0.05
 
@@ -16,9 +15,8 @@ SAMPLE_EVERY_S = 0.05
 class InFlightGauge:
     """Samples while it is entered. `samples` are (seconds since the start, answers in flight); `peak` is exact."""
 
-    def __init__(self, address: str, *, tokens: Path) -> None:
-        headers = operator_headers(tokens, address)
-        self._client = httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=10)
+    def __init__(self, provider: RehearsalProvider) -> None:
+        self._provider = provider
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._sample_until_stopped, daemon=True)
         self._began = 0.0
@@ -27,7 +25,7 @@ class InFlightGauge:
 
     def __enter__(self) -> "InFlightGauge":
         # This resets the provider's own peak, which also covers the time between two samples.
-        self._client.delete("/gauge").raise_for_status()
+        self._provider.reset_gauge()
         self._began = time.monotonic()
         self._thread.start()
         return self
@@ -39,7 +37,6 @@ class InFlightGauge:
         self._thread.join()
         with suppress(httpx.HTTPError):
             self._sample()
-        self._client.close()
 
     def _sample_until_stopped(self) -> None:
         while not self._stopped.wait(SAMPLE_EVERY_S):
@@ -48,6 +45,6 @@ class InFlightGauge:
                 self._sample()
 
     def _sample(self) -> None:
-        gauge = self._client.get("/gauge").raise_for_status().json()
+        gauge = self._provider.read_gauge()
         self.samples.append((time.monotonic() - self._began, gauge["in_flight"]))
         self.peak = max(self.peak, gauge["max_in_flight"])

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import httpx
 import psutil
 
 from ops.chat_client import guests
@@ -21,7 +20,7 @@ from ops.load.invariants import InvariantCheck
 from ops.load.plan import LoadPlan
 from ops.load.service import ServiceUnderLoad
 from ops.load.targets import SpeedTarget
-from routing.rehearsal.doors import operator_headers
+from ops.testbed.rehearsal_provider import RehearsalProvider
 
 ROOT = Path(__file__).resolve().parents[2]
 TURN_MARGIN_S = 40.0
@@ -71,11 +70,12 @@ def run(
         display.write(f"The people of {left} interrupted load tests were removed.")
     with (
         _invite_guests(plan.sessions, display) as invited,
-        InFlightGauge(service.provider, tokens=service.tokens) as gauge,
+        RehearsalProvider(service.provider, tokens=service.tokens) as provider,
+        InFlightGauge(provider) as gauge,
     ):
         since = stored.database_now()
         mark = f"load test {invited.site}"
-        _set_pace(service, plan, match=mark)
+        _set_pace(provider, plan, match=mark)
         memory = _MemoryPeak(service.pids)
         on_progress = _show_progress(display, gauge, memory)
         with _kill_one_process(service, kill_after_s):
@@ -122,7 +122,7 @@ def _invite_guests(count: int, display: LoadProgressDisplay) -> Iterator[guests.
         guests.remove(invited)
 
 
-def _set_pace(service: ServiceUnderLoad, plan: LoadPlan, *, match: str) -> None:
+def _set_pace(provider: RehearsalProvider, plan: LoadPlan, *, match: str) -> None:
     """Let the provider answer this test's questions, and no others, at its pace; each word is the moment it is sent."""
     if not plan.questions:
         return
@@ -132,10 +132,7 @@ def _set_pace(service: ServiceUnderLoad, plan: LoadPlan, *, match: str) -> None:
         "pace_ms": plan.pace_ms,
         "first_word_s": plan.first_word_ms / 1000,
     }
-    order = {"next": None, "match": match, "fault": fault}
-    headers = operator_headers(service.tokens, service.provider)
-    url = f"{service.provider}/control"
-    httpx.post(url, json=order, headers=headers, trust_env=False, timeout=30).raise_for_status()
+    provider.order_fault(fault, match=match)
 
 
 def _run_crowd(

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
@@ -16,10 +15,9 @@ from ops.load.errors import CannotLoad
 from ops.load.stored import read_operators_ceiling
 from ops.testbed.private_folder import postgres_in
 from ops.testbed.processes import DATABASE_STAGE, PROVIDER_STAGE, WEB_STAGE, Children
-from ops.testbed.rehearsal_provider import NotRehearsalProvider, is_gauge, provider_addresses
+from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
 from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from routing.lanes import Routing
-from routing.rehearsal.doors import operator_headers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,11 @@ def find_running(state_dir: Path, routing: Routing) -> ServiceUnderLoad:
             "The lanes lead to several providers; a load test watches one. Add --own for a private one."
         )
     tokens = token_folder(state_dir)
-    _prove(providers[0], tokens)
+    with RehearsalProvider(providers[0], tokens=tokens) as provider:
+        try:
+            provider.prove()
+        except NotRehearsalProvider as refusal:
+            raise CannotLoad(f"{refusal} Or add --own for a private service.") from None
     limits = [read_operators_ceiling() or settings.COMPANION_CEILING, routing.presets["normal"].ceiling]
     head = routing.lanes[routing.presets["normal"].chain[0]].max_in_flight
     return ServiceUnderLoad(
@@ -109,16 +111,3 @@ def start_private(
         for connection in connections.all():
             connection.close()
             connection.close_pool()  # type: ignore[attr-defined]
-
-
-def _prove(provider: str, tokens: Path) -> None:
-    headers = operator_headers(tokens, provider)
-    try:
-        answer = httpx.get(f"{provider}/gauge", headers=headers, trust_env=False, timeout=10).json()
-    except (httpx.HTTPError, ValueError):
-        answer = None
-    if not is_gauge(answer):
-        raise CannotLoad(
-            f"What answers at {provider} is not the rehearsal provider. Nothing was asked of it. "
-            "Start scripts/up without COMPANION_ROUTING, or add --own for a private service."
-        )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import httpx
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
@@ -34,7 +35,7 @@ PAGES_PER_PROCESS = 4
 FAST_INTERVAL_S, FAST_PHASE_S, SLOW_INTERVAL_S = 0.025, 2.0, 0.25
 """Time between questions: short at first, for precision; then long enough for the rate limit of one person."""
 POLL_INTERVAL_S = 0.1
-UNREACHABLE = (aiohttp.ClientError, TimeoutError, ChatFailed)
+UNREACHABLE = (aiohttp.ClientError, httpx.HTTPError, TimeoutError, ChatFailed)
 
 
 class MeasurementInterrupted(Exception):
@@ -117,11 +118,10 @@ async def _measure(
     tokens: Path,
 ) -> RoundTrip:
     async with AsyncExitStack() as stack:
-        operator = await stack.enter_async_context(aiohttp.ClientSession())
-        operated = [RehearsalProvider(operator, provider, tokens=tokens) for provider in providers]
+        operated = [stack.enter_context(RehearsalProvider(one, tokens=tokens)) for one in providers]
         try:
             for rehearsal in operated:
-                await rehearsal.prove()
+                await asyncio.to_thread(rehearsal.prove)
             pages = await stack.enter_async_context(open_probes(services, session_keys))
         except NotRehearsalProvider as refusal:
             raise SelectionRefused(str(refusal)) from None
@@ -210,7 +210,7 @@ class _Stopwatch:
         requests = [
             request
             for provider in self._providers
-            for request in await provider.requests()
+            for request in await asyncio.to_thread(provider.read_requests)
             if request["at"] >= since
         ]
         place_of = {f"turn-{turn}": page.place for page in self._pages for turn in page.turns}

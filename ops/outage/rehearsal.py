@@ -75,7 +75,7 @@ class OutageRehearsal:
         """
         await self.browser.check_ready()
         for provider in self.providers:
-            await provider.prove()
+            await asyncio.to_thread(provider.prove)
         await self.browser.sign_in(self.code)
         async with AsyncExitStack() as cleanup:
             cleanup.push_async_callback(self.browser.sign_out)
@@ -101,7 +101,8 @@ class OutageRehearsal:
     async def _break_reply_off(self, question: str) -> None:
         self._write_heading("1. A reply breaks off in the middle of a sentence")
         for provider in self.providers:
-            await provider.order_fault(CUT_FAULT, match=self.mark)
+            await asyncio.to_thread(provider.order_fault, CUT_FAULT, times=1, match=self.mark)
+            await asyncio.to_thread(provider.announce, self.mark)
         self._write_note(
             f"The provider was ordered to close the connection after {WORDS_BEFORE_CUT} words of this reply."
         )
@@ -212,7 +213,8 @@ class OutageRehearsal:
         raise RehearsalBroke("A turn that was shown is not stored.")
 
     async def _read_prompts(self) -> list[str]:
-        return [prompt for provider in self.providers for prompt in await provider.prompts(self.mark)]
+        read = [await asyncio.to_thread(one.read_prompts, self.mark) for one in self.providers]
+        return [prompt for prompts in read for prompt in prompts]
 
     async def _count_requests(self) -> int:
         return len(await self._read_prompts())

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
+import httpx
 
 from routing.lanes import Routing
 from routing.rehearsal.doors import operator_headers
 
-REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=10)
+REQUEST_TIMEOUT_S = 30.0
 GAUGE_FIELDS = frozenset({"in_flight", "max_in_flight", "total"})
 
 
@@ -32,64 +32,82 @@ def provider_addresses(routing: Routing) -> tuple[str, ...]:
     )
 
 
-def is_gauge(document: object) -> bool:
-    """Whether this is what a rehearsal provider answers on `/gauge`."""
-    return isinstance(document, dict) and document.keys() >= GAUGE_FIELDS
-
-
 class RehearsalProvider:
     """One provider, over the operator paths that it opens to this machine and its token alone.
 
-    `tokens` is the folder that holds the token.
+    `address` is its root, without the version of a lane's `base_url`; `tokens` the folder that holds its token. Calls
+    block: code on an event loop calls them in a thread. They raise httpx.HTTPError.
     """
 
-    def __init__(self, client: aiohttp.ClientSession, address: str, *, tokens: Path) -> None:
-        self._client = client
-        self._address = address
+    def __init__(self, address: str, *, tokens: Path) -> None:
+        self.address = address
         self._tokens = tokens
+        self._client = httpx.Client(base_url=address, trust_env=False, timeout=REQUEST_TIMEOUT_S)
 
-    async def prove(self) -> None:
+    def __enter__(self) -> "RehearsalProvider":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def prove(self) -> None:
         """Raise NotRehearsalProvider unless a rehearsal provider answers here."""
         try:
-            gauge = await self._get("gauge")
-        except (aiohttp.ClientError, TimeoutError, ValueError):
+            gauge = self.read_gauge()
+        except (httpx.HTTPError, ValueError):
             gauge = None
-        if not is_gauge(gauge):
+        if not (isinstance(gauge, dict) and gauge.keys() >= GAUGE_FIELDS):
             raise NotRehearsalProvider(
-                f"What answers at {self._address} is not the rehearsal provider, or it is not there. "
+                f"What answers at {self.address} is not the rehearsal provider, or it is not there. "
                 "Nothing was asked of it. Rehearse with a scripts/up that was started without COMPANION_ROUTING, by "
                 "the account that started it, and with its COMPANION_STATE_DIR."
             )
 
-    async def order_fault(self, fault: dict[str, Any], *, match: str) -> None:
-        """Give this fault to the next request whose last message contains `match`."""
-        await self._post("control", {"fault": fault, "next": 1, "match": match})
-        # The provider records texts only of questions that are announced to it.
-        await self._post("asked", {"mark": match})
+    def order_fault(
+        self, fault: dict[str, Any], *, times: int | None = None, match: str | None = None
+    ) -> None:
+        """Give this fault to the next `times` requests, or to all; only to those whose last message holds `match`."""
+        self._request("POST", "control", json={"fault": fault, "next": times, "match": match})
 
-    async def prompts(self, text: str) -> list[str]:
-        """The last message of every request that contained this text, oldest first."""
-        chats = [request["messages"] for request in await self.requests()]
-        return [messages[-1]["content"] for messages in chats if messages and text in messages[-1]["content"]]
+    def clear_faults(self) -> None:
+        """Withdraw all orders."""
+        self._request("DELETE", "control")
 
-    async def requests(self) -> list[dict[str, Any]]:
+    def announce(self, mark: str) -> None:
+        """Let the provider record the texts of requests with this mark. It records no others."""
+        self._request("POST", "asked", json={"mark": mark})
+
+    def read_requests(self) -> list[dict[str, Any]]:
         """Every request as the provider recorded it, oldest first."""
-        requests: list[dict[str, Any]] = await self._get("asked")
+        requests: list[dict[str, Any]] = self._request("GET", "asked")
         return requests
 
-    async def _post(self, path: str, body: dict[str, Any]) -> None:
-        url, headers = f"{self._address}/{path}", self._headers()
-        async with self._client.post(url, json=body, headers=headers, timeout=REQUEST_TIMEOUT) as answer:
-            answer.raise_for_status()
+    def read_prompts(self, text: str) -> list[str]:
+        """The last message of every request that contained this text, oldest first."""
+        chats = [request["messages"] for request in self.read_requests()]
+        return [messages[-1]["content"] for messages in chats if messages and text in messages[-1]["content"]]
 
-    async def _get(self, path: str) -> Any:
-        url, headers = f"{self._address}/{path}", self._headers()
-        async with self._client.get(url, headers=headers, timeout=REQUEST_TIMEOUT) as answer:
-            answer.raise_for_status()
-            return await answer.json(content_type=None)
+    def clear_requests(self) -> None:
+        """Delete the record of requests."""
+        self._request("DELETE", "asked")
 
-    def _headers(self) -> dict[str, str]:
-        return operator_headers(self._tokens, self._address)
+    def read_gauge(self) -> dict[str, int]:
+        """Replies in flight now, the most since the last reset, and all."""
+        gauge: dict[str, int] = self._request("GET", "gauge")
+        return gauge
+
+    def reset_gauge(self) -> None:
+        """Let the peak start from what is in flight now."""
+        self._request("DELETE", "gauge")
+
+    def _request(self, method: str, path: str, **body: Any) -> Any:
+        # Read anew each time: a provider that was started again has another token.
+        headers = operator_headers(self._tokens, self.address)
+        return self._client.request(method, f"/{path}", headers=headers, **body).raise_for_status().json()
 
 
 def _is_loopback(host: str) -> bool:

@@ -6,11 +6,13 @@ import os
 import secrets
 import sys
 from argparse import ArgumentParser
+from contextlib import AsyncExitStack
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import aiohttp
+import httpx
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -74,7 +76,7 @@ class Command(BaseCommand):
             raise CommandError(f"The rehearsal broke off. {broke}") from None
         except TimeoutError:
             raise CommandError("The rehearsal broke off. A turn had no end within its time.") from None
-        except (aiohttp.ClientError, OperationalError) as failure:
+        except (aiohttp.ClientError, httpx.HTTPError, OperationalError) as failure:
             away = "The database" if isinstance(failure, OperationalError) else "The service or its provider"
             raise CommandError(f"The rehearsal broke off. {away} stopped answering.") from None
         except KeyboardInterrupt:
@@ -131,11 +133,12 @@ async def _rehearse(display: TerminalDisplay, service: str, person: Participant)
     providers = provider_addresses(wiring.build_routing())
     tokens = token_folder(settings.COMPANION_STATE_DIR)
     jar = aiohttp.CookieJar(unsafe=True)
-    async with aiohttp.ClientSession(cookie_jar=jar) as browser, aiohttp.ClientSession() as operator:
+    async with AsyncExitStack() as stack:
+        browser = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=jar))
         rehearsal = OutageRehearsal(
             display=display,
             browser=Browser(browser, service),
-            providers=[RehearsalProvider(operator, provider, tokens=tokens) for provider in providers],
+            providers=[stack.enter_context(RehearsalProvider(one, tokens=tokens)) for one in providers],
             read_transcript=lambda: sync_to_async(list_turns_of)(person.pk),
             lines=policy.lines,
             person=NAME.split()[0],
