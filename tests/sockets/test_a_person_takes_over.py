@@ -20,7 +20,7 @@ async def test_a_take_over_ends_the_reply_under_way_and_no_word_follows_the_pers
         Page(neighbour.socket_url, cookie) as other,
         Supervisor(database.url, rosa) as sam,
     ):
-        rehearsal.will({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
+        rehearsal.inject({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 50}, times=1)
         await page.say("Tell me a long story.")
         turn = (await page.until("words"))["turn"]
         await other.until("words")
