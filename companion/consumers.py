@@ -50,6 +50,11 @@ class SocketRegistry:
         """The visits that have an open socket here."""
         return {visit.visit for visit, _ in self._open.values()}
 
+    @property
+    def conversations(self) -> list[int]:
+        """The conversations whose participants have an open socket here."""
+        return sorted({visit.conversation for visit, _ in self._open.values()})
+
     def has_room(self, visit: LiveVisit, address: str, policy: TurnPolicy) -> bool:
         """Whether the participant of this visit, and this address, may open one more socket."""
         return (

@@ -139,7 +139,7 @@ def parse_frame(text: str | None) -> Frame:
     if isinstance(frame, Say):
         if len(frame.text) > MAX_MESSAGE_CHARS:
             raise FrameRefused("too_long")
-        if not _VISIBLE.search(frame.text):
+        if not is_visible(frame.text):
             raise FrameRefused("empty")
     return frame
 
@@ -147,6 +147,11 @@ def parse_frame(text: str | None) -> Frame:
 def clean_text(text: str) -> str:
     """Make `text` storable in PostgreSQL: remove NUL, and replace each lone surrogate by U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text.replace("\x00", ""))
+
+
+def is_visible(text: str) -> bool:
+    """Whether a reader would see something of this text."""
+    return bool(_VISIBLE.search(text))
 
 
 def serialize_frame(frame: dict[str, Any]) -> str:

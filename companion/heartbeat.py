@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 # A process that is draining stays so: a beat that was sent before must not make it admit turns again.
 BEAT = """
 INSERT INTO companion_process AS p (id, host, pid, sockets, draining, persona_version, routing_version, preset,
-                                    routing_hash, documents_refused, conditions)
+                                    routing_hash, documents_refused, conditions, pages)
 VALUES (%(id)s, %(host)s, %(pid)s, %(sockets)s, %(draining)s, %(persona_version)s, %(routing_version)s, %(preset)s,
-        %(routing_hash)s, %(documents_refused)s, %(conditions)s::varchar[])
+        %(routing_hash)s, %(documents_refused)s, %(conditions)s::varchar[], %(pages)s::bigint[])
 ON CONFLICT (id) DO UPDATE
 SET beat_at = clock_timestamp(), sockets = excluded.sockets, draining = p.draining OR excluded.draining,
     routing_version = excluded.routing_version, preset = excluded.preset,
-    documents_refused = excluded.documents_refused, conditions = excluded.conditions
+    documents_refused = excluded.documents_refused, conditions = excluded.conditions, pages = excluded.pages
 """
 
 
@@ -46,7 +46,10 @@ class ServedRouting:
 
 
 class Heartbeat:
-    """Writes the heartbeat of one process. `sockets` counts its open sockets, `routing` returns what it serves."""
+    """Writes the heartbeat of one process. `sockets` counts its open sockets, `routing` returns what it serves.
+
+    `pages` are the conversations whose participants have a page open here.
+    """
 
     def __init__(
         self,
@@ -56,12 +59,14 @@ class Heartbeat:
         process: UUID,
         sockets: Callable[[], int],
         routing: Callable[[], ServedRouting],
+        pages: Callable[[], list[int]] = list,
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
         self._sockets = sockets
         self._routing = routing
+        self._pages = pages
         self._last_beat_s = 0.0
         self.draining = False
 
@@ -93,6 +98,7 @@ class Heartbeat:
                     "routing_hash": routing.routing_hash,
                     "documents_refused": routing.documents_refused,
                     "conditions": [condition[:140] for condition in routing.conditions],
+                    "pages": self._pages(),
                 },
             )
         # From before the statement: this process must believe its lease over no later than the others do.

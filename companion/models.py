@@ -5,7 +5,7 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce, Collate, Lower, Now
 
 from companion.states import LIVE, Settlement, TurnState
 from companion.supervision.models import Control, Flag, FlagStep, StaffPause, TranscriptEntry
@@ -84,6 +84,10 @@ class Participant(models.Model):
     link_missed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
+    class Meta:
+        # Serves a search for the beginning of a name among the people of some sites.
+        indexes = [models.Index(F("site"), Collate(Lower("name"), "C"), name="participant_by_name")]
+
     def __str__(self) -> str:
         return self.name
 
@@ -101,6 +105,8 @@ class Visit(models.Model):
         indexes = [
             # Bounds the search for a participant's live visits among all earlier ones.
             models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
+            # Bounds the search for all live visits.
+            models.Index(fields=["expires_at"], condition=Q(ended_at__isnull=True), name="visit_live"),
         ]
 
     def __str__(self) -> str:
@@ -203,6 +209,8 @@ class Process(models.Model):
     """Distinct selections that the process could not use since it started."""
     conditions = ArrayField(models.CharField(max_length=140), db_default=models.Value("{}"))
     """`KIND ABOUT` for each fault of its configuration that the process knows."""
+    pages = ArrayField(models.BigIntegerField(), db_default=models.Value("{}"))
+    """The conversations whose participants have a page open here."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"

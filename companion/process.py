@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -26,10 +26,12 @@ from companion.notifications import (
     KeptChanged,
     Notification,
     SelectionChanged,
+    StaffPausesChanged,
     TurnsChanged,
     VisitsEnded,
 )
 from companion.runner import Runner
+from companion.supervision.pause_follower import PauseFollower
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
@@ -123,6 +125,8 @@ class WebProcess:
             ordered_route=order_route,
             waiting=lambda: self.runner.waiting,
         )
+        self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)
+        self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
         self.sockets = SocketRegistry()
         self.heartbeat = self._build_heartbeat(
@@ -157,8 +161,17 @@ class WebProcess:
 
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:
         return Heartbeat(
-            self._pool, self.policy, process=self.id, sockets=lambda: len(self.sockets), routing=routing
+            self._pool,
+            self.policy,
+            process=self.id,
+            sockets=lambda: len(self.sockets),
+            routing=routing,
+            pages=lambda: self.sockets.conversations,
         )
+
+    def add_listener(self, listener: Callable[[Notification], None]) -> None:
+        """Call `listener` with every notification that this process receives, after its own work with it."""
+        self._listeners.append(listener)
 
     @property
     def is_ready(self) -> bool:
@@ -190,6 +203,7 @@ class WebProcess:
             self._tick,
             self._watch_lease,
             self._lanes.run,
+            self._staff_pauses.run,
             *self._extra_loops,
         )
         self._loops = [asyncio.create_task(self._keep_running(loop)) for loop in loops]
@@ -260,6 +274,14 @@ class WebProcess:
             self.runner.abandon(turn.turn)
         self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
 
+    def on_staff_act(self, ended: Iterable[ClosedTurn], conversations: Collection[int]) -> None:
+        """An act of staff at this process ended these turns, and changed who may speak in these conversations."""
+        closed = list(ended)
+        for turn in closed:
+            self.runner.abandon(turn.turn)
+        self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
+        self.watchers.mark_entries_changed(conversations)
+
     def _on_notification(self, notification: Notification) -> None:
         match notification:
             case TurnsChanged():
@@ -276,6 +298,10 @@ class WebProcess:
                 self.runner.stop_visits(ended)
             case SelectionChanged():
                 self._on_selection(notification.routing)
+            case StaffPausesChanged():
+                self._staff_pauses.check_soon()
+        for listener in self._listeners:
+            listener(notification)
 
     def _on_turns_changed(self, notification: TurnsChanged) -> None:
         if notification.by == self.id:
@@ -317,6 +343,7 @@ class WebProcess:
             # The gate would pause this process's own turns as lost. The heartbeat must be written first.
             return
         self._lanes.check_soon()
+        self._staff_pauses.check_soon()
         await self.ledger.run_gate()
         if running := self.runner.running:
             speaking, ended = await self.ledger.read_live(running)

@@ -1,6 +1,6 @@
 """What a member of staff may see: one rule, for pages and sockets. Checked at every request, never cached."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -19,13 +19,18 @@ from django.views.decorators.cache import cache_control
 OPERATORS = "operators"
 """The group whose members see the people of all sites. Superusers do too."""
 
-# The rule. Users who are inactive or not staff are left out. One row each: id, password, ids of sites, is_operator.
+# The rule. Users who are inactive or not staff are left out. One row each: id, password, ids of sites, is_operator, ids
+# of supervised sites, name.
 SELECT_ACCESS = """
 SELECT u.id, u.password,
        CASE WHEN role.is_operator THEN ARRAY(SELECT id FROM companion_site ORDER BY id)
-            ELSE ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id ORDER BY site_id) END,
-       role.is_operator
+            ELSE own.sites END,
+       role.is_operator, own.sites,
+       left(coalesce(nullif(btrim(u.first_name || ' ' || u.last_name), ''), u.username), 150)
 FROM auth_user u
+CROSS JOIN LATERAL (
+    SELECT ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id ORDER BY site_id) AS sites
+) own
 CROSS JOIN LATERAL (
     SELECT u.is_superuser OR EXISTS (
         SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
@@ -42,11 +47,17 @@ never_store = cache_control(private=True, no_store=True)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StaffAccess:
-    """`sites`: ids of the sites whose people this member of staff may see. Operators also move traffic."""
+    """`sites`: ids of the sites whose people this member of staff may see. Operators also move traffic.
+
+    `supervised`: those of them that are the person's own. Live words of the others take a stated reason. `name` is the
+    one that participants and colleagues read.
+    """
 
     user: int | None = None
     sites: frozenset[int] = frozenset()
     is_operator: bool = False
+    supervised: frozenset[int] = frozenset()
+    name: str = ""
 
 
 NO_ACCESS = StaffAccess()
@@ -61,8 +72,19 @@ def get_access(user: AbstractBaseUser | AnonymousUser) -> StaffAccess:
         row = cursor.fetchone()
     if row is None:
         return NO_ACCESS
-    number, _, sites, is_operator = row
-    return StaffAccess(user=number, sites=frozenset(sites), is_operator=is_operator)
+    return build_access(row)
+
+
+def build_access(row: Sequence[Any]) -> StaffAccess:
+    """The access that a row of SELECT_ACCESS gives."""
+    user, _, sites, is_operator, supervised, name = row
+    return StaffAccess(
+        user=user,
+        sites=frozenset(sites),
+        is_operator=is_operator,
+        supervised=frozenset(supervised),
+        name=name,
+    )
 
 
 def access_params(users: list[int]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from companion.models import Participant, Site
+from companion.models import Flag, Participant, Site
 from routing.lanes import NORMAL
 
 
@@ -38,7 +38,12 @@ class AuditEntry(models.Model):
     note = models.CharField(max_length=200, blank=True, db_default="")
 
     class Meta:
-        indexes = [models.Index(fields=["about", "id"], name="audit_by_person")]
+        indexes = [
+            models.Index(fields=["about", "id"], name="audit_by_person"),
+            models.Index(fields=["who", "id"], name="audit_by_who"),
+            models.Index(fields=["what", "id"], name="audit_by_what"),
+            models.Index(fields=["at", "id"], name="audit_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"audit entry {self.pk}"
@@ -240,3 +245,78 @@ class Erasure(models.Model):
 
     def __str__(self) -> str:
         return f"erasure {self.pk}"
+
+
+class StatedReason(models.Model):
+    """An operator has said why they must see one conversation, and sees it until `until`. Its site's staff see the row.
+
+    Append-only by use: nothing changes a row.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    staff = models.BigIntegerField()
+    name = models.CharField(max_length=150)
+    conversation = models.BigIntegerField()
+    participant = models.BigIntegerField()
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="+")
+    reason = models.CharField(max_length=200)
+    at = models.DateTimeField(db_default=Now())
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(name="") & ~Q(reason=""), name="stated_who_and_why")
+        ]
+        indexes = [
+            models.Index(fields=["staff", "until"], name="stated_by_staff"),
+            models.Index(fields=["site", "until"], name="stated_by_site"),
+        ]
+
+    def __str__(self) -> str:
+        return f"stated reason {self.pk}"
+
+
+class DeskProcess(models.Model):
+    """The staff screens that one web process has open: written every second while it has any.
+
+    A row that was not written lately counts as no screens. No foreign key: it may outlive its process.
+    """
+
+    process = models.UUIDField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    sites = ArrayField(models.BigIntegerField(), db_default=models.Value("{}"))
+    """Sites whose own staff have a screen open."""
+    readers = models.JSONField(db_default=models.Value([], models.JSONField()))
+    """[[conversation, user, name]]: who reads along."""
+
+    class Meta:
+        indexes = [models.Index(fields=["at"], name="desk_process_by_time")]
+
+    def __str__(self) -> str:
+        return f"desk of process {self.process}"
+
+
+class FlagRing(models.Model):
+    """One escalation of a flag that is sent by e-mail and webhook until each recipient has it or it is accepted."""
+
+    id = models.BigAutoField(primary_key=True)
+    flag = models.ForeignKey(Flag, on_delete=models.CASCADE, related_name="rings")
+    stage = models.SmallIntegerField()
+    """1: the staff of its site; 2: the programme's on-call."""
+    at = models.DateTimeField(db_default=Now())
+    send_at = models.DateTimeField(db_default=Now())
+    """When it is sent, or tried again, at the earliest."""
+    sendings = models.IntegerField(db_default=0)
+    sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
+    """The transports that have sent it; see `ops.alerts.sending`."""
+    done_at = models.DateTimeField(null=True)
+    """When the last recipient had it, or nothing was left to ring for."""
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["send_at"], condition=Q(done_at__isnull=True), name="ring_to_send"),
+            models.Index(fields=["flag", "id"], name="ring_by_flag"),
+        ]
+
+    def __str__(self) -> str:
+        return f"ring {self.pk} of flag {self.flag_id}"

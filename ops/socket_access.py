@@ -9,7 +9,7 @@ from django.utils.crypto import constant_time_compare
 from psycopg_pool import AsyncConnectionPool
 
 from companion.sessions import SessionStore, hash_session_key
-from ops.access import SELECT_ACCESS, StaffAccess, access_params
+from ops.access import SELECT_ACCESS, StaffAccess, access_params, build_access
 
 SELECT_SESSIONS = """
 SELECT session_key, session_data FROM django_session
@@ -33,14 +33,13 @@ class StaffSessions:
             users = {key: _get_user_id(session) for key, session in sessions.items()}
             known = [user for user in users.values() if user is not None]
             await cursor.execute(SELECT_ACCESS, access_params(known))
-            rows = {user: row for user, *row in await cursor.fetchall()}
+            rows = {row[0]: row for row in await cursor.fetchall()}
         access = {}
         for key, user in users.items():
             if user is None or user not in rows:
                 continue
-            password, sites, is_operator = rows[user]
-            if _is_valid(sessions[key], user, password):
-                access[key] = StaffAccess(user=user, sites=frozenset(sites), is_operator=is_operator)
+            if _is_valid(sessions[key], user, password=rows[user][1]):
+                access[key] = build_access(rows[user])
         return access
 
 
@@ -51,7 +50,7 @@ def _get_user_id(session: dict[str, Any]) -> int | None:
         return None
 
 
-def _is_valid(session: dict[str, Any], user: int, password: str) -> bool:
+def _is_valid(session: dict[str, Any], user: int, *, password: str) -> bool:
     """Whether the session was made after the last change of the password."""
     made_with = str(session.get(HASH_SESSION_KEY, ""))
     owner = User(pk=user, password=password)

@@ -20,7 +20,8 @@ MIN_PAUSES = 3
 PAUSES_PERCENT = 10
 """Many pauses: at least MIN_PAUSES in the window, and this percentage of the turns that were answered or paused.
 
-Content refusals have an alert of their own, and people who had left need no reply: neither counts.
+Content refusals have an alert of their own, people who had left need no reply, and staff have paused on purpose: none
+of them counts.
 """
 QUEUE_STANDS_MIN = 5
 """The waiting room does not empty: people waited at the end of each of this many consecutive minutes."""
@@ -157,7 +158,8 @@ FROM (
     SELECT sum(coalesce((figures #>> '{{states,complete}}')::int, 0)) AS complete,
            sum(coalesce((figures #>> '{{states,paused}}')::int, 0)
                - coalesce((figures #>> '{{reasons,refused}}')::int, 0)
-               - coalesce((figures #>> '{{reasons,away}}')::int, 0)) AS paused
+               - coalesce((figures #>> '{{reasons,away}}')::int, 0)
+               - coalesce((figures #>> '{{reasons,staff_pause}}')::int, 0)) AS paused
     FROM ops_minutefigures minute WHERE {_KEPT} - make_interval(mins => %(pauses_window_min)s::int)
 ) ended
 WHERE paused >= %(min_pauses)s::int AND 100 * paused >= %(pauses_percent)s::int * (paused + complete)""",
