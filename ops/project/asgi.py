@@ -27,9 +27,12 @@ from companion.sockets import build_socket_application  # noqa: E402
 from ops.project.uncancelled import uncancelled  # noqa: E402
 from ops.staff.urls import build_socket_patterns  # noqa: E402
 from ops.status.live import LiveStatus  # noqa: E402
+from ops.supervision.acting import DeskActs  # noqa: E402
+from ops.supervision.desk import LiveDesk  # noqa: E402
 
 running: list[WebProcess] = []
 watched: list[LiveStatus] = []
+desks: list[tuple[LiveDesk, DeskActs]] = []
 
 
 def process() -> WebProcess:
@@ -42,7 +45,12 @@ def live() -> LiveStatus:
     return watched[0]
 
 
-_staff = build_socket_patterns(live=live, cookie_name=settings.SESSION_COOKIE_NAME)
+def desk() -> tuple[LiveDesk, DeskActs]:
+    """The screens of staff here, and what answers them."""
+    return desks[0]
+
+
+_staff = build_socket_patterns(live=live, desk=desk, cookie_name=settings.SESSION_COOKIE_NAME)
 application = ProtocolTypeRouter(
     {"http": uncancelled(pages), "websocket": build_socket_application(process, *_staff)}
 )

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from companion.consumers import TOO_FAR_BEHIND
-from ops.project.bucket import Bucket
+from ops.bucket import Bucket
 
 log = logging.getLogger(__name__)
 

@@ -86,6 +86,7 @@ class WebServer(Server):
             await asyncio.to_thread(wiring.forget_erased)
             asgi.running.append(self._process)
             asgi.watched.append(wiring.build_live())
+            asgi.desks.append(wiring.build_desk(self._process))
             _spare_the_collector()
             self._bound_clients()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
@@ -127,6 +128,8 @@ class WebServer(Server):
                 await self._process.drain()
                 for live in asgi.watched:
                     await live.close(COME_BACK)
+                for desk, _ in asgi.desks:
+                    await desk.close(COME_BACK)
                 # The close frames leave with the next turns of the loop.
                 await asyncio.sleep(0.05)
                 await self._process.stop()

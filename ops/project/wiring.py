@@ -19,6 +19,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.page_context import PageContext
 from companion.process import WebProcess
 from companion.prompt import min_context_tokens
+from companion.supervision.acts import StaffActs
 from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
@@ -39,6 +40,9 @@ from ops.status.figures import StatusSettings
 from ops.status.live import LiveStatus
 from ops.status.rules import POLICY_MEANINGS, list_rules
 from ops.status.usage import UsageBuffer, list_usage
+from ops.supervision.acting import DeskActs
+from ops.supervision.desk import LiveDesk
+from ops.supervision.record import record_act
 from personas.errors import PersonaInvalid
 from personas.load import load
 from personas.schema import Persona, system_prompt
@@ -191,6 +195,39 @@ def forget_erased() -> None:
             log.warning("web.forgot_again people=%d", count)
     finally:
         connection.close()
+
+
+def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
+    """The screens of staff on one process. Its pool is its own: supervision takes no connection from a reply."""
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        settings.DATABASE_URL,
+        min_size=0,
+        max_size=6,
+        timeout=4,
+        open=False,
+        kwargs={**VANISHED_SERVER, "application_name": "companion desk", "autocommit": True},
+        configure=_plan_once,
+        name="desk",
+    )
+    acts = StaffActs(
+        pool,
+        process.policy,
+        process=process.id,
+        record=record_act,
+        run_gate=process.ledger.run_gate,
+        on_change=process.on_staff_act,
+    )
+    desk = LiveDesk(pool, StaffSessions(pool), acts, process=process.id)
+    process.add_listener(desk.on_notification)
+    answers = DeskActs(
+        desk,
+        acts,
+        history=process.history,
+        watchers=process.watchers,
+        send_writing=process.watchers.publish_writing,
+        person_writing=process.policy.lines.person_writing,
+    )
+    return desk, answers
 
 
 def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:

@@ -18,9 +18,12 @@ from ops.staff import (
     turn_pages,
 )
 from ops.staff.consumers import StaffConsumer
+from ops.staff.desk_consumer import DeskConsumer
 from ops.staff.sign_in import SignIn
 from ops.status.figures import StatusSettings
 from ops.status.live import LiveStatus
+from ops.supervision.acting import DeskActs
+from ops.supervision.desk import LiveDesk
 from routing.lanes import Routing
 
 
@@ -55,10 +58,16 @@ def build_urlpatterns(
     ]
 
 
-def build_socket_patterns(*, live: Callable[[], LiveStatus], cookie_name: str) -> list[URLPattern]:
-    """The dashboard's socket, and the one of every page for staff."""
+def build_socket_patterns(
+    *,
+    live: Callable[[], LiveStatus],
+    desk: Callable[[], tuple[LiveDesk, DeskActs]],
+    cookie_name: str,
+) -> list[URLPattern]:
+    """The dashboard's socket, the one of every page for staff, and the one of the desk."""
     shared = {"live": live, "cookie_name": cookie_name}
     return [
+        path("ws/staff/", DeskConsumer.as_asgi(desk=desk, cookie_name=cookie_name)),
         path("ws/ops/", StaffConsumer.as_asgi(**shared, wants_figures=True)),
         path("ws/ops/page/", StaffConsumer.as_asgi(**shared, wants_figures=False)),
     ]

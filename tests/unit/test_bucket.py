@@ -1,6 +1,6 @@
 """How much one client may ask for: a burst, then so much a second."""
 
-from ops.project.bucket import Bucket
+from ops.bucket import Bucket
 
 
 def test_a_burst_is_free_and_what_comes_above_it_waits_for_its_tokens() -> None:

@@ -1,0 +1,99 @@
+"""The row in which a process says which staff screens it has open, and who else may be handed a flag."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncCursor
+from psycopg.types.json import Jsonb
+
+from companion.supervision.staff import Staff
+from companion.turn_close import Row
+from ops.access import OPERATORS
+from ops.supervision.people import DESK_TIMEOUT_S
+
+MAX_COLLEAGUES = 500
+
+WRITE = """
+INSERT INTO ops_deskprocess AS d (process, at, sites, readers)
+VALUES (%(process)s, clock_timestamp(), %(sites)s::bigint[], %(readers)s)
+ON CONFLICT (process) DO UPDATE SET at = excluded.at, sites = excluded.sites, readers = excluded.readers
+"""
+DELETE = """
+DELETE FROM ops_deskprocess WHERE process = %(process)s OR at < statement_timestamp() - interval '1 hour'
+"""
+IS_READING_ELSEWHERE = f"""
+SELECT DISTINCT (reader ->> 0)::bigint FROM ops_deskprocess d, jsonb_array_elements(d.readers) AS reader
+WHERE d.process <> %(process)s AND d.at > statement_timestamp() - interval '{DESK_TIMEOUT_S} seconds'
+  AND (reader ->> 1)::bigint = %(user)s
+"""
+# Active staff who see one of these sites, by name.
+LIST_COLLEAGUES = """
+SELECT u.id, left(coalesce(nullif(btrim(u.first_name || ' ' || u.last_name), ''), u.username), 150),
+       ARRAY(SELECT v.site_id FROM ops_supervision v WHERE v.user_id = u.id AND v.site_id = ANY(%(sites)s)
+             ORDER BY v.site_id),
+       u.is_superuser OR EXISTS (
+           SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+           WHERE m.user_id = u.id AND g.name = %(operators)s)
+FROM auth_user u
+WHERE u.is_active AND u.is_staff AND (
+    EXISTS (SELECT 1 FROM ops_supervision v WHERE v.user_id = u.id AND v.site_id = ANY(%(sites)s))
+    OR u.is_superuser OR EXISTS (
+        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        WHERE m.user_id = u.id AND g.name = %(operators)s))
+ORDER BY 2, 1 LIMIT %(limit)s
+"""
+LIST_SITES = "SELECT id, slug, name FROM companion_site WHERE id = ANY(%(sites)s) ORDER BY name, id"
+
+
+async def write_desk(
+    cursor: AsyncCursor[Row],
+    process: UUID,
+    *,
+    sites: Collection[int],
+    readers: Iterable[tuple[int, int, str]],
+) -> None:
+    """Say which sites have a screen of their own staff here, and who reads along: (conversation, user, name)."""
+    listed = Jsonb([list(reader) for reader in sorted(readers)])
+    await cursor.execute(WRITE, {"process": process, "sites": sorted(sites), "readers": listed})
+
+
+async def delete_desk(cursor: AsyncCursor[Row], process: UUID) -> None:
+    """Say that there are no screens here, and delete the rows of processes that are long gone."""
+    await cursor.execute(DELETE, {"process": process})
+
+
+async def read_elsewhere(cursor: AsyncCursor[Row], process: UUID, user: int) -> set[int]:
+    """The conversations that this member of staff reads on other processes."""
+    await cursor.execute(IS_READING_ELSEWHERE, {"process": process, "user": user})
+    return {row[0] for row in await cursor.fetchall()}
+
+
+async def list_colleagues(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[dict[str, Any]]:
+    """The staff who see one of these sites: id, name, their own ones of these sites, and whether they are operators."""
+    facts = {"sites": sorted(sites), "operators": OPERATORS, "limit": MAX_COLLEAGUES}
+    await cursor.execute(LIST_COLLEAGUES, facts)
+    return [
+        {"id": user, "name": name, "sites": list(own), "operator": is_operator}
+        for user, name, own, is_operator in await cursor.fetchall()
+    ]
+
+
+async def find_colleague(cursor: AsyncCursor[Row], user: int, *, site: int) -> Staff | None:
+    """The member of staff with this id, if they see the site."""
+    for one in await list_colleagues(cursor, [site]):
+        if one["id"] == user:
+            return Staff(user=user, name=one["name"])
+    return None
+
+
+async def list_open_sites(cursor: AsyncCursor[Row]) -> set[int]:
+    """The ids of all open sites."""
+    await cursor.execute("SELECT id FROM companion_site WHERE is_open")
+    return {row[0] for row in await cursor.fetchall()}
+
+
+async def list_sites(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[dict[str, Any]]:
+    """These sites: id, slug and name."""
+    await cursor.execute(LIST_SITES, {"sites": sorted(sites)})
+    return [{"id": number, "slug": slug, "name": name} for number, slug, name in await cursor.fetchall()]
