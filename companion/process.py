@@ -31,6 +31,7 @@ from companion.notifications import (
     VisitsEnded,
 )
 from companion.runner import Runner
+from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.pause_follower import PauseFollower
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
@@ -126,6 +127,7 @@ class WebProcess:
             waiting=lambda: self.runner.waiting,
         )
         self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)
+        self._leases = LeaseFollower(pool, policy, process=process)
         self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
         self.sockets = SocketRegistry()
@@ -326,6 +328,7 @@ class WebProcess:
             ticks += 1
             try:
                 await self._check_rows()
+                self.watchers.mark_entries_changed(await self._leases.check())
                 # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()

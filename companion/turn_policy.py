@@ -128,7 +128,7 @@ class TurnPolicy:
     """Messages of one person in a minute that the companion does not answer: red ones, and those to a person."""
     decide_s: float = 1.0
     """Time in which a screen of the site's staff must show a flag, so that the line says that staff were told."""
-    person_lease_s: float = 20.0
+    person_lease_s: float = 15.0
     """A member of staff whose screen has not shown the conversation for so long has lost the take-over."""
     away_s: float = 60.0
     """A person without an open page for so long gives up the place in the waiting room."""

@@ -126,6 +126,12 @@ class People:
         in_database(lambda: Supervision.objects.create(user=sam, site=self.site))
         return sam
 
+    def add_supervisor(self, name: str, *, site: Site | None = None) -> User:
+        """Add a further member of staff, who supervises this test's site, or the given one."""
+        user = self._add_staff(name)
+        in_database(lambda: Supervision.objects.create(user=user, site=site or self.site))
+        return user
+
     def add_ines(self) -> User:
         """Add an operator, who sees all sites."""
         ines = self._add_staff("ines")

@@ -180,10 +180,7 @@ Request = (
 )
 _requests: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="type")])
 _NAMED_IDS = ("conversation", "flag", "visit", "key", "scope", "id")
-_TYPES = frozenset(
-    str(option.model_fields["type"].annotation.__args__[0])  # type: ignore[union-attr]
-    for option in Request.__args__
-)
+_TYPES = frozenset(str(option.model_fields["type"].annotation.__args__[0]) for option in Request.__args__)
 
 
 class RequestRefused(Exception):
