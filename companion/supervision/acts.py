@@ -84,7 +84,7 @@ WHERE person = %(staff)s AND conversation_id = ANY(%(conversations)s)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConversationHead:
+class SupervisedConversation:
     """Whose conversation it is."""
 
     conversation: int
@@ -122,14 +122,14 @@ class StaffActs:
 
     async def find_conversation(
         self, conversation: int, *, sites: Collection[int]
-    ) -> ConversationHead | None:
+    ) -> SupervisedConversation | None:
         """Whose conversation it is; None if it is not of these sites."""
         async with open_act(self._pool) as cursor:
             return await _find_conversation(cursor, conversation, sites)
 
     async def read_along(
         self, conversation: int, staff: Staff, *, sites: Collection[int], note: str = ""
-    ) -> ConversationHead | None:
+    ) -> SupervisedConversation | None:
         """Record that `staff` reads along from now on, and show it where the site says so. None: not of these sites."""
         async with open_act(self._pool) as cursor:
             head = await _find_conversation(cursor, conversation, sites)
@@ -268,7 +268,7 @@ class StaffActs:
 
     async def _try_take_over(
         self, conversation: int, staff: Staff, sites: Collection[int]
-    ) -> tuple[control.TookOver | control.HeldBy | None, ConversationHead | None]:
+    ) -> tuple[control.TookOver | control.HeldBy | None, SupervisedConversation | None]:
         async with open_act(self._pool) as cursor:
             head = await _find_conversation(cursor, conversation, sites)
             taken = await control.take_over(
@@ -347,7 +347,7 @@ class StaffActs:
         return await insert_entry(cursor, entry) is not None
 
     async def _record_about(
-        self, cursor: AsyncCursor[Row], act: ActKind, staff: Staff, head: ConversationHead
+        self, cursor: AsyncCursor[Row], act: ActKind, staff: Staff, head: SupervisedConversation
     ) -> None:
         note = f"conversation {head.conversation}"
         await self._record(cursor, act, staff, about=head.participant, note=note)
@@ -362,13 +362,13 @@ class StaffActs:
 
 async def _find_conversation(
     cursor: AsyncCursor[Row], conversation: int, sites: Collection[int]
-) -> ConversationHead | None:
+) -> SupervisedConversation | None:
     await cursor.execute(FIND_CONVERSATION, {"conversation": conversation, "sites": sorted(sites)})
     row = await cursor.fetchone()
     if row is None:
         return None
     number, participant, name, site, site_name, shows_reading = row
-    return ConversationHead(
+    return SupervisedConversation(
         conversation=number,
         participant=participant,
         participant_name=name,

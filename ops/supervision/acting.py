@@ -11,7 +11,7 @@ from companion.history import History
 from companion.outbox import WritingSeen
 from companion.supervision import flag_views
 from companion.supervision.act_answers import ActDone, ActRefused
-from companion.supervision.acts import ConversationHead, StaffActs
+from companion.supervision.acts import StaffActs, SupervisedConversation
 from companion.supervision.staff import Staff
 from companion.supervision.states import PauseScope
 from companion.watchers import Watchers
@@ -151,7 +151,7 @@ class DeskActs:
             self._send_writing(WritingSeen(conversation=conversation, line=line))
         return None
 
-    async def _find_readable(self, conversation: int, access: StaffAccess) -> ConversationHead:
+    async def _find_readable(self, conversation: int, access: StaffAccess) -> SupervisedConversation:
         """The conversation, if this person may read its words now. Raises Refused."""
         head = await self._acts.find_conversation(conversation, sites=access.sites)
         if head is None:
@@ -160,7 +160,7 @@ class DeskActs:
             raise Refused("reason_needed")
         return head
 
-    async def _has_reason(self, head: ConversationHead, access: StaffAccess) -> bool:
+    async def _has_reason(self, head: SupervisedConversation, access: StaffAccess) -> bool:
         async with self._desk.pool.connection() as connection, connection.cursor() as cursor:
             return await reasons.read_until(cursor, head.conversation, access.user or 0) is not None
 

@@ -64,7 +64,7 @@ SELECT readers FROM ops_deskprocess WHERE at > statement_timestamp() - interval 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PersonHere:
+class PresentPerson:
     """A person who is here. `doing`: writing, waiting, being_answered, paused or idle."""
 
     conversation: int
@@ -89,7 +89,7 @@ class PersonHere:
     page_open: bool
 
 
-async def read_people(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[PersonHere]:
+async def read_people(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[PresentPerson]:
     """The people of these sites who are here, by site and name."""
     facts = {
         "sites": sorted(sites),
@@ -112,7 +112,7 @@ async def read_readers(cursor: AsyncCursor[Row]) -> dict[int, dict[int, str]]:
 
 
 def build_items(
-    people: Iterable[PersonHere],
+    people: Iterable[PresentPerson],
     *,
     flags: Sequence[FlagView],
     open_pauses: Sequence[PauseView],
@@ -154,7 +154,7 @@ def hide_name(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "name": ""}
 
 
-def _find_pause(by_scope: Mapping[tuple[str, int], PauseView], one: PersonHere) -> PauseView | None:
+def _find_pause(by_scope: Mapping[tuple[str, int], PauseView], one: PresentPerson) -> PauseView | None:
     for key in (
         (PauseScope.PERSON.value, one.participant),
         (PauseScope.SITE.value, one.site),
@@ -165,7 +165,7 @@ def _find_pause(by_scope: Mapping[tuple[str, int], PauseView], one: PersonHere) 
     return None
 
 
-def _describe_turn(one: PersonHere, *, is_writing: bool) -> str:
+def _describe_turn(one: PresentPerson, *, is_writing: bool) -> str:
     if is_writing:
         return "writing"
     if one.is_speaking:
@@ -175,11 +175,11 @@ def _describe_turn(one: PersonHere, *, is_writing: bool) -> str:
     return "paused" if one.last_state == "paused" else "idle"
 
 
-def _parse(row: Row) -> PersonHere:
+def _parse(row: Row) -> PresentPerson:
     conversation, participant, name, site, site_name, since, visit, visits, *turn = row
     is_speaking, is_waiting, last_state, last_at, *who = turn
     is_quiet, person, person_name, person_since, is_writing, page_open = who
-    return PersonHere(
+    return PresentPerson(
         conversation=conversation,
         participant=participant,
         name=name,

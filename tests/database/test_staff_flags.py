@@ -1,4 +1,4 @@
-"""What staff do with flags: one owner, whoever presses at once, and never closed by itself (S2)."""
+"""What staff do with flags: one owner however many press at once, and never closed by itself (S2)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
