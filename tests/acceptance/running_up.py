@@ -1,5 +1,6 @@
 """Run `scripts/up` as at a terminal: start it, read its lines, stop it."""
 
+import http.client
 import os
 import queue
 import signal
@@ -97,6 +98,19 @@ class Up:
         family = self.ask_each(lambda process: (process, " ".join(process.cmdline()), process.ppid()))
         found = {process.pid: (process, parent) for process, command, parent in family if words in command}
         return next(process for process, parent in found.values() if parent not in found)
+
+
+def status(
+    run: Up, path: str, *, port: int | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """Get a page of it: the status code and the body. `port` is of another web process than the first."""
+    connection = http.client.HTTPConnection("127.0.0.1", port or run.port, timeout=LIMIT_S)
+    try:
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
 
 
 def belongs_to(process: psutil.Process, state: Path) -> bool:

@@ -177,7 +177,7 @@ async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
 # Starts the whole product: slow on a busy machine.
 @pytest.mark.timeout(600)
 def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -> None:
-    with up(tmp_path / "state", "--processes", "3", port=find_free_ports(3)) as run:
+    with up(tmp_path / "state", "--processes", "2", port=find_free_ports(2)) as run:
         run.wait_until_ready()
         refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x")
         assert refused.returncode == 3
@@ -187,7 +187,7 @@ def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -
         assert measured["in_time"]
         for way, lane in (("there", "rehearsal_second"), ("back", "rehearsal")):
             assert measured[way]["lane"] == lane
-            assert len(measured[way]["each_s"]) == 3
+            assert len(measured[way]["each_s"]) == 2
             assert max(measured[way]["each_s"]) < POLLED_WITHIN_S
             assert measured[way]["first_s"] == min(measured[way]["each_s"])
 

@@ -2,36 +2,20 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from companion.models import Visit
-from tests.acceptance.running_up import ROOT, clean_environment, up
 from tests.people import People, in_database
 from tests.prefork import prefork
-from tests.processes import Rehearsal, Web
+from tests.processes import ROOT, Rehearsal, Web
 from tests.staff import play_broken_turn
 
 BACK = "I am back. First, what you asked me before."
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 NORA = "Nora (rehearsal)"
-
-
-def rehearse(
-    *arguments: str, environment: dict[str, str], typed: str = ""
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", "rehearse_outage", *arguments],
-        cwd=ROOT,
-        env=environment,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
 
 
 def before(
@@ -41,43 +25,6 @@ def before(
     environment = os.environ | {"REHEARSAL_URL": rehearsal.url} | settings
     arguments = ("--site", people.site.slug, "--address", service)
     return prefork.run(["manage.py", "rehearse_outage", *arguments], env=environment)
-
-
-# It starts everything and two commands: a machine that runs everything else as well is slow, not broken.
-@pytest.mark.timeout(600)
-def test_the_story_is_played_line_by_line_before_a_running_up(tmp_path: Path) -> None:
-    with up(tmp_path / "state") as run:
-        run.wait_until_ready()
-        played = rehearse(
-            "--pause-between",
-            environment=clean_environment({"COMPANION_STATE_DIR": str(run.state)}),
-            typed="\n\n\n",
-        )
-        told = played.stdout
-        assert (played.returncode, played.stderr) == (0, "")
-        places = [
-            told.index(part)
-            for part in (
-                "A reply breaks off",
-                "Nora: I did not sleep well.",
-                f"Robin: {PAUSE}",
-                "loads the page again",
-                "What operators see",
-                "network: The connection to the provider was refused, or broke off.",
-                "The question is held until",
-                f"{run.address}/ops/turns/",
-                "Nora: Are you there again?",
-                f"Robin: {BACK}",
-                "What was promised",
-                "As promised: 12 of 12",
-            )
-        ]
-        assert places == sorted(places)
-        assert told.count("Press Enter") == 3
-        assert "NOT KEPT" not in told
-        # Once more, with what the first playing has left.
-        again = rehearse(environment=clean_environment({"COMPANION_STATE_DIR": str(run.state)}))
-        assert (again.returncode, "Press Enter" in again.stdout) == (0, False)
 
 
 def test_the_person_signed_in_for_the_rehearsal_is_signed_out_again(
@@ -155,7 +102,7 @@ def test_a_lane_that_is_something_else_on_this_machine_is_left_alone(
 
 
 def test_it_says_so_where_no_service_runs(people: People, rehearsal: Rehearsal) -> None:
-    nothing = rehearse("--site", people.site.slug, environment=dict(os.environ))
+    nothing = prefork.run(["manage.py", "rehearse_outage", "--site", people.site.slug])
     assert (nothing.returncode, "No scripts/up runs from" in nothing.stderr) == (2, True)
     away = before("http://127.0.0.1:9", people, rehearsal)
     assert (away.returncode, "Nothing answers at http://127.0.0.1:9." in away.stderr) == (2, True)

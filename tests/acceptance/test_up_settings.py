@@ -1,6 +1,5 @@
 """`scripts/up` with settings of a real installation: a public name, a key of its own, a database of its own server."""
 
-import http.client
 import subprocess
 import sys
 import uuid
@@ -10,7 +9,7 @@ import psycopg
 import pytest
 
 from ops.stack.postgres import EmbeddedPostgres
-from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, find_free_ports, up
+from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, find_free_ports, status, up
 from tests.patience import wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -28,19 +27,10 @@ def manage(run: Up, *arguments: str, **settings: str) -> subprocess.CompletedPro
     return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=LIMIT_S)
 
 
-def status(run: Up, path: str, *, port: int | None = None) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port or run.port, timeout=LIMIT_S)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
 def test_with_a_public_name_alone_it_answers_this_machine_and_its_commands(tmp_path: Path) -> None:
     with up(tmp_path, environment=PUBLIC) as run:
         assert "https://talk.example.org/staff/sign-in/" in run.wait_until_ready().text
-        assert status(run, "/readyz") == 200
+        assert status(run, "/readyz")[0] == 200
 
         keyless = manage(run, "card", "Rosa")
         assert keyless.returncode == 78
@@ -81,37 +71,32 @@ def test_a_named_database_gets_no_demo_people_unless_they_are_asked_for(
         run.stop()
 
 
-def test_a_broken_routing_file_is_not_said_to_be_mended_before_it_is(tmp_path: Path) -> None:
+def test_a_routing_file_is_said_to_be_mended_once_it_is_and_broken_later_stops_a_process_that_died_alone(
+    tmp_path: Path,
+) -> None:
     example = (ROOT / "ops" / "deploy" / "routing.example.toml").read_text()
+    broken = example.replace("[lanes.", "[lane.", 1)
     routing = tmp_path / "routing.toml"
-    routing.write_text(example.replace("[lanes.", "[lane.", 1))
-    with up(tmp_path / "state", environment={"COMPANION_ROUTING": str(routing)}) as run:
+    routing.write_text(broken)
+    settings = {"COMPANION_ROUTING": str(routing)}
+    with up(tmp_path / "state", "--processes", "2", port=find_free_ports(2), environment=settings) as run:
         run.until("says that the chat is not working")
 
-        routing.write_text(example.replace("[lanes.", "[lane.", 1) + "\n# touched\n")
+        routing.write_text(broken + "\n# touched\n")
         assert str(routing) in run.until("Not yet.")
 
         routing.write_text(example)
         run.until("It has been mended. Starting.")
         run.wait_until_ready()
-    assert run.text.count("It has been mended.") == 1
+        assert run.text.count("It has been mended.") == 1
 
-
-def test_a_routing_file_that_became_wrong_stops_one_process_that_died_and_no_other(tmp_path: Path) -> None:
-    example = (ROOT / "ops" / "deploy" / "routing.example.toml").read_text()
-    routing = tmp_path / "routing.toml"
-    routing.write_text(example)
-    settings = {"COMPANION_ROUTING": str(routing)}
-    with up(tmp_path / "state", "--processes", "2", port=find_free_ports(2), environment=settings) as run:
-        run.wait_until_ready()
-        routing.write_text(example.replace("[lanes.", "[lane.", 1))
-
+        routing.write_text(broken)
         run.find_process(f"serve --port {run.port + 1}").kill()
 
         assert str(routing) in run.until(f"web-{run.port + 1} cannot start again")
-        wait_until(lambda: status(run, "/healthz", port=run.port + 1) == 503, within_s=LIMIT_S)
-        assert status(run, "/healthz") == 200
+        wait_until(lambda: status(run, "/healthz", port=run.port + 1)[0] == 503, within_s=LIMIT_S)
+        assert status(run, "/healthz")[0] == 200
 
         routing.write_text(example)
-        wait_until(lambda: status(run, "/healthz", port=run.port + 1) == 200, within_s=LIMIT_S)
+        wait_until(lambda: status(run, "/healthz", port=run.port + 1)[0] == 200, within_s=LIMIT_S)
         run.stop()
