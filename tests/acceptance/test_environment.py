@@ -45,36 +45,49 @@ class Checkout:
         return {"PATH": path, "HOME": str(self.folder), "PIP_NO_INDEX": "1"} | dict(extra)
 
 
+def make_checkout(folder: Path) -> Checkout:
+    (folder / "scripts").mkdir()
+    for name in ("environment.sh", "environment.py"):
+        shutil.copy(ROOT / "scripts" / name, folder / "scripts")
+    for lock in ("requirements.lock", "requirements-dev.lock"):
+        (folder / lock).write_text("# nothing\n")
+    return Checkout(folder)
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    (tmp_path / "scripts").mkdir()
-    for name in ("environment.sh", "environment.py"):
-        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
-    for lock in ("requirements.lock", "requirements-dev.lock"):
-        (tmp_path / lock).write_text("# nothing\n")
-    return Checkout(tmp_path)
+    """A checkout without an environment."""
+    return make_checkout(tmp_path)
 
 
-def test_it_is_made_once_and_then_left_alone(checkout: Checkout) -> None:
-    first, second = checkout.run(), checkout.run()
-
-    assert MAKING in first.stdout
-    assert second.stdout == f"runs in {checkout.folder / '.venv'}\n"
-
-
-def test_the_environment_for_tests_serves_as_the_one_to_run_with(checkout: Checkout) -> None:
-    checkout.run("requirements-dev.lock")
-
-    assert MAKING not in checkout.run("requirements.lock").stdout
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout whose environment was made for tests."""
+    checkout = make_checkout(tmp_path_factory.mktemp("made"))
+    made = checkout.run("requirements-dev.lock")
+    assert MAKING in made.stdout
+    assert (made.returncode, made.stdout.splitlines()[-1]) == (0, f"runs in {checkout.folder / '.venv'}")
+    return checkout
 
 
-def test_a_changed_lock_brings_it_into_step_without_making_it_anew(checkout: Checkout) -> None:
-    checkout.run()
-    kept = checkout.folder / ".venv" / "kept"
+@pytest.fixture
+def made(made_once: Checkout, tmp_path: Path) -> Checkout:
+    """A copy of it: to make one takes seconds."""
+    shutil.copytree(made_once.folder, tmp_path / "copy", symlinks=True)
+    return Checkout(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("lock", ["requirements-dev.lock", "requirements.lock"])
+def test_it_is_made_once_for_tests_and_then_left_alone_also_by_what_runs(made: Checkout, lock: str) -> None:
+    assert made.run(lock).stdout == f"runs in {made.folder / '.venv'}\n"
+
+
+def test_a_changed_lock_brings_it_into_step_without_making_it_anew(made: Checkout) -> None:
+    kept = made.folder / ".venv" / "kept"
     kept.touch()
-    (checkout.folder / "requirements.lock").write_text("# nothing more\n")
+    (made.folder / "requirements.lock").write_text("# nothing more\n")
 
-    assert MENDING in checkout.run().stdout
+    assert MENDING in made.run().stdout
     assert kept.exists()
 
 
@@ -95,26 +108,25 @@ def test_one_that_was_half_made_is_made_anew(checkout: Checkout) -> None:
     assert "runs in" in again.stdout
 
 
-def test_one_whose_python_has_gone_is_made_anew(checkout: Checkout) -> None:
-    checkout.run()
-    python = checkout.folder / ".venv" / "bin" / "python"
+def test_one_whose_python_has_gone_is_made_anew(made: Checkout) -> None:
+    python = made.folder / ".venv" / "bin" / "python"
     python.unlink()
     python.symlink_to("/nowhere/python3")
 
-    assert MAKING in checkout.run().stdout
+    assert MAKING in made.run("requirements-dev.lock").stdout
 
 
-def test_a_package_that_cannot_be_had_is_said_and_the_next_run_tries_again(checkout: Checkout) -> None:
-    lock = checkout.folder / "requirements.lock"
+def test_a_package_that_cannot_be_had_is_said_and_the_next_run_tries_again(made: Checkout) -> None:
+    lock = made.folder / "requirements.lock"
     lock.write_text(f"no-such-package==1.0 --hash=sha256:{'0' * 64}\n")
 
-    refused = checkout.run()
+    refused = made.run()
 
     assert refused.returncode == 1
     assert "no-such-package" in refused.stdout
     assert "Traceback" not in refused.stdout
     lock.write_text("# nothing\n")
-    assert checkout.run().returncode == 0
+    assert made.run().returncode == 0
 
 
 def test_a_python_that_is_too_old_is_said_with_the_version_that_is_needed(checkout: Checkout) -> None:
