@@ -33,8 +33,10 @@ ON_THE_SAME_SERVER = [
     "compare",
     "drop",
 ]
-PRIVATELY = ["private server", "private server+", "restore+", "drop"]
+BEFORE_AND_WITH_A_COPY = ["dump and row sums+", "restore", "restore+", "drop"]
+PRIVATELY = ["private server+", "restore+"]
 EVERY_PHASE_PRIVATELY = ["private server", "private server+", *ON_THE_SAME_SERVER]
+LONG = (pytest.mark.long, pytest.mark.timeout(300))
 NOT_OURS = {"restore_drill_plain", "restore_drill_elsewhere", "restore_drill_alive", "restorexdrill_other"}
 
 
@@ -92,12 +94,13 @@ def list_processes_in(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize("phases", [BEFORE_AND_WITH_A_COPY, pytest.param(ON_THE_SAME_SERVER, marks=LONG)])
 def test_each_run_on_the_same_server_clears_what_a_killed_one_left_and_nothing_else(
-    server: Server, drill: RunDrill, state: Path, strangers: None
+    server: Server, drill: RunDrill, state: Path, strangers: None, phases: list[str]
 ) -> None:
     before = server.databases()
 
-    for phase in ON_THE_SAME_SERVER:
+    for phase in phases:
         kill_drill(server, state, where="same server", phase=phase)
         # The one before it is cleared, so no more than one run's leftovers are ever there.
         assert len(list_run_folders(state)) == 1, phase
@@ -138,11 +141,11 @@ def list_notes(state: Path) -> list[Path]:
 def test_what_a_killed_run_left_on_the_same_server_is_cleared_by_a_drill_that_works_elsewhere(
     server: Server, drill: RunDrill, state: Path, tmp_path: Path, way: str
 ) -> None:
-    kept = Path(drill(keep_dump=True).kept_dump)
+    kept = Path(drill(keep_dump=True).kept_dump) if way == "a file" else None
     kill_drill(server, state, where="same server", phase="restore")
     (left,) = list_scratch_databases(server)
 
-    if way == "a file":
+    if kept:
         report = drill(source=None, archive=kept, where="private server")
     elif way == "a fresh dump":
         report = drill(where="private server")
@@ -203,7 +206,7 @@ def test_a_copy_that_may_still_be_on_a_server_which_cannot_be_looked_at_is_no_pr
         postgres.stop("immediate")
 
 
-@pytest.mark.parametrize("phases", [PRIVATELY, pytest.param(EVERY_PHASE_PRIVATELY, marks=pytest.mark.long)])
+@pytest.mark.parametrize("phases", [PRIVATELY, pytest.param(EVERY_PHASE_PRIVATELY, marks=LONG)])
 def test_a_private_server_of_a_killed_run_is_ended_by_the_next(
     server: Server, drill: RunDrill, state: Path, phases: list[str]
 ) -> None:
@@ -223,7 +226,17 @@ def test_a_private_server_of_a_killed_run_is_ended_by_the_next(
     assert list_run_folders(state) == [stranger]
 
 
-@pytest.mark.parametrize("phase", ["private server", "dump and row sums", "restore", "row sums of the copy"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "private server",
+        "restore",
+        *(
+            pytest.param(phase, marks=pytest.mark.long)
+            for phase in ("dump and row sums", "row sums of the copy")
+        ),
+    ],
+)
 def test_a_signal_ends_a_run_in_order(server: Server, state: Path, phase: str) -> None:
     assert signal_drill(server, state, phase, where="private server") == 2
     assert list_run_folders(state) == []
