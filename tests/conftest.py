@@ -1,6 +1,7 @@
 """Shared fixtures: a real PostgreSQL, a real rehearsal provider, real web processes."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -11,6 +12,16 @@ import hypothesis
 import pytest
 
 pytest_plugins = ["tests.loopback_only"]
+
+# Thousands of tests are collected and kept: the collector would go through all of them again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, and leave what was collected before in peace."""
+    gc.enable()
+    gc.freeze()
+
 
 # No deadline for an example: its duration depends on the load of the machine.
 hypothesis.settings.register_profile(

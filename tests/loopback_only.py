@@ -14,6 +14,7 @@ import pytest
 HERE = {"localhost", "localhost.localdomain", "ip6-localhost", ""}
 CONNECTS = {"socket.connect", "socket.sendto"}
 LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname"}
+WATCHED = frozenset(CONNECTS | LOOK_UPS)
 
 
 class ConnectedBeyondLoopback(OSError):
@@ -29,7 +30,7 @@ class Guard:
 
     def audit(self, event: str, arguments: tuple[object, ...]) -> None:
         """Refuse addresses of other machines. Runs for every event of the interpreter, so it returns early."""
-        if not self.watching or event not in CONNECTS | LOOK_UPS:
+        if event not in WATCHED or not self.watching:
             return
         host = _peer_host(arguments[1]) if event in CONNECTS else _decode_host(arguments[0])
         if not is_this_machine(host):

@@ -1,19 +1,26 @@
 """The official client libraries read the rehearsal provider's streams without complaint: our double is honest."""
 
 from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-import anthropic
-import openai
 import pytest
 
 from tests.processes import Rehearsal
+
+if TYPE_CHECKING:
+    # Fixtures import them: each takes seconds, and every worker collects this file.
+    import anthropic
+    import openai
 
 QUESTION = "I did not sleep."
 TEXT_AFTER = {"say": "Nights can feel long, שלום 👩🏽‍🚀.", "pace_ms": 0, "first_word_s": 0, "reasoning": 2}
 
 
 @pytest.fixture
-async def chat(provider: Rehearsal) -> AsyncIterator[openai.AsyncOpenAI]:
+async def chat(provider: Rehearsal) -> AsyncIterator["openai.AsyncOpenAI"]:
+    import openai
+
     plain = openai.DefaultAsyncHttpxClient(trust_env=False, verify=False)
     async with openai.AsyncOpenAI(
         api_key="none", base_url=provider.url, http_client=plain, max_retries=0
@@ -22,7 +29,9 @@ async def chat(provider: Rehearsal) -> AsyncIterator[openai.AsyncOpenAI]:
 
 
 @pytest.fixture
-async def messages(provider: Rehearsal) -> AsyncIterator[anthropic.AsyncAnthropic]:
+async def messages(provider: Rehearsal) -> AsyncIterator["anthropic.AsyncAnthropic"]:
+    import anthropic
+
     plain = anthropic.DefaultAsyncHttpxClient(trust_env=False, verify=False)
     root = provider.url.removesuffix("/v1")
     async with anthropic.AsyncAnthropic(
@@ -32,7 +41,7 @@ async def messages(provider: Rehearsal) -> AsyncIterator[anthropic.AsyncAnthropi
 
 
 async def test_the_openai_client_reads_a_stream_to_its_finish(
-    chat: openai.AsyncOpenAI, provider: Rehearsal
+    chat: "openai.AsyncOpenAI", provider: Rehearsal
 ) -> None:
     provider.inject(TEXT_AFTER)
     stream = await chat.chat.completions.create(
@@ -48,7 +57,7 @@ async def test_the_openai_client_reads_a_stream_to_its_finish(
 
 
 async def test_the_openai_client_reads_a_whole_answer_and_the_names_of_the_models(
-    chat: openai.AsyncOpenAI,
+    chat: "openai.AsyncOpenAI",
 ) -> None:
     answer = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}]
@@ -61,36 +70,36 @@ async def test_the_openai_client_reads_a_whole_answer_and_the_names_of_the_model
 @pytest.mark.parametrize(
     ("status", "error", "expected"),
     [
-        (400, "bad_request", openai.BadRequestError),
-        (401, "invalid_key", openai.AuthenticationError),
-        (404, "model_not_found", openai.NotFoundError),
-        (429, "rate_limit", openai.RateLimitError),
-        (503, "server_error", openai.InternalServerError),
+        (400, "bad_request", "BadRequestError"),
+        (401, "invalid_key", "AuthenticationError"),
+        (404, "model_not_found", "NotFoundError"),
+        (429, "rate_limit", "RateLimitError"),
+        (503, "server_error", "InternalServerError"),
     ],
 )
 async def test_the_openai_client_knows_every_error(
-    chat: openai.AsyncOpenAI, provider: Rehearsal, *, status: int, error: str, expected: type[Exception]
+    chat: "openai.AsyncOpenAI", provider: Rehearsal, *, status: int, error: str, expected: str
 ) -> None:
     provider.inject({"status": status, "error": error})
-    with pytest.raises(expected):
+    with pytest.raises(getattr(import_module("openai"), expected)):
         await chat.chat.completions.create(
             model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
         )
 
 
 async def test_the_openai_client_raises_an_error_inside_a_stream(
-    chat: openai.AsyncOpenAI, provider: Rehearsal
+    chat: "openai.AsyncOpenAI", provider: Rehearsal
 ) -> None:
     provider.inject({"error": "server_error", "after": 3, "pace_ms": 0})
     stream = await chat.chat.completions.create(
         model="rehearsal-1", messages=[{"role": "user", "content": QUESTION}], stream=True
     )
-    with pytest.raises(openai.APIError):
+    with pytest.raises(import_module("openai").APIError):
         _ = [chunk async for chunk in stream]
 
 
 async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
-    messages: anthropic.AsyncAnthropic, provider: Rehearsal
+    messages: "anthropic.AsyncAnthropic", provider: Rehearsal
 ) -> None:
     provider.inject(TEXT_AFTER)
     async with messages.messages.stream(
@@ -107,7 +116,7 @@ async def test_the_anthropic_client_puts_a_stream_together_to_its_stop_reason(
     assert whole.model == "rehearsal-1"
 
 
-async def test_the_anthropic_client_reads_a_whole_answer(messages: anthropic.AsyncAnthropic) -> None:
+async def test_the_anthropic_client_reads_a_whole_answer(messages: "anthropic.AsyncAnthropic") -> None:
     answer = await messages.messages.create(
         model="rehearsal-1", max_tokens=400, messages=[{"role": "user", "content": QUESTION}]
     )
@@ -118,22 +127,22 @@ async def test_the_anthropic_client_reads_a_whole_answer(messages: anthropic.Asy
 @pytest.mark.parametrize(
     ("status", "error", "expected"),
     [
-        (400, "anthropic_invalid", anthropic.BadRequestError),
-        (401, "anthropic_authentication", anthropic.AuthenticationError),
-        (429, "anthropic_rate_limit", anthropic.RateLimitError),
-        (529, "anthropic_overloaded", anthropic.InternalServerError),
+        (400, "anthropic_invalid", "BadRequestError"),
+        (401, "anthropic_authentication", "AuthenticationError"),
+        (429, "anthropic_rate_limit", "RateLimitError"),
+        (529, "anthropic_overloaded", "InternalServerError"),
     ],
 )
 async def test_the_anthropic_client_knows_every_error(
-    messages: anthropic.AsyncAnthropic,
+    messages: "anthropic.AsyncAnthropic",
     provider: Rehearsal,
     *,
     status: int,
     error: str,
-    expected: type[Exception],
+    expected: str,
 ) -> None:
     provider.inject({"status": status, "error": error})
-    with pytest.raises(expected):
+    with pytest.raises(getattr(import_module("anthropic"), expected)):
         await messages.messages.create(
             model="rehearsal-1",
             max_tokens=400,
@@ -143,7 +152,7 @@ async def test_the_anthropic_client_knows_every_error(
 
 
 async def test_the_anthropic_client_raises_an_error_inside_a_stream(
-    messages: anthropic.AsyncAnthropic, provider: Rehearsal
+    messages: "anthropic.AsyncAnthropic", provider: Rehearsal
 ) -> None:
     provider.inject({"error": "anthropic_overloaded", "after": 3, "pace_ms": 0})
     stream = await messages.messages.create(
@@ -152,5 +161,5 @@ async def test_the_anthropic_client_raises_an_error_inside_a_stream(
         messages=[{"role": "user", "content": QUESTION}],
         stream=True,
     )
-    with pytest.raises(anthropic.APIStatusError):
+    with pytest.raises(import_module("anthropic").APIStatusError):
         _ = [event async for event in stream]
