@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ops.project.addresses import SettingInvalid
 from ops.project.env import Environment
+from tests.prefork import prefork
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "a-secret"
@@ -36,8 +36,7 @@ BROKEN = [
 
 def settings_with(tmp_path: Path, **changed: str) -> subprocess.CompletedProcess[str]:
     own = {"PATH": os.environ["PATH"], "COMPANION_STATE_DIR": str(tmp_path), **SOUND, **changed}
-    command = [sys.executable, "-c", "import ops.project.settings"]
-    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, timeout=120)
+    return prefork.run(["-m", "ops.project.settings"], env=own)
 
 
 @pytest.mark.parametrize(("name", "value"), BROKEN)
