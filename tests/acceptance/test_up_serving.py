@@ -137,6 +137,26 @@ def test_two_side_by_side_have_nothing_in_common(serving: Up, tmp_path: Path) ->
         assert theirs["ports"] == [other.port, other.port + 1]
 
 
+def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) -> None:
+    serving.find_process("manage.py serve").kill()
+
+    assert status(serving, "/healthz")[0] == 200
+    serving.until("has ended by itself")
+
+
+@pytest.mark.parametrize("server", ["postgres", "valkey-server"])
+def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(serving: Up, server: str) -> None:
+    killed = serving.find_process(server)
+    killed.kill()
+
+    serving.until("It is started again.")
+    wait_until(
+        lambda: any(serving.ask_each(lambda one: server in one.name() and one.pid != killed.pid)),
+        within_s=LIMIT_S,
+    )
+    wait_until(lambda: status(serving, "/healthz")[0] == 200, within_s=LIMIT_S)
+
+
 async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(serving: Up) -> None:
     """Participants who are talking do not notice (T11)."""
     address = serving.address.replace("http", "ws") + "/ws/chat/"
@@ -164,23 +184,3 @@ def sign_in_by_name(name: str, serving: Up) -> str:
 
 def is_running(serving: Up, words: str) -> bool:
     return any(serving.ask_each(lambda process: words in " ".join(process.cmdline())))
-
-
-def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) -> None:
-    serving.find_process("manage.py serve").kill()
-
-    assert status(serving, "/healthz")[0] == 200
-    serving.until("has ended by itself")
-
-
-@pytest.mark.parametrize("server", ["postgres", "valkey-server"])
-def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(serving: Up, server: str) -> None:
-    killed = serving.find_process(server)
-    killed.kill()
-
-    serving.until("It is started again.")
-    wait_until(
-        lambda: any(serving.ask_each(lambda one: server in one.name() and one.pid != killed.pid)),
-        within_s=LIMIT_S,
-    )
-    wait_until(lambda: status(serving, "/healthz")[0] == 200, within_s=LIMIT_S)
