@@ -55,6 +55,12 @@ class Up:
             if text in line:
                 return line
 
+    def read_lines(self) -> None:
+        """Take the lines printed so far, so that `until` waits for a new one."""
+        with suppress(queue.Empty):
+            while (line := self._queue.get_nowait()) is not None:
+                self.lines.append(line)
+
     def wait_until_ready(self) -> "Up":
         self.until("ready: ")
         return self

@@ -138,6 +138,7 @@ def test_two_side_by_side_have_nothing_in_common(serving: Up, tmp_path: Path) ->
 
 
 def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) -> None:
+    serving.read_lines()
     serving.find_process("manage.py serve").kill()
 
     assert status(serving, "/healthz")[0] == 200
@@ -147,6 +148,7 @@ def test_a_web_process_that_dies_is_replaced_and_callers_only_wait(serving: Up) 
 @pytest.mark.parametrize("server", ["postgres", "valkey-server"])
 def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(serving: Up, server: str) -> None:
     killed = serving.find_process(server)
+    serving.read_lines()
     killed.kill()
 
     serving.until("It is started again.")
@@ -159,6 +161,8 @@ def test_an_embedded_server_that_dies_is_started_again_at_its_old_address(servin
 
 async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(serving: Up) -> None:
     """Participants who are talking do not notice (T11)."""
+    # Tests before this one have killed the database too.
+    await until(lambda: status(serving, "/readyz")[0] == 200, within_s=LIMIT_S)
     address = serving.address.replace("http", "ws") + "/ws/chat/"
     async with Page(address, sign_in_by_name("Rosa", serving)) as page:
         await page.say("Good evening. Tell me about the garden.")
