@@ -304,7 +304,6 @@ class VisitAccess:
             return {row[0] for row in await cursor.fetchall()}
 
     async def owns_turn(self, conversation: int, turn: int) -> bool:
-        """Whether a turn belongs to a conversation."""
         async with self._pool.connection() as native, native.cursor() as cursor:
             await cursor.execute(OWNS, (turn, conversation))
             return await cursor.fetchone() is not None

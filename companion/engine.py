@@ -161,7 +161,6 @@ class TurnProgress:
         )
 
     def start_call(self) -> _OpenCall:
-        """Start the record of one call."""
         self._call = _OpenCall(started_at=self.limits.now())
         return self._call
 

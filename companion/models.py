@@ -284,7 +284,9 @@ class Turn(models.Model):
 
     class Meta:
         constraints = [
+            # A page that does not know whether its message arrived sends it again: the key makes that harmless.
             models.UniqueConstraint(fields=["conversation", "key"], name="turn_once_per_key"),
+            # The database itself refuses a second reply at once, whatever the gate believes.
             models.UniqueConstraint(
                 fields=["conversation"], condition=Q(state=TurnState.SPEAKING), name="turn_one_speaking"
             ),
@@ -304,6 +306,7 @@ class Turn(models.Model):
                 F("conversation") + 0, F("id") + 0, condition=Q(state__in=sorted(LIVE)), name="turn_beside"
             ),
             models.Index(fields=["owner", "id"], condition=Q(state__in=sorted(LIVE)), name="turn_by_owner"),
+            # In the order in which the gate walks the queues: see `ADMIT` in `waiting_room`.
             models.Index(
                 "lane",
                 "lane_takes",
@@ -322,6 +325,7 @@ class Turn(models.Model):
                 condition=Q(held_until__isnull=False, answered_by__isnull=True, settled=""),
                 name="turn_unsettled",
             ),
+            # The last hour and retention are read by the time of the end.
             models.Index(fields=["closed_at"], name="turn_by_end"),
             models.Index(
                 fields=["held_until"],

@@ -75,7 +75,6 @@ async def raise_flag(cursor: AsyncCursor[Row], cause: FlagCause) -> RaisedFlag |
 
 
 def flag_parameters(cause: FlagCause) -> dict[str, Any]:
-    """The parameters of `RAISE_FLAG`."""
     return {
         "conversation": cause.conversation,
         "tier": cause.tier.value,

@@ -181,12 +181,10 @@ DO UPDATE SET count = a.count + 1, last_at = clock_timestamp()
 
 
 def raise_params(kind: AlertKind, about: str, *, times: int = 1) -> Mapping[str, Any]:
-    """The parameters of RAISE."""
     return {**timing_params(kind), "about": about[:100], "times": times}
 
 
 def raise_for_turn_params(kind: AlertKind, turn: int) -> Mapping[str, Any]:
-    """The parameters of RAISE_FOR_TURN."""
     return {**timing_params(kind), "turn": turn}
 
 

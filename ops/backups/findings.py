@@ -48,7 +48,6 @@ class DrillFindings:
 
     @property
     def level(self) -> verdict.Level:
-        """The level of evidence."""
         return self.spec.level if self.spec else self.expected_level
 
     @property

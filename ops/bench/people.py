@@ -60,7 +60,6 @@ class SocketPerson:
         return TimedReply(question=question, asked_at=words.asked_at, delays=words.delays, whole=whole)
 
     async def close(self) -> None:
-        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
 

@@ -23,7 +23,6 @@ class ChatSocket:
         self.turns: list[dict[str, Any]] = hello["conversation"]["turns"]
 
     async def send(self, frame: dict[str, Any]) -> None:
-        """Send one frame."""
         await self._socket.send_str(json.dumps(frame))
 
     async def read_frames(self) -> AsyncIterator[dict[str, Any]]:

@@ -90,7 +90,6 @@ class LeanSocket(asyncio.Protocol):
             self._transport.close()
 
     def send(self, frame: Mapping[str, Any]) -> None:
-        """Send a text frame."""
         self._write(TEXT, json.dumps(frame).encode())
 
     def close(self) -> None:

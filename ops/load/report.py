@@ -29,7 +29,6 @@ def list_distributions(figures: LoadFigures) -> list[tuple[str, str, Distributio
 
 
 def format_lines(result: LoadResult) -> Iterator[str]:
-    """Lines for a terminal."""
     figures = result.figures
     yield f"{result.plan.title}; {len(result.service.webs)} web processes, ceiling {result.service.ceiling}"
     yield f"  {'':42}{'count':>8}{'p50':>10}{'p95':>10}{'p99':>10}{'most':>10}"

@@ -57,7 +57,6 @@ def parse(clean: Callable[[Typed], str], typed: Typed) -> str:
 
 
 def add_by_argument(part: ArgumentParser) -> None:
-    """Add the required `--by`."""
     part.add_argument("--by", required=True, metavar="WHO", help="who decides it; it stays on record")
 
 

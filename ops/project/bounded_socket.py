@@ -94,6 +94,7 @@ class BoundedSocket(WebSocketProtocol):
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         queue = self.application_queue
+        # An empty queue means that the application has taken everything, so the count starts again.
         self._queued_bytes = len(payload) + (self._queued_bytes if queue.qsize() else 0)
         super().onMessage(payload, isBinary)
 
@@ -121,6 +122,7 @@ class BoundedSocket(WebSocketProtocol):
         if self.state != self.STATE_OPEN:
             # The application hears of the end with its next event.
             return
+        # Counted only while blocked: otherwise the transport passes everything on at once.
         if self._blocked_since is not None:
             self._unsent_bytes += len(payload)
             if self._unsent_bytes > MAX_UNSENT_BYTES:

@@ -185,5 +185,4 @@ class Environment:
 
 
 def read_environment() -> Environment:
-    """The environment of this process."""
     return Environment(os.environ)

@@ -249,6 +249,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         configure=_plan_once,
         name="companion",
     )
+    # `process` is built below: the store calls it only once it runs.
     alerts = AlertBuffer(pool)
     store = RoutingStore(
         routing, build_copy(routing), pool, raise_alert=alerts.add, on_change=lambda: process.reroute()
@@ -269,6 +270,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
     )
     process = WebProcess(
         pool=pool,
+        # A connection of its own, beside the pool: LISTEN holds one for as long as the process lives.
         bell_url=settings.DATABASE_URL,
         policy=policy,
         process=uuid.uuid4(),

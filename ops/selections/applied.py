@@ -48,7 +48,6 @@ class AppliedSelection:
         return {**asdict(self), "in_time": self.is_in_time}
 
     def format_text(self) -> str:
-        """Lines of text."""
         first, *_ = self.by_process.values()
         each = "\n".join(f"  {process}  {seconds:.3f} s" for process, seconds in self.by_process.items())
         return (

@@ -26,7 +26,6 @@ class RosterEntry:
 
     @property
     def running(self) -> Running:
-        """Its identity."""
         return Running(pid=self.pid, created=self.created)
 
 

@@ -148,6 +148,7 @@ class Supervisor:
         with wake_on_child_exit() as woken:
             while True:
                 self.look()
+                # A child's end writes to this descriptor; without it an end would be seen at the next check only.
                 select.select([woken], [], [], self._longest_sleep())
                 with contextlib.suppress(BlockingIOError):
                     os.read(woken, 512)
@@ -183,7 +184,9 @@ class Supervisor:
 
     def end_everything(self) -> None:
         """Programs first, servers last, each stage waiting for the one before."""
+        # Web processes pause their turns and delete their heartbeats while PostgreSQL still answers.
         roster.end_in_order([entry for entry in self.roster.entries.values() if entry.stage < SERVER_STAGE])
+        # Waited for, so that no zombie keeps its process id.
         for child in self.children.values():
             self._reap(child)
         self.children.clear()
@@ -231,8 +234,10 @@ class Supervisor:
         if code == CONFIGURATION_REFUSED:
             self._has_refused(child)
             return
+        # It ran, so its configuration is no longer the reason.
         child.refusal = ""
         lasted = time.monotonic() - child.started
+        # A program that ran for a while starts again at once; only quick deaths in a row are slowed down.
         child.failures = 1 if lasted >= STABLE_AFTER_S else child.failures + 1
         pause = pause_before_restart(child.failures)
         child.again_at = time.monotonic() + pause

@@ -70,7 +70,6 @@ class EmbeddedValkey:
         self._reap()
 
     def kill(self) -> None:
-        """kill -9."""
         running = self.running
         if running is not None:
             kill(family(running))

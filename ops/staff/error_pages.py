@@ -58,7 +58,6 @@ def closing_connection(page: Callable[Arguments, HttpResponse]) -> Callable[Argu
 
 @closing_connection
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404."""
     if _is_staff_page(request):
         return render(request, "ops/404.html", status=404)
     return defaults.page_not_found(request, exception)
@@ -66,7 +65,6 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 @closing_connection
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403."""
     if _is_staff_page(request):
         if request.user.is_authenticated:
             page = request.resolver_match.url_name if request.resolver_match else ""

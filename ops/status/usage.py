@@ -82,7 +82,6 @@ class UsageBuffer:
         self._totals: dict[str, _Totals] = {}
 
     def add_turn(self, end: TurnEnd) -> None:
-        """Add the calls of an ended turn."""
         for attempt in end.attempts:
             if attempt.lane not in self._lanes:
                 continue
@@ -161,7 +160,6 @@ class LaneUsage:
 
     @property
     def tokens_text(self) -> str:
-        """The tokens in words."""
         if not self.calls_told:
             return "not reported"
         text = f"{self.input_tokens:,} in, {self.output_tokens:,} out"
@@ -172,7 +170,6 @@ class LaneUsage:
 
     @property
     def cost_text(self) -> str:
-        """The cost in words."""
         if not self.currency:
             return "no price is set"
         return f"{self.cost:,.2f} {self.currency}" if self.calls_told else "not reported"

@@ -51,7 +51,6 @@ class RehearsalProvider:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def prove(self) -> None:

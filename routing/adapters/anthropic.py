@@ -25,8 +25,6 @@ _EVENTS = frozenset(
 
 
 class AnthropicAdapter(HttpAdapter):
-    """The adapter of messages."""
-
     def url(self, lane: Lane) -> str:
         return lane.base_url.rstrip("/") + "/messages"
 

@@ -17,12 +17,12 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "PROMISES.md", "CONTRIBUTING.md", "SECURITY.md")),
     *(ROOT / "ops").rglob("*.md"),
 ]
+# Without persona files and word lists, whose words are for participants.
 SOURCES = [
     path
     for room in ("companion", "ops", "personas", "routing", "scripts", "templates", "tests", "validation")
     for path in (ROOT / room).rglob("*")
-    # Personas are drafted lines, which follow rules of their own.
-    if path.suffix in {".py", ".js", ".css", ".html", ".txt"} or path.name.endswith("example.toml")
+    if path.suffix in {".py", ".js", ".css", ".html"} or path.name.endswith("example.toml")
 ]
 
 

@@ -68,7 +68,6 @@ def lock_tables(session: Session, found: list[Table]) -> None:
 def open_sharing_sessions(
     address: Address, snapshot: Snapshot, *, size: int, setting: str
 ) -> Iterator[list[Session]]:
-    """Open `size` sessions on this snapshot."""
     sessions: list[Session] = []
     try:
         for _ in range(size):

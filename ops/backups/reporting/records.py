@@ -49,7 +49,6 @@ class DrillRecord:
 
     @property
     def age_text(self) -> str:
-        """Age of the data, as text."""
         return format_age(self.at - self.as_of).removesuffix(" old") if self.as_of else NO_VALUE
 
     @property
@@ -59,12 +58,10 @@ class DrillRecord:
 
     @property
     def rows_text(self) -> str:
-        """Number of rows, as text."""
         return f"{self.rows:,}" if self.rows else NO_VALUE
 
     @property
     def restore_text(self) -> str:
-        """Duration of the restore, as text."""
         return format_duration(self.restore_s) if self.restore_s else NO_VALUE
 
     @property

@@ -55,7 +55,6 @@ class DrillOrder:
 
     @property
     def reports(self) -> Path:
-        """Folder of reports."""
         return self.state / REPORTS_FOLDER
 
     @property
