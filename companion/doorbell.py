@@ -55,6 +55,7 @@ async def notify_turns_changed(
             (turn.turn, turn.conversation, turn.owner, turn.fence, turn.lane) for turn in result.admitted
         ),
     )
+    # PostgreSQL refuses a notification of 8,000 bytes, and with it the whole transaction.
     for part in split_turns(every):
         await cursor.execute(NOTIFY, notify_parameters(part))
 
@@ -110,4 +111,5 @@ class Doorbell:
                 notification = parse_notification(notify.payload)
                 if notification is not None:
                     self._on_notification(notification)
+            # After ten silent seconds: a statement finds a server that has gone behind a connection that looks open.
             await connection.execute("SELECT 1")

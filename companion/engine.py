@@ -212,6 +212,7 @@ class TurnProgress:
             self.end_call(
                 CallFailed(FailureClass.CANCELLED, status=200 if received else None, bytes_received=received)
             )
+        # Also after a reported call: it releases a probe that was taken for a call that never began.
         self.cursor.leave()
 
     def to_answered(self, end: Finished) -> Answered:
@@ -260,11 +261,13 @@ async def run_turn(
                             yield progress.to_answered(event)
                             return
                         call.bytes_received = event.bytes_received
+                        # Blanks before the first word are not shown: the drafted openings go before a visible word.
                         text = event.text if call.words else event.text.lstrip()
                         if text:
                             opens = not call.words
                             call.words += len(text.split())
                             yield ReplyText(text=text, opens=opens)
+                # The adapter's stream ended without `Finished`.
                 failure = CallFailed(FailureClass.INCOMPLETE)
             except CallFailed as failed:
                 failure = failed
@@ -340,6 +343,7 @@ async def _prepare_retry(progress: TurnProgress, failure: CallFailed) -> bool:
             await progress.limits.sleep(after_s)
             return True
         case retry.NextLane():
+            # Another lane is asked at once. Only a lane that failed is given time.
             progress.waited_s = 0.0
             progress.cursor.move_on(failure.failure)
             return True

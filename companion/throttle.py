@@ -56,6 +56,7 @@ class SignInThrottle:
     def release(self, name: str, address: str) -> None:
         """Undo `reserve` for a password that was right, or was not checked."""
 
+        # The key may have expired meanwhile. DECR makes it anew, and without EXPIRE it would stay for good.
         def decrement() -> None:
             with self._client.pipeline() as pipeline:
                 for key in (_name_key(name, address), _staff_key(address)):
@@ -66,15 +67,18 @@ class SignInThrottle:
         self._call(decrement)
 
     def _within(self, limits: Sequence[tuple[str, int]]) -> bool:
+        # `nx`: the window begins with its first failure, and later ones do not extend it.
         def increment() -> list[int]:
             with self._client.pipeline() as pipeline:
                 for key, _ in limits:
                     pipeline.incr(key)
                     pipeline.expire(key, WINDOW_S, nx=True)
+                # Every second result is that of EXPIRE.
                 counts: list[int] = pipeline.execute()[::2]
                 return counts
 
         counted = self._call(increment)
+        # Not counted is allowed: the throttle must not close the door when Valkey is away.
         if counted is None:
             return True
         return all(int(count) <= limit for count, (_, limit) in zip(counted, limits, strict=True))
@@ -103,4 +107,5 @@ def _staff_key(address: str) -> str:
 
 
 def _key(*facts: str) -> str:
+    # Neither a name nor an address stands in Valkey, and a key has the same length for every name.
     return "throttle:" + salted_hmac("companion.throttle", "\n".join(facts)).hexdigest()[:32]

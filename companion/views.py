@@ -63,6 +63,7 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
     link = request.POST.get("link", "")
     try:
         is_open = _open_by_link(request, link) if link else _open_by_code(request)
+    # Not counted as a failure: the card was right.
     except SiteClosed:
         return _render_closed(request, context())
     except WrongPictures:
@@ -149,6 +150,7 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
     policy = context().policy
+    # The page drops the answer if it belongs to another conversation: the browser may have changed hands.
     answer: dict[str, object] = {"conversation": visit.conversation}
     if before is not None:
         page = read_earlier(policy, visit.conversation, before)
@@ -216,6 +218,7 @@ def _render_closed(request: HttpRequest, context: PageContext) -> HttpResponse:
 
 
 def _parse_id(text: str | None) -> int | None:
+    # Bounded before it is parsed: a long text of digits costs time, and PostgreSQL refuses what is no bigint.
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_ID)):
         return None
     return min(int(text), LARGEST_ID)

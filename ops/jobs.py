@@ -149,6 +149,7 @@ def watch_lanes() -> None:
 @shared_task(name="ops.send_alerts")
 def send_alerts() -> None:
     """Send what operators have not been sent yet, by every way that is set up."""
+    # Web processes raise this alert. That the job runs shows that it is over.
     close_alert(AlertKind.WORKER_AWAY)
     page_url = f"{get_public_url()}/ops/"
     transports: list[AlertTransport] = []
@@ -156,5 +157,6 @@ def send_alerts() -> None:
         transports.append(WebhookTransport(settings.ALERT_WEBHOOK_URL, page_url=page_url))
     transports.extend(EmailTransport.to_each(settings.ALERT_EMAIL, page_url=page_url))
     send_due(transports)
+    # After the sending: a worker that hangs in it must count as away.
     with connection.cursor() as cursor:
         cursor.execute(RECORD_ROUND, {"job": SEND_JOB})

@@ -76,6 +76,7 @@ class Drill:
                 )
         if source is not None:
             self._dump_source(source, folder)
+        # Before the database is created: a run that ends in between drops what there is.
         stack.callback(self._drop_copy, where, marker)
         self._compare(self._restore(where, marker, folder))
 
@@ -206,6 +207,7 @@ class Drill:
                 if restoring.wait(self._monitor.tick) != 0:
                     stored_backups.refuse_removed_backup(self._archive.path)
                     raise dump.make_error(restoring, "pg_restore", damaged="The dump does not restore")
+        # A restore for real ends with ANALYZE too, so its time belongs to what a restore takes.
         with self._monitor.time_phase("analyze"), made.open() as session:
             session.execute("ANALYZE")
         return made

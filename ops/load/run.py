@@ -155,6 +155,7 @@ def _run_crowd(
         "turn_timeout_s": service.wait_ceiling_s + speaking_s + TURN_MARGIN_S,
         "limit_s": plan.limit_s,
     }
+    # A process of its own: its event loop must not wait for the database queries and the display of this one.
     with subprocess.Popen(
         [sys.executable, "-m", "ops.load.crowd"],
         cwd=ROOT,
@@ -166,6 +167,7 @@ def _run_crowd(
         overdue.start()
         try:
             assert crowd.stdin is not None and crowd.stdout is not None
+            # By standard input: arguments can be read by every account, and these hold session keys.
             crowd.stdin.write(json.dumps(order) + "\n")
             crowd.stdin.close()
             for line in crowd.stdout:
@@ -174,6 +176,7 @@ def _run_crowd(
                     results: dict[str, Any] = message["results"]
                     return results
                 on_progress(message["progress"])
+        # Also for Ctrl-C: `Popen` would wait for the crowd to end by itself.
         except BaseException:
             crowd.kill()
             raise
@@ -203,6 +206,7 @@ class _MemoryPeak:
     def sample(self) -> None:
         for process in self._processes:
             try:
+                # Unique memory: shared pages would be counted once for each process.
                 size = int(process.memory_full_info().uss)
             except psutil.NoSuchProcess:
                 continue

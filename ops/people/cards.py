@@ -42,6 +42,7 @@ def print_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
 @transaction.atomic
 def enrol_participant(query: ParticipantQuery, *, by: str) -> ChangeResult:
     """A new participant with a card; the current card if there is one of that name already."""
+    # Never a second person of the same name by a repeated command: staff would confuse the two.
     if found := lookup.find_participants(query.name, site=query.site, number=query.number):
         person = lookup.choose_participant(found, query.name, is_active=True)
         if not person.is_active:
@@ -106,12 +107,14 @@ def restore_card(query: ParticipantQuery, *, by: str) -> ChangeResult:
 
 def _lock(query: ParticipantQuery, *, is_active: bool) -> Participant:
     found = lookup.find_participants(query.name, site=query.site, number=query.number)
+    # Locked, so that of two changes at once the second sees the first one's card.
     return lookup.lock_participant(lookup.choose_participant(found, query.name, is_active=is_active))
 
 
 def _reissue(person: Participant, *, is_active: bool) -> int:
     person.is_active = is_active
     person.card_issue += 1
+    # A new card has other pictures, so wrong choices for the old one say nothing about it.
     person.link_misses = 0
     person.save(update_fields=["is_active", "card_issue", "link_misses"])
     return end_visits([person.pk])

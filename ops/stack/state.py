@@ -42,6 +42,7 @@ class StateFolder:
         lock = self._open_lock()
         try:
             self._take(lock)
+            # The number of this process, for the message of a second start. The lock alone decides.
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
             yield lock
@@ -123,6 +124,7 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        # After the fsync, so that a crash leaves the old file or the whole new one.
         partial.rename(path)
     except OSError:
         partial.unlink(missing_ok=True)

@@ -80,6 +80,7 @@ def select(
         by=request.user.get_username()[:100],
         reason=chosen["reason"],
         lasts=None if is_normal else timedelta(hours=chosen["hours"] or DEFAULT_HOURS),
+        # The version on the page: a selection made meanwhile is not overwritten unseen.
         seen=chosen["seen"],
         is_confirmed=chosen["sure"],
         account=request.user.pk,

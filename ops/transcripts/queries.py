@@ -27,6 +27,7 @@ def list_turns(
     oldest_first = name in {TurnList.NOW, TurnList.HELD}
     if after is not None:
         turns = turns.filter(id__gt=after) if oldest_first else turns.filter(id__lt=after)
+    # One more than a page, to know whether there are further ones without counting them.
     rows = list(turns.order_by("id" if oldest_first else "-id")[: size + 1])
     return TurnPage(
         entries=tuple(_entry(row) for row in rows[:size]),
@@ -59,6 +60,7 @@ def list_turns_before(conversation: int, before: int | None, *, size: int) -> tu
     turns = Turn.objects.filter(conversation=conversation)
     if before is not None:
         turns = turns.filter(id__lt=before)
+    # The ids first: the subqueries of `_fetch` then run for one page of turns.
     ids = list(turns.order_by("-id").values_list("id", flat=True)[: size + 1])
     return _fetch(_located().filter(id__in=ids[:size])), len(ids) > size
 

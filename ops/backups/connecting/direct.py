@@ -16,6 +16,7 @@ from ops.backups.connecting.address import Address
 from ops.backups.run.errors import CouldNotRun, Pooler
 
 TOKEN = "drill.token"
+# Qualified names: a schema of the source's search path could define functions of these names.
 ASK = """
 SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_database(), pg_catalog.current_setting('drill.token', true),
        (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
@@ -105,6 +106,7 @@ def make_refusal(found: str, *, setting: str) -> Pooler:
 
 
 def _map_connection_error(error: psycopg.OperationalError, address: Address, *, setting: str) -> CouldNotRun:
+    # Told apart by words: a failed handshake has no SQLSTATE in psycopg.
     said = str(error)
     if "unsupported startup parameter" in said:
         return make_refusal("it refuses a setting sent while connecting, as poolers do", setting=setting)

@@ -82,6 +82,7 @@ def start_private(
     session = open_scratch(server.address, setting=server.setting)
     stack.callback(session.close)
     preflight.check_scratch_server(session, major=tools.major, catalogue=spec.catalogue)
+    # A new server has its superuser alone, and a restore assigns objects to roles that must exist.
     there = {row[0] for row in session.execute("SELECT rolname::text FROM pg_roles")}
     supers = {
         entry.get("owner") for kind in OWNED_BY_SUPERUSERS for entry in spec.catalogue.get(kind, {}).values()
@@ -132,6 +133,7 @@ def create(place: Place, marker: Marker, spec: RestoreSpec) -> Scratch:
             "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
         ).fetchone()
+    # A pooler or a catch-all entry would lead to a database in use.
     if row != (0,):
         raise direct.make_refusal("a database that was just created contains tables", setting=place.setting)
     return made
@@ -155,6 +157,7 @@ def drop_copy(place: Place, marker: Marker, environment: RunEnvironment) -> list
         return []
     try:
         session = place.session
+        # The session of the whole run may have gone with the fault that ended it; the copy must go all the same.
         if session.broken or session.closed:
             session = open_scratch(place.server, setting=place.setting)
         with session:

@@ -74,6 +74,7 @@ def map_database_error(error: psycopg.Error, *, table: str = "") -> DrillStopped
             )
         case psycopg.errors.QueryCanceled():
             return CouldNotRun("A statement of the drill was cancelled from outside.", mend="Run it again.")
+        # After its subclasses above: in psycopg LockNotAvailable, DiskFull and QueryCanceled are OperationalErrors.
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return ConnectionLost(
                 f"A connection to PostgreSQL broke during the run ({code}).", mend="Run it again."
@@ -130,6 +131,7 @@ def map_own_fault(error: BaseException) -> DrillStopped:
 
     Without it the process would end with exit code 1, which schedulers read as DIFFERENT.
     """
+    # Place and class only: the text of the exception may quote a row.
     last = traceback.extract_tb(error.__traceback__)[-1]
     return CouldNotRun(
         f"The drill has a bug: {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}."
