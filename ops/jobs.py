@@ -17,7 +17,7 @@ from companion.sessions import SessionStore
 from companion.turn_conditions import is_live
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import close_alert, raise_alert
-from ops.alerts.sending import AlertTransport, EmailTransport, WebhookTransport, send_due
+from ops.alerts.sending import build_transports, send_due
 from ops.alerts.statements import RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RECORD_ROUND, SEND_JOB, watch_params
 from ops.backups.reporting import records
 from ops.minutes import DELETE_OLD as DELETE_OLD_MINUTES
@@ -27,6 +27,8 @@ from ops.people.cards import get_public_url
 from ops.personal_data.retention import apply_retention
 from ops.selections import pins, rows
 from ops.status.usage import DELETE_OLD as DELETE_OLD_USAGE
+from ops.supervision.escalation import escalate_due
+from ops.supervision.ringing import delete_old_rings, send_rings
 from routing import selection
 from routing.lanes import NORMAL
 
@@ -151,12 +153,22 @@ def send_alerts() -> None:
     """Send what operators have not been sent yet, by every way that is set up."""
     # Web processes raise this alert. That the job runs shows that it is over.
     close_alert(AlertKind.WORKER_AWAY)
-    page_url = f"{get_public_url()}/ops/"
-    transports: list[AlertTransport] = []
-    if settings.ALERT_WEBHOOK_URL:
-        transports.append(WebhookTransport(settings.ALERT_WEBHOOK_URL, page_url=page_url))
-    transports.extend(EmailTransport.to_each(settings.ALERT_EMAIL, page_url=page_url))
-    send_due(transports)
+    send_due(build_transports(f"{get_public_url()}/ops/"))
     # After the sending: a worker that hangs in it must count as away.
     with connection.cursor() as cursor:
         cursor.execute(RECORD_ROUND, {"job": SEND_JOB})
+
+
+@shared_task(name="ops.escalate_flags")
+def escalate_flags() -> None:
+    """Escalate flags that were not accepted in time, and send their rings. Web processes do the same (S2)."""
+    escalate_due()
+    desk_url = f"{get_public_url()}/ops/people/"
+    send_rings(build_transports(desk_url), desk_url=desk_url)
+
+
+@shared_task(name="ops.delete_old_rings")
+def delete_rings() -> None:
+    """Delete rings that ended a month ago."""
+    if deleted := delete_old_rings():
+        log.info("jobs.rings_deleted count=%d", deleted)

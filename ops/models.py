@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from companion.models import Flag, Participant, Site
+from companion.models import Participant, Site
 from routing.lanes import NORMAL
 
 
@@ -300,7 +300,8 @@ class FlagRing(models.Model):
     """One escalation of a flag that is sent by e-mail and webhook until each recipient has it or it is accepted."""
 
     id = models.BigAutoField(primary_key=True)
-    flag = models.ForeignKey(Flag, on_delete=models.CASCADE, related_name="rings")
+    flag = models.BigIntegerField()
+    """No foreign key: flags are deleted by age, by SQL."""
     stage = models.SmallIntegerField()
     """1: the staff of its site; 2: the programme's on-call."""
     at = models.DateTimeField(db_default=Now())
@@ -319,4 +320,4 @@ class FlagRing(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"ring {self.pk} of flag {self.flag_id}"
+        return f"ring {self.pk} of flag {self.flag}"

@@ -50,5 +50,7 @@ beat_schedule = {
         "task": "ops.apply_retention",
         "schedule": crontab(hour=2, minute=30),
     },
+    "escalate flags": {"task": "ops.escalate_flags", "schedule": 5.0, "options": {"expires": 5}},
+    "delete old rings": {"task": "ops.delete_old_rings", "schedule": 86_400.0},
     "clear old drafts": {"task": "ops.clear_drafts", "schedule": 3600.0},
 }

@@ -145,7 +145,7 @@ class Flag(models.Model):
     stage = models.SmallIntegerField(db_default=0)
     """How far it was escalated: 0 the screens of the site, 1 all staff of the site, 2 the programme's on-call."""
     next_stage_at = models.DateTimeField(null=True)
-    """When it is escalated further unless it is accepted; null: as far as it goes."""
+    """When it is escalated further, or on-call is rung again, unless it is accepted; null: as far as it goes."""
 
     class Meta:
         constraints = [

@@ -172,6 +172,25 @@ FROM ops_minutefigures minute
 WHERE {_KEPT} - make_interval(mins => %(queue_stands_min)s::int) AND (figures #>> '{{levels,3}}')::int > 0
 HAVING count(*) >= %(queue_stands_min)s::int""",
     ),
+    # A visit of two minutes with an open page: staff who change a shift have the time to open the desk.
+    ConditionQuery(
+        kind=AlertKind.SITE_UNWATCHED,
+        query="""
+SELECT DISTINCT site.slug AS about
+FROM companion_visit visit
+JOIN companion_participant person ON person.id = visit.participant_id
+JOIN companion_site site ON site.id = person.site_id
+JOIN companion_conversation conversation ON conversation.participant_id = person.id
+WHERE visit.ended_at IS NULL AND visit.expires_at > statement_timestamp()
+  AND visit.opened_at < statement_timestamp() - interval '2 minutes'
+  AND site.slug <> ALL(%(demo_sites)s::text[]) AND site.slug NOT LIKE %(load_tests)s::text
+  AND EXISTS (SELECT 1 FROM companion_process process
+              WHERE process.beat_at > statement_timestamp() - interval '15 seconds'
+                AND conversation.id = ANY(process.pages))
+  AND NOT EXISTS (SELECT 1 FROM ops_deskprocess desk
+                  WHERE desk.at > statement_timestamp() - interval '30 seconds'
+                    AND site.id = ANY(desk.sites))""",
+    ),
     ConditionQuery(
         kind=AlertKind.BACKUP_OLD,
         query=f"""

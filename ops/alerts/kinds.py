@@ -12,6 +12,7 @@ QUIET = timedelta(hours=1)
 NIGHT = "change-routing-at-night.md"
 FAILING = "a-provider-is-failing.md"
 RESTORE = "restore-drill.md"
+RINGS = "a-flag-rings.md"
 PEOPLE = "people-and-cards.md"
 DATA = "somebody-asks-for-their-data.md"
 
@@ -285,6 +286,22 @@ class AlertKind(StrEnum):
         "The waiting room does not empty: {}.",
         "See whether replies have become slow, or whether the ceiling is too low.",
         FAILING,
+    )
+
+    # Supervision.
+    SITE_UNWATCHED = (
+        "site_unwatched",
+        "People are here, and no screen of their staff is open. Site: {}.",
+        "Ask the staff of the site to open the desk. Until they do, accept its flags yourself.",
+        RINGS,
+        SOON,
+    )
+    FLAG_UNSEEN = (
+        "flag_unseen",
+        "A red flag stands on no screen of its site's staff: {}.",
+        "Open the desk and accept it, or call the site.",
+        RINGS,
+        SOON,
     )
 
     # Backups, the worker, and the alerts themselves.

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import httpx
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import connection
 from django.db.models.functions import Now
@@ -191,6 +192,15 @@ class WebhookTransport:
             "last_at": alert.last_at.isoformat(),
             "count": alert.count,
         }
+
+
+def build_transports(page_url: str) -> list[AlertTransport]:
+    """The transports that the settings name: the webhook, and one for each address."""
+    transports: list[AlertTransport] = []
+    if settings.ALERT_WEBHOOK_URL:
+        transports.append(WebhookTransport(settings.ALERT_WEBHOOK_URL, page_url=page_url))
+    transports.extend(EmailTransport.to_each(settings.ALERT_EMAIL, page_url=page_url))
+    return transports
 
 
 def find_reported_failure(body: bytes) -> str | None:

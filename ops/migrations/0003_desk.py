@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
             name='FlagRing',
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('flag', models.BigIntegerField()),
                 ('stage', models.SmallIntegerField()),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('send_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -63,11 +64,6 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='deskprocess',
             index=models.Index(fields=['at'], name='desk_process_by_time'),
-        ),
-        migrations.AddField(
-            model_name='flagring',
-            name='flag',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rings', to='companion.flag'),
         ),
         migrations.AddField(
             model_name='statedreason',

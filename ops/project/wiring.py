@@ -25,8 +25,10 @@ from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 from ops.alerts.buffer import AlertBuffer
 from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona
+from ops.alerts.sending import build_transports
 from ops.alerts.watch import AlertWatch
 from ops.backups.reporting import records
+from ops.people.cards import get_public_url
 from ops.personal_data import erasure, erasure_list
 from ops.project.addresses import VANISHED_SERVER
 from ops.selections.board import board_summary, build_concerns, read_board
@@ -42,7 +44,9 @@ from ops.status.rules import POLICY_MEANINGS, list_rules
 from ops.status.usage import UsageBuffer, list_usage
 from ops.supervision.acting import DeskActs
 from ops.supervision.desk import LiveDesk
+from ops.supervision.escalation import EscalationLoops
 from ops.supervision.record import record_act
+from ops.supervision.ringing import send_rings
 from personas.errors import PersonaInvalid
 from personas.load import load
 from personas.schema import Persona, system_prompt
@@ -197,6 +201,12 @@ def forget_erased() -> None:
         connection.close()
 
 
+def send_flag_rings() -> int:
+    """Send the rings of flags that are due. Uses Django's connection."""
+    desk_url = f"{get_public_url()}/ops/people/"
+    return send_rings(build_transports(desk_url), desk_url=desk_url)
+
+
 def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
     """The screens of staff on one process. Its pool is its own: supervision takes no connection from a reply."""
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
@@ -268,6 +278,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
         persona=lambda: check_persona(build_persona(), localdate()),
     )
+    escalation = EscalationLoops(send_flag_rings)
     process = WebProcess(
         pool=pool,
         # A connection of its own, beside the pool: LISTEN holds one for as long as the process lives.
@@ -281,7 +292,15 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         on_end=on_end,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
-        extra_loops=(store.run, alerts.run, usage.run, watch.run, conditions.run),
+        extra_loops=(
+            store.run,
+            alerts.run,
+            usage.run,
+            watch.run,
+            conditions.run,
+            escalation.escalate,
+            escalation.send,
+        ),
         on_database_back=replace_page_connections,
     )
     return process
