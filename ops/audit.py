@@ -56,6 +56,7 @@ MADE_SUPERVISOR = "made_supervisor"
 WITHDREW_STAFF = "withdrew_staff"
 RESTORED_STAFF = "restored_staff"
 NEW_PASSWORD = "new_password"
+SET_EMAIL = "set_email"
 
 READ_ALONG = "read_along"
 STATED_REASON = "stated_reason"

@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Sequence
 
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from companion.cards import ALPHABET
@@ -140,6 +142,26 @@ def reset_password(username: str, *, by: str) -> ChangeResult:
         sentence=f"{user.username} is signed out everywhere, and signs in with this password. It is shown once.",
         secret=password,
     )
+
+
+@transaction.atomic
+def set_email(username: str, address: str, *, by: str) -> ChangeResult:
+    """The address to which flags of their sites ring; empty: none. The record says that it changed, and not to what."""
+    user = _get_active(username)
+    if address:
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise ChangeRefused("This is no e-mail address.") from None
+    if user.email == address:
+        return ChangeResult(
+            sentence=f"The address of {escape_controls(user.get_username())} is that already."
+        )
+    user.email = address
+    user.save(update_fields=["email"])
+    _record(audit.SET_EMAIL, user, by=by)
+    does = "Flags of their sites ring there" if address else "No flag rings by e-mail"
+    return ChangeResult(sentence=f"{does}: {escape_controls(user.get_username())}.")
 
 
 def list_staff() -> list[str]:

@@ -1,4 +1,4 @@
-"""A flag that is not accepted rings further: the staff of the site, then on-call, each once, and never with a name (S2)."""
+"""A flag that is not accepted rings further: the staff of the site, then on-call, each once and without a name (S2)."""
 
 import threading
 from collections.abc import Iterator

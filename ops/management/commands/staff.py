@@ -1,4 +1,4 @@
-"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|withdraw|restore|password`: who may see whom."""
+"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`: who may see whom."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -15,6 +15,7 @@ PARTS = {
     "no-longer": "stop them seeing the people of a site",
     "operator": "they see all sites, and move traffic",
     "supervisor": "they see only the sites that they supervise",
+    "email": "the address to which flags of their sites ring; without one: no e-mail",
     "withdraw": "sign them out everywhere and for good",
     "restore": "let them sign in again; the new password is the last line, shown once",
     "password": "sign them out everywhere; the new password is the last line, shown once",
@@ -36,6 +37,7 @@ class Command(PeopleCommand):
             if do in {"supervises", "no-longer"}:
                 part.add_argument("site", metavar="SITE", help="its short name, such as willow-house")
             add_by_argument(part)
+        made["email"].add_argument("address", nargs="?", default="", help="such as sam@example.org")
         made["add"].add_argument("--name", required=True, help="what colleagues call them")
         made["add"].add_argument(
             "--supervises", action="append", default=[], metavar="SITE", help="once for each site"
@@ -57,6 +59,7 @@ class Command(PeopleCommand):
             "no-longer": lambda by: staff.remove_supervision(username, options["site"], by=by),
             "operator": lambda by: staff.set_role(username, operator=True, by=by),
             "supervisor": lambda by: staff.set_role(username, operator=False, by=by),
+            "email": lambda by: staff.set_email(username, options["address"], by=by),
             "withdraw": lambda by: staff.withdraw_staff(username, by=by),
             "restore": lambda by: staff.restore_staff(username, by=by),
             "password": lambda by: staff.reset_password(username, by=by),
