@@ -1,4 +1,4 @@
-"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`: who may see whom."""
+"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`: who sees whom."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
