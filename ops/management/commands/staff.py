@@ -1,4 +1,4 @@
-"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`: who sees whom."""
+"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
