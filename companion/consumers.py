@@ -22,6 +22,7 @@ from companion.cookies import read_cookie
 from companion.history import History
 from companion.outbox import KeptQuestionsRead, Outbox
 from companion.runner import Runner
+from companion.supervision.safety_turns import SafetyTurns
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
 from companion.watchers import Watchers
@@ -32,6 +33,9 @@ SESSION_ENDED = 4401
 NOT_ALLOWED = 4403
 TOO_FAR_BEHIND = 4408
 COME_BACK = 4503
+HELP_EVERY_S = 1.0
+WRITING_EVERY_S = 2.0
+"""Seconds in which a socket's further `help`, or `writing`, is not acted on."""
 
 
 class SocketRegistry:
@@ -93,6 +97,7 @@ class ChatService(Protocol):
     runner: Runner
     history: History
     watchers: Watchers
+    safety: SafetyTurns
     visit_access: VisitAccess
     sockets: SocketRegistry
 
@@ -109,6 +114,7 @@ class ChatConsumer(AsyncConsumer):
         self._visit: LiveVisit | None = None
         self._outbox: Outbox | None = None
         self._is_closed = False
+        self._last: dict[type[frames.Frame], float] = {}
         self._closing: asyncio.Task[None] | None = None
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -220,6 +226,12 @@ class ChatConsumer(AsyncConsumer):
             case frames.CatchUpEntries():
                 outbox.rewind_entries(frame.entry)
                 self._service.watchers.mark_entries_changed([visit.conversation])
+            case frames.Help():
+                if self._is_due(frames.Help, HELP_EVERY_S):
+                    await self._service.runner.ask_for_person(visit.conversation)
+            case frames.Writing():
+                if self._is_due(frames.Writing, WRITING_EVERY_S):
+                    await self._service.safety.note_writing(visit.conversation)
             case frames.Ping():
                 await self._send_frame(frames.PONG)
             case frames.Say():
@@ -234,6 +246,13 @@ class ChatConsumer(AsyncConsumer):
                     await self._service.runner.stop(frame.turn)
             case frames.CatchUp():
                 await self._catch_up(frame, visit, outbox)
+
+    def _is_due(self, kind: type[frames.Frame], every_s: float) -> bool:
+        now = asyncio.get_running_loop().time()
+        if now - self._last.get(kind, -every_s) < every_s:
+            return False
+        self._last[kind] = now
+        return True
 
     async def _say(self, frame: frames.Say, visit: LiveVisit) -> None:
         if self._service.is_draining:

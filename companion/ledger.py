@@ -19,6 +19,7 @@ from companion.doorbell import notify_kept_changed, notify_turns_changed
 from companion.kept_questions import let_go, lock_kept_question, settle_question
 from companion.lane_order import REROUTE, lane_order_parameters
 from companion.states import Settlement, TurnState
+from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.sweep import pause_away, pause_orphans
 from companion.turn_close import ClosedTurn, Row, close_turns
 from companion.turn_conditions import is_live
@@ -203,6 +204,7 @@ class Ledger:
             # The gate is the first to fetch a result: until then the statements travel together.
             result = await run_gate(cursor, self._policy)
             opened = await batch.read_new(result.admitted)
+            await batch.raise_flags(cursor)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         answers = await batch.read_answers()
         self._on_change(result, [])
@@ -228,6 +230,9 @@ class Ledger:
             await record_ends(cursor, ends, by_turn)
             await lock_gate(cursor)
             result = await run_gate(cursor, self._policy)
+            # Under the gate: an opening that holds it may wait for the row of an equal flag.
+            flags = [await raise_flag(cursor, end.flag) for end in ends if end.flag]
+            await notify_flags_changed(cursor, [flag for flag in flags if flag])
             await notify_turns_changed(cursor, by=self._process, result=result, ended=closed)
         self._on_change(result, closed)
         # Two ends of one turn may share a batch. The first of them has closed it.

@@ -78,6 +78,13 @@ class StaffPausesChanged(_Payload):
     pauses: Literal[True]
 
 
+class WritingNoticed(_Payload):
+    """The participant of conversation `writing` is typing; with `staff`, this member of staff is. Never what."""
+
+    writing: int
+    staff: int | None = None
+
+
 Notification = (
     TurnsChanged
     | BreakersChanged
@@ -87,6 +94,7 @@ Notification = (
     | ControlChanged
     | FlagsChanged
     | StaffPausesChanged
+    | WritingNoticed
 )
 
 # Each kind has a required key that no other kind has, so a payload is valid as one of them at most.

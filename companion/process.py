@@ -23,16 +23,21 @@ from companion.ledger import Ledger
 from companion.notifications import (
     BreakersChanged,
     ControlChanged,
+    FlagsChanged,
     KeptChanged,
     Notification,
     SelectionChanged,
     StaffPausesChanged,
     TurnsChanged,
     VisitsEnded,
+    WritingNoticed,
 )
+from companion.outbox import WritingSeen
 from companion.runner import Runner
 from companion.supervision.lease_follower import LeaseFollower
+from companion.supervision.noticing import Noticing
 from companion.supervision.pause_follower import PauseFollower
+from companion.supervision.safety_turns import SafetyTurns
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
@@ -70,7 +75,8 @@ class WebProcess:
 
     `on_selection` is given the version of every selection that is stored, `on_end` the end of every turn that this
     process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
-    with its configuration. `extra_loops` run as long as this process does.
+    with its configuration. `noticing` reads messages and replies; `on_unseen_flag` is given the site of a flag that no
+    screen showed in time. `extra_loops` run as long as this process does.
     """
 
     def __init__(
@@ -87,6 +93,8 @@ class WebProcess:
         on_end: Callable[[TurnEnd], None] = _ignore,
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
+        noticing: Noticing,
+        on_unseen_flag: Callable[[int], None] = _ignore,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
         on_database_back: Callable[[], None] = lambda: None,
     ) -> None:
@@ -119,6 +127,10 @@ class WebProcess:
             on_stored=self.watchers.publish_chunk,
             on_lost=lambda turn: self.runner.abandon(turn),
         )
+        self._noticing = noticing
+        self.safety = SafetyTurns(
+            pool, policy, process=process, on_change=self._on_safety_change, on_unseen=on_unseen_flag
+        )
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = LaneFollower(
             self.breakers,
@@ -136,6 +148,7 @@ class WebProcess:
         )
         self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
+        self._publishing: set[asyncio.Task[None]] = set()
 
     def _build_runner(
         self, caller: LaneCaller, route: Callable[[], Route], on_end: Callable[[TurnEnd], None]
@@ -149,6 +162,7 @@ class WebProcess:
             caller=caller,
             breakers=self.breakers,
             policy=self.policy,
+            noticing=self._noticing,
             process=self.id,
             route=route,
             on_end=on_end,
@@ -159,7 +173,14 @@ class WebProcess:
             journal=self.journal,
             watchers=self.watchers,
             policy=self.policy,
+            noticing=self._noticing,
+            safety=self.safety,
         )
+
+    async def raise_help(self, conversation: int) -> str:
+        """Store that a participant without a socket asks for a person; returns the line. Raises psycopg.Error."""
+        line = await self.runner.ask_for_person(conversation)
+        return self.policy.lines.not_allowed if line is None else await line
 
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:
         return Heartbeat(
@@ -284,6 +305,29 @@ class WebProcess:
         self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
         self.watchers.mark_entries_changed(conversations)
 
+    def _on_safety_change(
+        self,
+        closed: Sequence[ClosedTurn],
+        turns: Sequence[tuple[int, int]],
+        conversations: Sequence[int],
+    ) -> None:
+        for turn in closed:
+            self.runner.abandon(turn.turn)
+        self.watchers.mark_changed([*((turn.turn, turn.conversation) for turn in closed), *turns])
+        self.watchers.mark_entries_changed(conversations)
+
+    async def _publish_writing(self, noticed: WritingNoticed) -> None:
+        if noticed.staff is None:
+            self.watchers.publish_writing(WritingSeen(conversation=noticed.writing))
+            return
+        try:
+            control = await self.history.read_control(noticed.writing)
+        except (psycopg.Error, TimeoutError):
+            return
+        if control.person == noticed.staff:
+            line = self.policy.lines.person_writing.format(name=control.name)
+            self.watchers.publish_writing(WritingSeen(conversation=noticed.writing, line=line))
+
     def _on_notification(self, notification: Notification) -> None:
         match notification:
             case TurnsChanged():
@@ -294,6 +338,12 @@ class WebProcess:
                 self.watchers.mark_kept_changed(notification.kept)
             case ControlChanged():
                 self.watchers.mark_entries_changed(notification.control)
+            case FlagsChanged():
+                self.safety.note_flags_changed(flag for flag, _ in notification.flags)
+            case WritingNoticed():
+                if self.watchers.is_watched(notification.writing):
+                    self._publishing.add(task := asyncio.create_task(self._publish_writing(notification)))
+                    task.add_done_callback(self._publishing.discard)
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended)
@@ -329,6 +379,7 @@ class WebProcess:
             try:
                 await self._check_rows()
                 self.watchers.mark_entries_changed(await self._leases.check())
+                await self.safety.end_overdue()
                 # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()

@@ -2,15 +2,22 @@
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
+
+import psycopg
 
 from companion.journal import Journal
 from companion.ledger import Ledger
 from companion.outbox import TurnAccepted
 from companion.running_turn import RunningTurn
 from companion.states import Reason, TurnState
+from companion.supervision.noticing import Notice, Noticing
+from companion.supervision.safety_turns import SafetyTurns
+from companion.supervision.states import FlagTier
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
@@ -20,6 +27,7 @@ from companion.waiting_room import Admission
 from companion.watchers import Watchers
 
 Result = TypeVar("Result")
+log = logging.getLogger(__name__)
 
 
 class Runner:
@@ -33,7 +41,11 @@ class Runner:
         journal: Journal,
         watchers: Watchers,
         policy: TurnPolicy,
+        noticing: Noticing,
+        safety: SafetyTurns,
     ) -> None:
+        self._noticing = noticing
+        self._safety = safety
         self._driver = driver
         self._ledger = ledger
         self._journal = journal
@@ -55,8 +67,23 @@ class Runner:
         return [turn.turn for turn in self._running.values() if not turn.admission.done()]
 
     async def say(self, request: SayRequest) -> OpenedTurn | OpenRefusal:
-        """Store a message and start its turn. The turn survives the socket."""
+        """Store a message and start its turn. The turn survives the socket.
+
+        The rules read it first, in this process: a red message is answered by a drafted line and rings.
+        """
+        notice = self._noticing.read_message(request.question)
+        if notice and notice.tier is FlagTier.RED:
+            return await self._shield(self._open_red(request, notice))
+        request = replace(request, notice=notice)
         return await self._shield(self._open(request, self._ledger.open(request)))
+
+    async def ask_for_person(self, conversation: int) -> asyncio.Task[str] | None:
+        """Store that the participant asks for a person. The task returns the line that answers it, within a second.
+
+        None: the conversation is erased.
+        """
+        stored = await self._safety.store_help(conversation)
+        return None if stored is None else self._spawn(self._safety.decide_help(conversation, stored))
 
     async def ask_again(self, request: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Store a kept question as a new turn and start it. The turn survives the socket."""
@@ -145,6 +172,29 @@ class Runner:
             else:
                 self._start(opened, request.visit)
         return opened
+
+    async def _open_red(self, request: SayRequest, notice: Notice) -> OpenedTurn | OpenRefusal:
+        stored = await self._safety.store_red(request, notice)
+        if isinstance(stored, OpenRefusal):
+            return stored
+        opened = stored.opened
+        if opened.is_new:
+            self._watchers.publish_accepted(
+                TurnAccepted(turn=opened.turn, conversation=opened.conversation, key=request.key)
+            )
+            # The line shows itself then, if it was not worded before.
+            self._watchers.mark_changed_later(self._policy.decide_s, [(opened.turn, opened.conversation)])
+            self._spawn(self._safety.decide_red(stored))
+        if stored.closed:
+            self._spawn(self._run_gate())
+        return opened
+
+    async def _run_gate(self) -> None:
+        # Slots are free now. Without this the next tick would fill them.
+        try:
+            await self._ledger.run_gate()
+        except (psycopg.Error, TimeoutError) as failure:
+            log.warning("runner.gate_missed cause=%s", type(failure).__name__)
 
     def _start(self, opened: OpenedTurn, visit: UUID) -> None:
         turn = RunningTurn(

@@ -11,6 +11,9 @@ from companion.engine import Answered, Broken, TurnProgress
 from companion.journal import TurnBuffer
 from companion.prompt_inputs import PromptInputs
 from companion.states import Reason, TurnState
+from companion.supervision.causes import FlagCause
+from companion.supervision.noticing import Notice, ReplyWatch
+from companion.supervision.states import FlagSource
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import Admission
@@ -34,6 +37,9 @@ class RunningTurn:
     buffer: TurnBuffer | None = None
     """None until the turn speaks."""
     progress: TurnProgress | None = None
+    watch: ReplyWatch | None = None
+    caught: Notice | None = None
+    """The rule that stopped the reply before its words were shown."""
     result: Answered | Broken | None = None
     """How the engine ended; None if the turn was interrupted."""
     interrupt_reason: Reason | None = None
@@ -68,6 +74,7 @@ class RunningTurn:
         given_up = result.given_up if isinstance(result, Answered) else NONE_GIVEN_UP
         return replace(
             self._choose_end(result, policy, is_stored=is_stored),
+            flag=self._find_flag(),
             owner=owner,
             fence=self.admission.result().fence if self.admission.done() else None,
             lane=result.lane.name if result else "",
@@ -96,6 +103,10 @@ class RunningTurn:
                 line=policy.lines.shortened if result.truncated else "",
                 shortened=result.truncated,
             )
+        if self.caught:
+            return TurnEnd(
+                turn=self.turn, state=TurnState.PAUSED, reason=Reason.CAUGHT, line=policy.lines.declined
+            )
         if isinstance(result, Broken) and result.failure is FailureClass.REFUSED:
             # Asked again, the question would be refused again, so it is not held. The words already said stay.
             return TurnEnd(
@@ -114,6 +125,13 @@ class RunningTurn:
             # A commit of unknown outcome may have stored a chunk that was not shown. It is left out of the reply.
             shown=self.buffer.seq if self.buffer and not is_stored else None,
         )
+
+    def _find_flag(self) -> FlagCause | None:
+        """What the rules noticed in the reply."""
+        notice = self.caught or (self.watch.finish() if self.watch else None)
+        if notice is None:
+            return None
+        return notice.to_cause(FlagSource.REPLY, conversation=self.conversation, turn=self.turn)
 
     def _held_turns(self, places: Iterable[int]) -> tuple[int, ...]:
         """The held turns at these places of the draft."""

@@ -22,6 +22,7 @@ from companion.prompt_inputs import PromptInputs
 from companion.running_turn import RunningTurn, log_end
 from companion.slots import SlottedCaller
 from companion.states import Reason, TurnState
+from companion.supervision.noticing import Noticing
 from companion.turn_close import ClosedTurn
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
@@ -56,6 +57,7 @@ class TurnDriver:
         caller: LaneCaller,
         breakers: Breakers,
         policy: TurnPolicy,
+        noticing: Noticing,
         process: UUID,
         route: Callable[[], Route],
         on_end: Callable[[TurnEnd], None],
@@ -67,6 +69,7 @@ class TurnDriver:
         self._caller = caller
         self._breakers = breakers
         self._policy = policy
+        self._noticing = noticing
         self._process = process
         self._route = route
         self._on_end = on_end
@@ -173,6 +176,7 @@ class TurnDriver:
         buffer = turn.buffer = TurnBuffer(
             turn=turn.turn, conversation=turn.conversation, fence=admission.fence
         )
+        watch = turn.watch = self._noticing.watch_reply()
         caller = SlottedCaller(self._caller, self._ledger, admission, takes=self._breakers.takes)
         is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
         progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())
@@ -180,6 +184,10 @@ class TurnDriver:
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, ReplyText):
+                    if caught := watch.catch(event.text):
+                        # The words that complete it are neither stored nor shown.
+                        turn.caught = caught
+                        return
                     if event.opens:
                         turn.cancel_still_here()
                         is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)

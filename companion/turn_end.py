@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from companion.states import Reason, TurnState
+from companion.supervision.causes import FlagCause
 from routing.chain import SkippedLane
 from routing.contracts import AttemptReport
 from routing.errors import FailureClass
@@ -36,6 +37,9 @@ class TurnEnd:
     only_in_line: bool = False
     """Ends the turn only while it waits, and has waited its full time. The time behind an earlier turn of the same
     person does not count."""
+
+    flag: FlagCause | None = None
+    """What the rules noticed in the reply: its flag is raised with the end."""
 
     lane: str = ""
     model: str = ""

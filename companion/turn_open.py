@@ -15,6 +15,9 @@ from companion.lane_order import FIRST_LANE
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
 from companion.states import LIVE, Reason
 from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
+from companion.supervision.flags import notify_flags_changed, raise_flag
+from companion.supervision.noticing import Notice
+from companion.supervision.states import FlagSource
 from companion.turn_close import Row
 from companion.turn_conditions import LIVE_BESIDE
 from companion.waiting_room import Admission
@@ -108,6 +111,8 @@ class SayRequest:
     visit: UUID
     key: UUID
     question: str
+    notice: Notice | None = None
+    """What the rules noticed in it: its flag is raised in the transaction that stores it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,6 +193,18 @@ class OpenBatch:
         if 0 < len(new) <= MAX_INPUTS_READ:
             self._inputs = await query_prompt_inputs(self._connection, new)
         return [(turn, conversation) for turn, conversation in self._turns.values() if turn in self._new]
+
+    async def raise_flags(self, cursor: AsyncCursor[Row]) -> None:
+        """Raise the flags of the new turns, and notify. The gate is held, so no other opening waits for them."""
+        raised = []
+        for place, request in enumerate(self._requests, start=1):
+            turn, conversation = self._turns.get(place, (None, 0))
+            if request.notice is None or turn is None or turn not in self._new:
+                continue
+            cause = request.notice.to_cause(FlagSource.MESSAGE, conversation=conversation, turn=turn)
+            if flag := await raise_flag(cursor, cause):
+                raised.append(flag)
+        await notify_flags_changed(cursor, raised)
 
     async def read_answers(self) -> list[OpenedTurn | OpenRefusal]:
         """One answer for each request, in their order."""

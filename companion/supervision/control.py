@@ -15,8 +15,9 @@ from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, ControlChanged, notify_parameters
 from companion.states import Reason, TurnState
+from companion.supervision.causes import FlagCause
 from companion.supervision.entries import NewEntry, insert_entry
-from companion.supervision.flags import FlagCause, RaisedFlag, raise_flag
+from companion.supervision.flags import RaisedFlag, raise_flag
 from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
 from companion.turn_close import ClosedTurn, close_locked
 from companion.turn_conditions import is_live
@@ -32,6 +33,17 @@ MAX_LEASES_LOST = 50
 
 IS_QUIET = "(k.quiet_since IS NOT NULL AND (k.quiet_until IS NULL OR k.quiet_until > clock_timestamp()))"
 """Whether the companion is quiet in the conversation of the control row `k`."""
+
+# A person who is there answers the message, so the companion need not be quiet.
+CLAIM_QUIET = f"""
+UPDATE companion_control k
+SET quiet_since = CASE WHEN k.person IS NOT NULL OR {IS_QUIET} THEN k.quiet_since ELSE clock_timestamp() END,
+    quiet_until = CASE WHEN k.person IS NOT NULL THEN k.quiet_until
+                       ELSE clock_timestamp() + make_interval(secs => %(quiet_s)s) END,
+    quiet_told = k.quiet_told AND {IS_QUIET}
+WHERE k.conversation_id = %(conversation)s
+RETURNING k.person
+"""
 
 # The index of open pauses is tiny. Each of the three is looked up, because a condition with OR would read all of it.
 PAUSE_IN_FORCE = """
@@ -247,6 +259,25 @@ async def take_over(
     line = policy.lines.person_joins.format(name=name)
     entry = await _insert_line(cursor, policy, conversation, EntryKind.JOINS, line, staff=staff, name=name)
     return TookOver(number=number, entry=entry, closed=tuple(closed))
+
+
+async def claim_quiet(
+    cursor: AsyncCursor[Row], conversation: int, *, quiet_s: int | None
+) -> tuple[int | None, list[ClosedTurn]] | None:
+    """Make the companion quiet after a red message, unless a person is there: returns their id, and the turns closed.
+
+    None: the conversation is erased. Raises LiveTurnsBusy.
+    """
+
+    async def claim() -> Row | None:
+        await cursor.execute(CLAIM_QUIET, {"conversation": conversation, "quiet_s": quiet_s})
+        return await cursor.fetchone()
+
+    seized = await seize(cursor, conversation, claim=claim, reason=Reason.RED)
+    if seized is None:
+        return None
+    [person], closed = seized
+    return person, closed
 
 
 async def lock_as_person(cursor: AsyncCursor[Row], *, conversation: int, staff: int) -> str | None:

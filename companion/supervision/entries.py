@@ -43,7 +43,16 @@ SELECT id FROM companion_transcriptentry WHERE conversation_id = %(conversation)
 DECIDE_ENTRY = """
 UPDATE companion_transcriptentry SET text = %(text)s, show_at = clock_timestamp()
 WHERE id = %(entry)s AND show_at > clock_timestamp()
-RETURNING id
+"""
+
+# Of the last entries of the conversation only.
+FIND_RECENT = """
+SELECT e.id, e.text FROM (
+    SELECT id, kind, text, at FROM companion_transcriptentry WHERE conversation_id = %(conversation)s
+    ORDER BY conversation_id DESC, id DESC LIMIT 20
+) e
+WHERE e.kind = %(kind)s AND e.at > clock_timestamp() - make_interval(secs => %(within_s)s)
+ORDER BY e.id DESC LIMIT 1
 """
 
 _COLUMNS = """e.id, e.conversation_id, e.kind, e.key, e.name, e.text, e.at, e.after_turn,
@@ -97,6 +106,24 @@ class StoredEntry:
 
     entry: int
     is_new: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecentLine:
+    """A drafted line that was stored a moment ago."""
+
+    entry: int
+    text: str
+
+
+async def find_recent(
+    cursor: AsyncCursor[Row], conversation: int, *, kind: EntryKind, within_s: float
+) -> RecentLine | None:
+    """Return the last entry of this kind if it is so young, in seconds."""
+    facts = {"conversation": conversation, "kind": kind.value, "within_s": within_s}
+    await cursor.execute(FIND_RECENT, facts)
+    row = await cursor.fetchone()
+    return None if row is None else RecentLine(entry=row[0], text=row[1])
 
 
 async def lock_control(cursor: AsyncCursor[Row], conversation: int) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
-from companion.supervision.states import FlagSource, FlagStepKind, FlagTier
+from companion.supervision.causes import FlagCause
+from companion.supervision.states import FlagStepKind
 
 Row = tuple[Any, ...]
 
@@ -41,18 +42,13 @@ SELECT id, site_id, count FROM raised
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagCause:
-    """What a flag is raised for. `kind` is a `FlagKind`, or the kind of the rule that matched."""
-
-    conversation: int
-    tier: FlagTier
-    kind: str
-    source: FlagSource
-    rule: str = ""
-    rules_version: str = ""
-    about_staff: bool = False
-    turn: int | None = None
+SEEN_STANDS_S = 300
+"""A flag that a screen showed so lately, in seconds, counts as shown when it is raised again."""
+FLAG_IS_SEEN = f"""EXISTS (
+    SELECT 1 FROM companion_flag f
+    WHERE f.id = %(flag)s AND f.seen_at > clock_timestamp() - make_interval(secs => {SEEN_STANDS_S})
+)"""
+"""Whether a screen of the site's staff shows the flag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

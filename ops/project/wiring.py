@@ -20,6 +20,7 @@ from companion.page_context import PageContext
 from companion.process import WebProcess
 from companion.prompt import min_context_tokens
 from companion.supervision.acts import StaffActs
+from companion.supervision.noticing import Noticing
 from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
@@ -292,6 +293,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         on_end=on_end,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
+        noticing=Noticing(None),
         extra_loops=(
             store.run,
             alerts.run,
