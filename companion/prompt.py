@@ -1,6 +1,7 @@
 """Writes the prompt: the character, earlier exchanges, held questions, the new message. PURE.
 
-Drafted lines and the half answers of paused turns are never part of it. Roles always alternate.
+Drafted lines, the half answers of paused turns, red messages and notes of staff are never part of it. Roles always
+alternate.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,17 @@ QUESTION_TOKENS = 400
 BROKEN_OFF = "…"
 """Ends what was said before a stop. A drafted sentence in its place would be imitated by the model."""
 
+QUOTES = '"""'
+"""Stand around what is told and not asked."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PersonWords:
+    """What was written while a member of staff had taken over. `name` is theirs; empty: the participant wrote it."""
+
+    name: str
+    text: str
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
@@ -25,12 +37,15 @@ class Exchange:
     reply: str
     stopped: bool = False
     """The participant stopped it: the reply is what was said until then, perhaps nothing."""
+    person: tuple[PersonWords, ...] = ()
+    """What a person and the participant wrote before it."""
 
-    def messages(self) -> tuple[Message, Message]:
+    def messages(self, instruction_person: str = "") -> tuple[Message, Message]:
         """One message of each role, neither of them empty, because roles must alternate."""
         reply = f"{self.reply.rstrip()} {BROKEN_OFF}".lstrip() if self.stopped else self.reply
+        person = _write_person(instruction_person, self.person)
         return (
-            Message(role="user", text="\n\n".join(self.questions)),
+            Message(role="user", text="\n\n".join((*person, *self.questions))),
             Message(role="assistant", text=reply),
         )
 
@@ -46,6 +61,11 @@ class PromptDraft:
     question: str
     doubted: frozenset[int] = frozenset()
     """Places in `held` of questions that may be the reason that calls fail; see `doubt`."""
+    instruction_person: str = ""
+    instruction_care: str = ""
+    """Empty: no care is due."""
+    person: tuple[PersonWords, ...] = ()
+    """What a person and the participant wrote since the last exchange."""
     left_out: frozenset[int] = frozenset()
     """Places in `held` of questions that are not asked along."""
 
@@ -55,13 +75,13 @@ def write_prompt(draft: PromptDraft, *, window_tokens: int) -> tuple[Message, ..
 
     `window_tokens` is the lane's context window without what is kept free for the reply.
     """
-    system = Message(role="system", text=draft.system)
+    system = Message(role="system", text=_write_system(draft))
     held = [draft.held[place] for place in choose_held(draft, window_tokens=window_tokens)]
-    asked = Message(role="user", text=_write_question(draft, held))
+    asked = Message(role="user", text=_write_question(draft, held, window_tokens))
     left = window_tokens - RESERVED_TOKENS - estimate_tokens(system.text) - estimate_tokens(asked.text)
     kept: list[Message] = []
     for exchange in reversed(draft.dialogue):
-        pair = exchange.messages()
+        pair = exchange.messages(draft.instruction_person)
         left -= sum(estimate_tokens(message.text) for message in pair)
         if left < 0:
             break
@@ -88,7 +108,10 @@ def choose_held(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     room = (
         window_tokens
         - RESERVED_TOKENS
-        - sum(estimate_tokens(text) for text in (draft.system, draft.instruction_held, draft.question))
+        - sum(
+            estimate_tokens(text) for text in (_write_system(draft), draft.instruction_held, draft.question)
+        )
+        - sum(estimate_tokens(text) for text in _person_of_question(draft, window_tokens))
     )
     left, fitting = room, list[int]()
     for place, question in enumerate(draft.held):
@@ -102,8 +125,27 @@ def choose_held(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
     return tuple(fitting)
 
 
-def _write_question(draft: PromptDraft, held: Sequence[str]) -> str:
+def _write_system(draft: PromptDraft) -> str:
+    return f"{draft.system}\n\n{draft.instruction_care}" if draft.instruction_care else draft.system
+
+
+def _write_question(draft: PromptDraft, held: Sequence[str], window_tokens: int) -> str:
+    person = _person_of_question(draft, window_tokens)
     if not held:
-        return draft.question
+        return "\n\n".join((*person, draft.question))
     # Held questions and the new message are one user message, because roles must alternate.
-    return "\n\n".join((draft.instruction_held, *held, draft.question))
+    return "\n\n".join((*person, draft.instruction_held, *held, draft.question))
+
+
+def _person_of_question(draft: PromptDraft, window_tokens: int) -> tuple[str, ...]:
+    """What a person and the participant wrote, in front of the question; nothing if it would fill the window."""
+    person = _write_person(draft.instruction_person, draft.person)
+    fits = 2 * sum(estimate_tokens(text) for text in person) <= window_tokens - RESERVED_TOKENS
+    return person if fits else ()
+
+
+def _write_person(instruction: str, words: Sequence[PersonWords]) -> tuple[str, ...]:
+    if not words:
+        return ()
+    lines = (f"{one.name}: {one.text}" if one.name else one.text for one in words)
+    return (instruction, QUOTES, *lines, QUOTES)

@@ -1,7 +1,8 @@
 """Reads what a prompt is made from: earlier exchanges, held questions, and the regions it may be sent to.
 
 Replies are read of complete turns, and of turns that were stopped after a lane had read the question. Of a paused turn
-only the question is read, so a half answer never enters a prompt.
+only the question is read, so a half answer never enters a prompt. Red messages and those that were written while the
+companion was quiet are not read at all. What was written with a person is, if the site shares it.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,17 @@ from typing import Any, NamedTuple
 from psycopg import AsyncConnection, AsyncCursor
 
 from companion.doubt import is_doubted
-from companion.prompt import Exchange
+from companion.prompt import Exchange, PersonWords
+from companion.states import Reason, TurnState
+from companion.supervision.control import IS_CARE_DUE
+from companion.supervision.states import EntryKind
 from companion.turn_conditions import is_held
 
 Row = tuple[Any, ...]
 DIALOGUE_TURNS = 60
 """Most earlier turns in a prompt."""
+PERSON_MESSAGES = 40
+"""Most messages of a person, and as many of the participant to a person, in a prompt."""
 MAX_TURNS_READ = 120
 """Turns that are searched for those, and for held questions, newest first. It bounds the cost of a long outage."""
 
@@ -25,9 +31,11 @@ MAX_TURNS_READ = 120
 READ_INPUTS = f"""
 SELECT t.id, t.question, s.regions,
        said.ids, said.questions, said.replies, said.stopped, said.came_back, said.at,
-       broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures
+       broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures,
+       {IS_CARE_DUE}, person.places, person.names, person.texts
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
+JOIN companion_control k ON k.conversation_id = c.id
 JOIN companion_participant p ON p.id = c.participant_id
 JOIN companion_site s ON s.id = p.site_id
 CROSS JOIN LATERAL (
@@ -58,6 +66,26 @@ CROSS JOIN LATERAL (
     ) h
     WHERE h.state = 'paused'
 ) broken
+CROSS JOIN LATERAL (
+    SELECT array_agg(w.place ORDER BY w.place, w.entry) AS places, array_agg(w.name ORDER BY w.place, w.entry) AS names,
+           array_agg(w.text ORDER BY w.place, w.entry) AS texts
+    FROM (
+        (SELECT e.after_turn AS place, e.id AS entry, e.name, e.text FROM (
+             SELECT id, kind, name, text, after_turn FROM companion_transcriptentry
+             WHERE conversation_id = c.id AND after_turn < t.id
+             ORDER BY conversation_id DESC, after_turn DESC, id DESC LIMIT %(looks_back)s
+         ) e
+         WHERE e.kind = '{EntryKind.SAID}' ORDER BY e.id DESC LIMIT {PERSON_MESSAGES})
+        UNION ALL
+        (SELECT h.id, 0, '', h.question FROM (
+             SELECT id, question, state, reason FROM companion_turn
+             WHERE conversation_id = t.conversation_id AND id < t.id ORDER BY id DESC LIMIT %(looks_back)s
+         ) h
+         WHERE h.state = '{TurnState.HANDED_OVER}' AND h.reason = '{Reason.PERSON}'
+         ORDER BY h.id DESC LIMIT {PERSON_MESSAGES})
+    ) w
+    WHERE k.take_overs > 0 AND s.shares_person_words
+) person
 WHERE t.id = ANY(%(turns)s)
 """
 
@@ -71,6 +99,9 @@ class PromptInputs:
     held: tuple[tuple[int, str], ...]
     doubted: frozenset[int] = frozenset()
     """The held turns whose questions may be the reason that calls fail; see `doubt`."""
+    person: tuple[PersonWords, ...] = ()
+    """What a person and the participant wrote since the last exchange."""
+    is_care_due: bool = False
     regions: tuple[str, ...] = ()
     """The regions whose lanes may be sent the prompt; empty: all."""
 
@@ -119,8 +150,13 @@ async def fetch_prompt_inputs(cursor: AsyncCursor[Row]) -> dict[int, PromptInput
 
 def _inputs_from(row: Row) -> PromptInputs:
     _, question, regions, *columns = row
-    said = [_Replied(*facts) for facts in zip(*(column or () for column in columns[:6]), strict=True)]
-    broken = [_Paused(*facts) for facts in zip(*(column or () for column in columns[6:]), strict=True)]
+    said = [_Replied(*facts) for facts in _zip_columns(columns[:6])]
+    broken = [_Paused(*facts) for facts in _zip_columns(columns[6:13])]
+    is_care_due = columns[13]
+    person = [(place, PersonWords(name=name, text=text)) for place, name, text in _zip_columns(columns[14:])]
+    # What was written before the first of so many exchanges is as long past as what was asked before it.
+    first = said[0].turn if len(said) == DIALOGUE_TURNS else 0
+    starts = [first, *(turn.turn for turn in said)]
     return PromptInputs(
         question=question,
         dialogue=tuple(
@@ -131,9 +167,12 @@ def _inputs_from(row: Row) -> PromptInputs:
                 ),
                 reply=turn.reply,
                 stopped=turn.stopped,
+                person=tuple(words for place, words in person if before <= place < turn.turn),
             )
-            for turn in said
+            for before, turn in zip(starts, said, strict=False)
         ),
+        person=tuple(words for place, words in person if place >= starts[-1]),
+        is_care_due=bool(is_care_due),
         held=tuple((paused.turn, paused.question) for paused in broken if paused.held),
         doubted=frozenset(
             paused.turn
@@ -142,3 +181,7 @@ def _inputs_from(row: Row) -> PromptInputs:
         ),
         regions=tuple(regions),
     )
+
+
+def _zip_columns(columns: Sequence[Sequence[Any] | None]) -> "zip[Row]":
+    return zip(*(column or () for column in columns), strict=True)

@@ -200,6 +200,9 @@ class TurnDriver:
         return PromptDraft(
             system=self._policy.system_prompt,
             instruction_held=self._policy.lines.instruction_held,
+            instruction_person=self._policy.lines.instruction_person,
+            instruction_care=self._policy.lines.instruction_care if inputs.is_care_due else "",
+            person=inputs.person,
             dialogue=inputs.dialogue,
             held=[question for _, question in inputs.held],
             question=inputs.question,

@@ -260,6 +260,14 @@ class AlertKind(StrEnum):
         NIGHT,
     )
 
+    SAFETY_RULE_BROKEN = (
+        "safety_rule_broken",
+        "A rule that reads messages or replies could not be applied: {}. The message or reply was flagged instead.",
+        "Give the engineers the log of the web processes. Until it is mended, look at amber flags of this kind.",
+        NIGHT,
+        OFTEN,
+    )
+
     # Sites.
     NO_HELPLINE = (
         "no_helpline",

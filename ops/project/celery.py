@@ -16,7 +16,7 @@ app.autodiscover_tasks(["ops"], related_name="jobs")
 @signals.worker_init.connect
 @signals.beat_init.connect
 def refuse_without_a_character(**_: Any) -> None:
-    """Stop, with exit code 78, where the web would stop: without a whole persona file or routing file."""
+    """Stop, with exit code 78, where the web would stop: without whole files of persona, routing and safety rules."""
     from ops.project import wiring
     from personas.errors import PersonaInvalid
     from routing.errors import RoutingFileInvalid
@@ -24,6 +24,7 @@ def refuse_without_a_character(**_: Any) -> None:
     try:
         wiring.build_turn_policy()
         wiring.build_routing()
+        wiring.build_safety_rules()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:
         sys.stderr.write(f"The service does not start. {refusal}\n")
         sys.stderr.flush()

@@ -170,6 +170,8 @@ def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     """Serve on this port, or on a listening socket that was handed over, until told to leave. Returns the exit code."""
     policy = wiring.build_turn_policy()
     routing = wiring.build_routing()
+    # Read now: a broken file stops the start.
+    wiring.build_safety_rules()
     if routing.is_rehearsed:
         log.warning("web.scripted_replies no routing file is set, so the rehearsal provider answers people")
     server = WebServer(

@@ -25,6 +25,7 @@ from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 from ops.alerts.buffer import AlertBuffer
+from ops.alerts.kinds import AlertKind
 from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona
 from ops.alerts.sending import build_transports
 from ops.alerts.watch import AlertWatch
@@ -48,8 +49,10 @@ from ops.supervision.desk import LiveDesk
 from ops.supervision.escalation import EscalationLoops
 from ops.supervision.record import record_act
 from ops.supervision.ringing import send_rings
+from personas import safety
 from personas.errors import PersonaInvalid
 from personas.load import load
+from personas.safety import SafetyRules
 from personas.schema import Persona, system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
@@ -65,6 +68,12 @@ log = logging.getLogger(__name__)
 def build_persona() -> Persona:
     """The character, read once, so that pages and turns of a process never show two versions. Raises PersonaInvalid."""
     return load(settings.COMPANION_PERSONA)
+
+
+@cache
+def build_safety_rules() -> SafetyRules:
+    """The rules that read messages and replies, read once. Raises SafetyInvalid."""
+    return safety.load()
 
 
 def build_page_context() -> PageContext:
@@ -293,7 +302,9 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         on_end=on_end,
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
-        noticing=Noticing(None),
+        noticing=Noticing(
+            build_safety_rules(), on_broken=lambda rule: alerts.add(AlertKind.SAFETY_RULE_BROKEN, rule)
+        ),
         extra_loops=(
             store.run,
             alerts.run,

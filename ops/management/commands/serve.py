@@ -27,6 +27,7 @@ class Command(BaseCommand):
             if options["check"]:
                 wiring.build_turn_policy()
                 wiring.build_routing()
+                wiring.build_safety_rules()
                 return
             code = web.serve(host=options["host"], port=options["port"], descriptor=options["fd"])
         except (PersonaInvalid, RoutingFileInvalid) as refusal:
