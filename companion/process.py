@@ -379,7 +379,6 @@ class WebProcess:
             try:
                 await self._check_rows()
                 self.watchers.mark_entries_changed(await self._leases.check())
-                await self.safety.end_overdue()
                 # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()

@@ -24,8 +24,6 @@ from companion.supervision.causes import FlagCause
 from companion.supervision.control import (
     LiveTurnsBusy,
     claim_quiet,
-    end_quiet,
-    lose_leases,
     notify_control_changed,
 )
 from companion.supervision.entries import (
@@ -199,16 +197,6 @@ class SafetyTurns:
         for flag in flags:
             for event in self._waiting.get(flag, ()):
                 event.set()
-
-    async def end_overdue(self) -> None:
-        """End the take-overs whose screens are gone, and note the quiet spells whose time is over."""
-        async with self._transaction() as cursor:
-            lost = await lose_leases(cursor, self._policy)
-            changed = [*(lease.conversation for lease in lost), *await end_quiet(cursor)]
-            await notify_flags_changed(cursor, [lease.flag for lease in lost])
-            await notify_control_changed(cursor, by=self._process, conversations=changed)
-        if changed:
-            self._on_change((), (), changed)
 
     async def _seize(self, call: Callable[[AsyncCursor[Row]], Awaitable[Result]]) -> Result:
         for _ in range(SEIZE_TRIES):

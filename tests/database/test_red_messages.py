@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from companion.models import Control, Flag, FlagStep, TranscriptEntry, Turn, Visit
+from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.noticing import Notice
 from companion.supervision.safety_turns import SafetyStored, SafetyTurns
 from companion.supervision.states import FlagTier
@@ -172,7 +173,7 @@ async def test_a_quiet_time_that_is_over_lets_it_speak_with_care(
     await asyncio.sleep(1.1)
     opened = await desk.ledger.open(say(rosa))
     assert isinstance(opened, OpenedTurn) and not opened.is_ended
-    await safety.end_overdue()
+    await LeaseFollower(desk.pool, desk.policy, process=desk.id).check()
     control = in_database(lambda: Control.objects.get(pk=rosa.conversation.pk))
     assert control.quiet_since is None and control.care_until is not None
 
@@ -235,17 +236,18 @@ async def test_a_press_that_a_screen_shows_in_time_says_that_staff_can_see_it(
 
 
 async def test_a_screen_that_is_gone_loses_the_take_over_and_rings(
-    safety: SafetyTurns, people: People, database: EmbeddedPostgres
+    desk: LedgerProcess, people: People, database: EmbeddedPostgres
 ) -> None:
     rosa = people.rosa
+    follower = LeaseFollower(desk.pool, desk.policy, process=desk.id)
     async with Supervisor(database.url, rosa) as sam:
         await sam.take_over()
-        await safety.end_overdue()
+        assert rosa.conversation.pk not in await follower.check()
         assert in_database(lambda: Control.objects.get(pk=rosa.conversation.pk)).person == sam.staff
         in_database(
             lambda: Control.objects.filter(pk=rosa.conversation.pk).update(person_seen_at="2020-01-01T00:00Z")
         )
-        await safety.end_overdue()
+        assert rosa.conversation.pk in await follower.check()
     assert in_database(lambda: Control.objects.get(pk=rosa.conversation.pk)).person is None
     entries = in_database(
         lambda: list(TranscriptEntry.objects.filter(conversation=rosa.conversation).order_by("id"))

@@ -11,9 +11,10 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.models import Flag, FlagStep, Participant
 from companion.supervision import flag_changes, flag_views
+from companion.supervision.causes import FlagCause
 from companion.supervision.flag_changes import FlagRefusal, FlagRefused
 from companion.supervision.flag_views import FlagView
-from companion.supervision.flags import FlagCause, raise_flag
+from companion.supervision.flags import raise_flag
 from companion.supervision.staff import Staff
 from companion.supervision.states import FlagOutcome, FlagSource, FlagTier
 from tests.people import People, Person, in_database

@@ -9,7 +9,8 @@ import pytest
 
 from companion.models import Control, Flag, StaffPause, TranscriptEntry
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
-from companion.supervision.flags import FlagCause, raise_flag
+from companion.supervision.causes import FlagCause
+from companion.supervision.flags import raise_flag
 from companion.supervision.states import FlagSource, FlagTier
 from ops.models import AuditEntry, Supervision
 from ops.stack.postgres import EmbeddedPostgres
