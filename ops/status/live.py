@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -117,24 +117,45 @@ class LiveStatus:
             await self._pool.open()
 
     async def _run(self) -> None:
+        # The figures are read beside the access: however long they take, a page whose access has ended is told in time.
+        figures: asyncio.Task[bool] | None = None
         rounds = 0
         loop = asyncio.get_running_loop()
-        while self._pages:
-            # Of the whole round, so that a slow one is not followed by a further wait.
-            due = loop.time() + INTERVAL_S
-            try:
-                # Rights first: what a page may no longer see is not sent in the same round.
-                async with asyncio.timeout(ROUND_TIMEOUT_S):
-                    await self._recheck_access()
-                    await self._send_turns()
-                    if any(subscription.wants_figures for subscription in self._pages.values()):
-                        with_hour = rounds % ROUNDS_PER_DRAWING == 0 or not self._hour
-                        await self._send_figures(await self._read(with_hour=with_hour))
-            except (psycopg.Error, TimeoutError) as failure:
-                # Send nothing: the page notices by itself that its figures grow old.
-                log.warning("live.cannot_read pages=%d cause=%s", len(self._pages), type(failure).__name__)
-            rounds += 1
-            await asyncio.sleep(max(0.0, due - loop.time()))
+        try:
+            while self._pages:
+                # Of the whole round, so that a slow one is not followed by a further wait.
+                due = loop.time() + INTERVAL_S
+                # Rights first: no figures are read for pages whose access could not be checked.
+                is_checked = await self._attempt(self._follow_pages())
+                if is_checked and self._wants_figures() and (figures is None or figures.done()):
+                    figures = asyncio.create_task(self._attempt(self._refresh_figures(rounds)))
+                    rounds += 1
+                await asyncio.sleep(max(0.0, due - loop.time()))
+        finally:
+            if figures is not None:
+                figures.cancel()
+
+    async def _attempt(self, step: Awaitable[None]) -> bool:
+        """Await `step` for a limited time; False if the database did not answer."""
+        try:
+            async with asyncio.timeout(ROUND_TIMEOUT_S):
+                await step
+        except (psycopg.Error, TimeoutError) as failure:
+            # Send nothing: the page notices by itself that its figures grow old.
+            log.warning("live.cannot_read pages=%d cause=%s", len(self._pages), type(failure).__name__)
+            return False
+        return True
+
+    async def _follow_pages(self) -> None:
+        await self._recheck_access()
+        await self._send_turns()
+
+    def _wants_figures(self) -> bool:
+        return any(subscription.wants_figures for subscription in self._pages.values())
+
+    async def _refresh_figures(self, rounds: int) -> None:
+        with_hour = rounds % ROUNDS_PER_DRAWING == 0 or not self._hour
+        await self._send_figures(await self._read(with_hour=with_hour))
 
     async def _read(self, *, with_hour: bool) -> StatusSnapshot:
         async with self._pool.connection() as native:

@@ -1,10 +1,14 @@
 """The staff's socket: for signed-in staff alone, by site, withdrawn live, and only what has changed (Q5, S5)."""
 
+import asyncio
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 import websockets
 from django.contrib.auth.models import User
@@ -13,6 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert, Supervision
+from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import expire_hold, open_staff_client, play_broken_turn
@@ -200,3 +205,27 @@ async def test_a_page_is_told_when_its_rights_change_and_closed_when_they_end(
         assert await close_code(socket) == 4401
     finally:
         await socket.close()
+
+
+async def test_access_ends_in_time_however_long_the_figures_take(service: Web, people: People) -> None:
+    sam = people.add_sam()
+    async with watching(service, signed_in(service, people, sam)) as socket:
+        await next_now(socket)
+        with locked_alerts() as is_waited_for:
+            await until(is_waited_for)
+            in_database(lambda: User.objects.filter(pk=sam.pk).update(is_active=False))
+            # Less than the time after which a reading of the figures is given up.
+            async with asyncio.timeout(4):
+                assert await close_code(socket) == 4401
+
+
+@contextmanager
+def locked_alerts() -> Iterator[Callable[[], bool]]:
+    """Let no figures be read, because they contain the open alerts; yields whether a reading waits already."""
+    with psycopg.connect(os.environ["DATABASE_URL"]) as holder:
+        holder.execute("LOCK TABLE ops_alert IN ACCESS EXCLUSIVE MODE")
+        waiting = (
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'ops_alert'::regclass AND NOT granted)"
+        )
+        yield lambda: bool(holder.execute(waiting).fetchone()[0])  # type: ignore[index]
+        holder.rollback()
