@@ -13,7 +13,7 @@ from ops.models import Alert
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
-from tests.pages.test_staff_turns import is_sound, open_staff_page, sign_in
+from tests.pages.test_staff_turns import is_sound, open_session, open_staff_page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.selections import select, select_normal, wait_until_selection_is_served
@@ -23,8 +23,8 @@ LIVE = re.compile(r"They change by themselves\.")
 
 
 async def look(page: Page, people: People) -> None:
-    """Sam signs in and opens the page; its script has taken over."""
-    await sign_in(page, people.add_sam(), people.password)
+    """Sam opens the page; its script has taken over."""
+    await open_session(page, people.add_sam())
     await page.goto("/ops/")
     await expect(page.locator("[data-how]")).to_have_text(LIVE)
 
@@ -108,7 +108,7 @@ async def test_without_scripts_the_page_says_everything_and_how_to_have_it_newer
 ) -> None:
     turn = await play_broken_turn(service, people.rosa, rehearsal)
     async with open_staff_page(browser, service, java_script_enabled=False) as page:
-        await sign_in(page, people.add_sam(), people.password)
+        await open_session(page, people.add_sam())
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text("Reload the page for newer ones.")
         await expect(page.get_by_role("link", name=f"Turn {turn.pk}: Rosa")).to_be_visible()
@@ -160,7 +160,7 @@ async def test_a_new_alert_and_another_preset_come_and_go_without_a_reload(
 ) -> None:
     in_database(lambda: Alert.objects.all().delete())
     async with open_staff_page(browser, service) as page:
-        await sign_in(page, people.add_ines(), people.password)
+        await open_session(page, people.add_ines())
         await page.goto("/ops/")
         await expect(page.locator("[data-how]")).to_have_text(LIVE)
         credit = page.get_by_role("listitem").filter(has_text="Our account for lane primary has no credit")

@@ -46,7 +46,7 @@ async def _csrf_alone(room: Room) -> str:
 async def test_no_request_of_a_whole_visit_leaves_our_origin(open_room: OpenRoom, people: People) -> None:
     room = await open_room()
     await room.go_to("/")
-    await room.enter(people.rosa)
+    await room.enter_by_card(people.rosa)
     await room.ask(SECRET)
     await room.finished.click()
     await room.page.wait_for_url("**/finished/")
@@ -60,7 +60,7 @@ async def test_titles_and_addresses_hold_nothing_of_what_was_said(
     open_room: OpenRoom, people: People
 ) -> None:
     rosa = people.rosa
-    room = await (await open_room()).enter(rosa)
+    room = await (await open_room()).enter_by_card(rosa)
     await room.ask(SECRET)
 
     assert await room.page.title() == "Chat"
@@ -75,7 +75,7 @@ async def test_no_field_offers_what_was_typed_before(open_room: OpenRoom, people
     )
     await room.go_to("/card/")
     code_page = await room.page.evaluate(kept)
-    await room.enter(people.rosa)
+    await room.enter_by_card(people.rosa)
     await room.box.fill("A draft.")
     assert "on" not in code_page + await room.page.evaluate(kept)
 
@@ -207,7 +207,7 @@ async def test_another_persons_card_on_the_same_machine_shows_neither_to_the_oth
     await room.box.fill("A draft of mine.")
     otto = people.otto
 
-    second = await Room(await room.context.new_page(), room.base_url).enter(otto)
+    second = await Room(await room.context.new_page(), room.base_url).enter_by_card(otto)
     await room.until("!document.documentElement.textContent.includes('blue door')")
 
     await expect(second.turns).to_have_count(0)

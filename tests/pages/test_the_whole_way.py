@@ -12,7 +12,7 @@ DISCLOSURE = "I am a computer program. I am not a person. Staff here can read wh
 async def test_a_card_leads_to_the_room_which_says_what_he_is_and_who_can_read(
     open_room: OpenRoom, people: People
 ) -> None:
-    room = await (await open_room()).enter(people.rosa)
+    room = await (await open_room()).enter_by_card(people.rosa)
 
     assert room.page.url.endswith("/chat/")
     await expect(room.page.get_by_role("heading", level=1)).to_have_text("Robin")
@@ -130,7 +130,7 @@ async def test_stop_is_there_while_nothing_has_been_said_yet(
 
 async def test_finished_says_goodbye_and_back_leads_nowhere(open_room: OpenRoom, people: People) -> None:
     rosa = people.rosa
-    room = await (await open_room()).enter(rosa)
+    room = await (await open_room()).enter_by_card(rosa)
     await room.ask("My secret is a blue door.")
 
     await room.finished.click()
