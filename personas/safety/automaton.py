@@ -39,17 +39,17 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """What a scan found. `cut` says that there were more matches than are looked at."""
+    """What a scan found: (number of the pattern, end), by end. `cut`: there were more than are looked at."""
 
-    matches: list[Match] = field(default_factory=list)
+    ends: list[tuple[int, int]] = field(default_factory=list)
     cut: bool = False
 
 
 class Automaton:
     """All patterns, compiled.
 
-    `never_in_gap` are words that no gap crosses; `connectors` begin a new clause; `contexts` are the numbers of
-    patterns that only explain others.
+    `never_in_gap` are words that no gap crosses; `connectors` begin a new clause. After `max_matches` in one text the
+    scanner keeps no more, and says so.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Automaton:
         *,
         never_in_gap: frozenset[str],
         connectors: frozenset[str],
-        contexts: frozenset[int] = frozenset(),
+        max_matches: int = MAX_MATCHES,
     ) -> None:
-        self.contexts = contexts
+        self.max_matches = max_matches
         self.never_in_gap = never_in_gap
         self.connectors = connectors
         self.root = _Node()
@@ -72,6 +72,7 @@ class Automaton:
         self.accept_at_end = 0
         self.pattern_of_bit: dict[int, int] = {}
         starts, starts_at_start = self._lay_out()
+        self.accept_any = self.accept | self.accept_at_end
         self._mark_fresh(self.root, self.close(starts) << 1, self.close(starts_at_start) << 1)
 
     def _lay_out(self) -> tuple[int, int]:
@@ -137,34 +138,29 @@ class Automaton:
         return words
 
     def scan(self, tokens: Tokens) -> Found:
-        """Find the matches of all patterns in the order of their ends; no contexts where there is nothing else."""
+        """Find the matches of all patterns in the order of their ends."""
         scanner = Scanner(self, tokens)
         scanner.advance(final=True)
-        contexts = self.contexts
-        if contexts and all(number in contexts for number, _ in scanner.matches):
-            return Found()
-        return Found(scanner.located(), scanner.cut)
+        return Found(scanner.matches, scanner.cut)
 
     def matching(self, tokens: Tokens) -> set[int]:
-        """Return the numbers of all patterns that match, contexts included."""
-        scanner = Scanner(self, tokens)
-        scanner.advance(final=True)
-        return {number for number, _ in scanner.matches}
+        """Return the numbers of all patterns that match."""
+        return {number for number, _ in self.scan(tokens).ends}
+
+    def locate(self, tokens: Tokens, number: int, end: int) -> Match:
+        """Return a match with its start."""
+        return Match(number, start_of(self.patterns[number], tokens, end), end)
 
     def clause_begins(self, tokens: Tokens, at: int) -> bool:
         """Whether a clause begins at this word: after a break, or after a word such as “and”."""
-        return (
-            at == 0
-            or tokens.breaks[at] >= WEAK
-            or any(word in self.connectors for word in tokens.words[at - 1])
-        )
+        return at == 0 or tokens.breaks[at] >= WEAK or not self.connectors.isdisjoint(tokens.words[at - 1])
 
     def clause_ends(self, tokens: Tokens, at: int) -> bool:
         """Whether a clause ends before this word."""
         return (
             at >= len(tokens.words)
             or tokens.breaks[at] >= WEAK
-            or any(word in self.connectors for word in tokens.words[at])
+            or not self.connectors.isdisjoint(tokens.words[at])
         )
 
 
@@ -180,7 +176,6 @@ class Scanner:
         self.matches: list[tuple[int, int]] = []
         """(number of the pattern, end) in the order of their ends."""
         self.cut = False
-        self._room, self._room_for_contexts = MAX_MATCHES, MAX_CONTEXTS
 
     def advance(self, *, final: bool) -> None:
         """Read on. Without `final` a clause is not taken to end at the last word."""
@@ -193,7 +188,7 @@ class Scanner:
                 state, open_phrases = 0, []
             shifted = state << 1
             reached = shifted & gaps
-            if reached and any(word in never for word in readings):
+            if reached and not never.isdisjoint(readings):
                 reached = 0
             if not readings:
                 open_phrases = []
@@ -221,44 +216,37 @@ class Scanner:
     def peek(self, more: Tokens) -> list[Match]:
         """Return the matches that these words would end, without taking them in."""
         tokens, size, known = self._tokens, len(self._tokens.words), len(self.matches)
-        before = (self._state, list(self._open), self.cut, self._room, self._room_for_contexts)
+        before = (self._state, list(self._open), self.cut)
         tokens.extend(more)
         self.advance(final=True)
         found = self.located(known)
         tokens.cut(size)
         del self.matches[known:]
         self._position = size
-        self._state, self._open, self.cut, self._room, self._room_for_contexts = before
+        self._state, self._open, self.cut = before
         return found
 
     def located(self, first: int = 0) -> list[Match]:
         """Return the matches from number `first` on, with their starts."""
-        automaton, tokens = self._automaton, self._tokens
-        return [
-            Match(number, start_of(automaton.patterns[number], tokens, end), end)
-            for number, end in self.matches[first:]
-        ]
+        return [self._automaton.locate(self._tokens, number, end) for number, end in self.matches[first:]]
 
     def _accept(self, state: int, end: int, final: bool) -> None:
         automaton = self._automaton
-        accepted = state & automaton.accept
-        at_end = state & automaton.accept_at_end
+        ended = state & automaton.accept_any
+        if not ended:
+            return
+        accepted = ended & automaton.accept
+        at_end = ended & automaton.accept_at_end
         known = end < len(self._tokens.words) or final
         if at_end and known and automaton.clause_ends(self._tokens, end):
             accepted |= at_end
         while accepted:
             bit = accepted & -accepted
             accepted ^= bit
+            if len(self.matches) >= automaton.max_matches:
+                self.cut = True
+                return
             number = automaton.pattern_of_bit[bit.bit_length() - 1]
-            if number in automaton.contexts:
-                self._room_for_contexts -= 1
-                if self._room_for_contexts < 0:
-                    continue
-            else:
-                self._room -= 1
-                if self._room < 0:
-                    self.cut = True
-                    continue
             self.matches.append((number, end))
 
 

@@ -15,9 +15,8 @@ CONTEXT_WORDS = 10
 
 
 class Role(StrEnum):
-    """What a pattern is for."""
+    """What a pattern of a context is for."""
 
-    RULE = "rule"
     IDIOM = "idiom"
     STORY = "story"
     PAST = "past"
@@ -54,19 +53,22 @@ class ContextWords:
 class Contexts:
     """The contexts of one text: where its idioms, stories and times stand."""
 
-    def __init__(self, tokens: Tokens, words: ContextWords, spans: Sequence[tuple[Role, Match]]) -> None:
+    def __init__(
+        self, tokens: Tokens, words: ContextWords, roles: Sequence[Role], spans: Sequence[Match]
+    ) -> None:
         self._tokens = tokens
         self._words = words
         size = len(tokens.words)
         self._idiom = bytearray(size)
         self._no_negation = bytearray(size)
         self._around: dict[Role, list[Match]] = {Role.STORY: [], Role.PAST: [], Role.DENIAL: []}
-        for role, match in spans:
+        for match in spans:
+            role = roles[match.pattern]
             if role is Role.IDIOM:
                 self._idiom[match.start : match.end] = b"\1" * (match.end - match.start)
             elif role is Role.NO_NEGATION:
                 self._no_negation[match.start : match.end] = b"\1" * (match.end - match.start)
-            elif role is not Role.RULE:
+            else:
                 self._around[role].append(match)
 
     def guard_of(self, match: Match, *, apart_from: frozenset[Guard]) -> Guard | None:
@@ -81,7 +83,7 @@ class Contexts:
         return next((guard for guard, check in checks if guard not in apart_from and check(match)), None)
 
     def _has(self, at: int, among: frozenset[str]) -> bool:
-        return any(word in among for word in self._tokens.words[at])
+        return not among.isdisjoint(self._tokens.words[at])
 
     def _is_idiom(self, match: Match) -> bool:
         """Whether idioms cover every word of the match that carries its sense."""

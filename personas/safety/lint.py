@@ -26,9 +26,8 @@ def lint(
     vocabulary: set[str],
     function: frozenset[str],
     automata: Mapping[str, tuple[Automaton, Sequence[Pattern]]],
-    everyday: frozenset[int],
 ) -> list[Problem]:
-    """Return what is wrong. `everyday` are the numbers of message patterns that no everyday sentence may match."""
+    """Return what is wrong. No everyday sentence may match a pattern of `rules`."""
     problems = [
         Problem(
             key="words",
@@ -41,7 +40,7 @@ def lint(
     for key, (automaton, patterns) in automata.items():
         problems += _lint_examples(key, automaton, patterns, tokenizer)
     automaton, patterns = automata["rules"]
-    problems += _lint_everyday(automaton, patterns, tokenizer, function, everyday)
+    problems += _lint_everyday(automaton, patterns, tokenizer, function)
     return problems
 
 
@@ -75,20 +74,18 @@ def _lint_everyday(
     patterns: Sequence[Pattern],
     tokenizer: Tokenizer,
     function: frozenset[str],
-    everyday: frozenset[int],
 ) -> list[Problem]:
     problems = [
         Problem(
             key="rules",
-            fault=f"“{patterns[number].text}” has only words such as “I” and “to”, so it matches everything",
+            fault=f"“{pattern.text}” has only words such as “I” and “to”, so it matches everything",
             mend="give it a word that carries the sense",
         )
-        for number in sorted(everyday)
-        if all(word in function for word in patterns[number].example().split())
+        for pattern in patterns
+        if all(word in function for word in pattern.example().split())
     ]
     for sentence in EVERYDAY:
         for number in sorted(automaton.matching(tokenizer.read(sentence))):
-            if number in everyday:
-                fault = f"“{patterns[number].text}” matches “{sentence}”"
-                problems.append(Problem(key="rules", fault=fault, mend="make it narrower"))
+            fault = f"“{patterns[number].text}” matches “{sentence}”"
+            problems.append(Problem(key="rules", fault=fault, mend="make it narrower"))
     return problems

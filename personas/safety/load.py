@@ -7,13 +7,13 @@ from pydantic import ValidationError
 
 from personas.documents import read_document
 from personas.errors import Problem, SafetyInvalid
-from personas.safety.automaton import Automaton
+from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
 from personas.safety.lint import lint
 from personas.safety.patterns import Classes, Pattern, PatternInvalid, read_classes, read_patterns
 from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
-from personas.safety.rules import Explanation, MessageReader, MessageRule, PhraseReader
+from personas.safety.rules import ContextMaterial, Explanation, MessageReader, MessageRule, PhraseReader
 from personas.safety.schema import PatternRule, RulesFile
 from personas.safety.spelling import Spelling
 from personas.safety.tokens import Ambiguous, Tokenizer
@@ -21,6 +21,8 @@ from validation.phrases import Phrases, explain_error
 
 FOLDER = Path(__file__).parent
 REAL_WORDS = FOLDER / "real_words.txt"
+MIN_LETTERS_OF_AN_EXPANSION = 4
+"""From this length on, a contraction such as “gonna” is found with a slip in it."""
 CONTEXT_CLASSES = (
     *("negators", "subjects", "function", "turns", "connectors", "first_person", "reporters"),
     *("present", "never_in_gap"),
@@ -39,7 +41,7 @@ class SafetyRules:
         self.version = document.version
         self.owner, self.approver, self.review_by = document.owner, document.approver, document.review_by
         self._messages = MessageReader(
-            compiled.tokenizer, compiled.message_rules, compiled.words, compiled.message_automaton
+            compiled.tokenizer, compiled.message_rules, compiled.message_automaton, compiled.contexts
         )
         self._replies = compiled.replies
         self._human = PhraseReader(compiled.tokenizer, compiled.human)
@@ -103,51 +105,45 @@ class _Compiled:
         except PatternInvalid as fault:
             raise SafetyInvalid(path, (Problem(key="words", fault=fault.fault, mend=fault.mend),)) from None
         single = self._read_context_classes()
-        contexts = self._read_contexts(document)
-        self.message_rules = [*self._read_message_rules(document), *contexts]
-        reply_rules = [*self._read_reply_rules(document), *_as_reply_contexts(contexts)]
+        context_patterns = self._read_contexts(document)
+        self.message_rules = self._read_message_rules(document)
+        reply_rules = self._read_reply_rules(document)
         human = self._read_patterns("asks_if_human", document.asks_if_human)
         goodbye = self._read_patterns("goodbye", document.goodbye)
         if self._problems:
             raise SafetyInvalid(path, tuple(self._problems))
 
-        def compile_patterns(patterns: Iterable[Pattern], contexts: Iterable[int] = ()) -> Automaton:
+        def compile_patterns(patterns: Iterable[Pattern], max_matches: int = MAX_MATCHES) -> Automaton:
             return Automaton(
                 list(patterns),
                 never_in_gap=single["never_in_gap"],
                 connectors=single["connectors"],
-                contexts=frozenset(contexts),
+                max_matches=max_matches,
             )
 
-        self.message_automaton = compile_patterns(
-            (rule.pattern for rule in self.message_rules),
-            (number for number, rule in enumerate(self.message_rules) if rule.role is not Role.RULE),
-        )
-        reply_automaton = compile_patterns(
-            (rule.pattern for rule in reply_rules),
-            (number for number, rule in enumerate(reply_rules) if rule.role is not Role.RULE),
-        )
+        self.message_automaton = compile_patterns(rule.pattern for rule in self.message_rules)
+        reply_automaton = compile_patterns(rule.pattern for rule in reply_rules)
+        context_automaton = compile_patterns((pattern for _, pattern in context_patterns), MAX_CONTEXTS)
         self.human, self.goodbye = compile_patterns(human), compile_patterns(goodbye)
-        automata = (self.message_automaton, reply_automaton, self.human, self.goodbye)
+        automata = (self.message_automaton, reply_automaton, context_automaton, self.human, self.goodbye)
         vocabulary = set().union(*(automaton.vocabulary() for automaton in automata), *single.values())
         self.tokenizer = _build_tokenizer(document, vocabulary)
-        self.words = ContextWords(
-            **{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"}
+        words = ContextWords(**{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"})
+        self.contexts = ContextMaterial(
+            automaton=context_automaton, roles=[role for role, _ in context_patterns], words=words
         )
         self.replies = self._build_replies(document, reply_rules, reply_automaton)
         problems = lint(
             tokenizer=self.tokenizer,
             vocabulary=vocabulary,
-            function=self.words.function,
+            function=words.function,
             automata={
                 "rules": (self.message_automaton, [rule.pattern for rule in self.message_rules]),
+                "contexts": (context_automaton, [pattern for _, pattern in context_patterns]),
                 "replies": (reply_automaton, [rule.pattern for rule in reply_rules]),
                 "asks_if_human": (self.human, human),
                 "goodbye": (self.goodbye, goodbye),
             },
-            everyday=frozenset(
-                number for number, rule in enumerate(self.message_rules) if rule.role is Role.RULE
-            ),
         )
         if problems:
             raise SafetyInvalid(path, tuple(problems))
@@ -171,7 +167,7 @@ class _Compiled:
                 self._problems.append(Problem(key=key, fault=fault.fault, mend=fault.mend))
         return patterns
 
-    def _read_contexts(self, document: RulesFile) -> list[MessageRule]:
+    def _read_contexts(self, document: RulesFile) -> list[tuple[Role, Pattern]]:
         rows = {
             Role.IDIOM: document.contexts.idioms,
             Role.STORY: document.contexts.stories,
@@ -180,7 +176,7 @@ class _Compiled:
             Role.NO_NEGATION: document.contexts.no_negation,
         }
         return [
-            MessageRule(pattern=pattern, role=role)
+            (role, pattern)
             for role, patterns in rows.items()
             for pattern in self._read_patterns(f"contexts ({role})", patterns)
         ]
@@ -218,7 +214,6 @@ class _Compiled:
             rules += [
                 MessageRule(
                     pattern=pattern,
-                    role=Role.RULE,
                     finding=finding,
                     if_past=if_past,
                     apart_from=frozenset(map(Guard, rule.even_if)),
@@ -231,7 +226,6 @@ class _Compiled:
         return [
             ReplyRule(
                 pattern=pattern,
-                role=Role.RULE,
                 finding=ReplyFinding(
                     severity=document.reply_kinds[rule.kind].severity,
                     rule=rule.id,
@@ -255,8 +249,8 @@ class _Compiled:
         return ReplyMaterial(
             tokenizer=self.tokenizer,
             rules=rules,
-            words=self.words,
             automaton=automaton,
+            contexts=self.contexts,
             link=finding_of(LINK),
             phone_number=finding_of(PHONE_NUMBER),
         )
@@ -266,10 +260,6 @@ def _finding(document: RulesFile, kind: str, rule: PatternRule) -> Finding:
     declared = document.kinds[kind]
     tier = Tier.RED if declared.tier == "red" else Tier.AMBER
     return Finding(tier=tier, rule=rule.id, why=rule.why, kind=kind, about_staff=declared.about_staff)
-
-
-def _as_reply_contexts(contexts: Iterable[MessageRule]) -> list[ReplyRule]:
-    return [ReplyRule(pattern=rule.pattern, role=rule.role) for rule in contexts]
 
 
 def _build_tokenizer(document: RulesFile, vocabulary: set[str]) -> Tokenizer:
@@ -282,5 +272,6 @@ def _build_tokenizer(document: RulesFile, vocabulary: set[str]) -> Tokenizer:
         )
         for reading in document.readings
     }
-    spelling = Spelling(vocabulary, REAL_WORDS.read_text(encoding="utf-8").split())
+    written = {word for word in expansions if word.isalpha() and len(word) >= MIN_LETTERS_OF_AN_EXPANSION}
+    spelling = Spelling(vocabulary | written, REAL_WORDS.read_text(encoding="utf-8").split())
     return Tokenizer(spelling, expansions=expansions, ambiguous=ambiguous, signs=document.signs)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from personas.safety.automaton import Automaton, Match, Scanner
-from personas.safety.contexts import Contexts, ContextWords, Guard, Role
+from personas.safety.contexts import Contexts, Guard
 from personas.safety.findings import BROKEN_RULE, ReplyFinding
 from personas.safety.patterns import Pattern
+from personas.safety.rules import ContextMaterial
 from personas.safety.tokens import STRONG, WEAK, Tokenizer, Tokens
 
 MAX_OPEN_LETTERS = 64
@@ -25,11 +26,10 @@ _BETWEEN_DIGITS = frozenset(" -().\u00a0\u2011")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplyRule:
-    """One pattern with what it means. `finding` is None for a context."""
+    """One pattern with what it means."""
 
     pattern: Pattern
-    role: Role
-    finding: ReplyFinding | None = None
+    finding: ReplyFinding
     apart_from: frozenset[Guard] = frozenset()
 
 
@@ -39,8 +39,8 @@ class ReplyMaterial:
 
     tokenizer: Tokenizer
     rules: Sequence[ReplyRule]
-    words: ContextWords
     automaton: Automaton
+    contexts: ContextMaterial
     link: ReplyFinding
     phone_number: ReplyFinding
 
@@ -52,6 +52,7 @@ class ReplyReader:
         self._material = material
         self._tokens = Tokens()
         self._scanner = Scanner(material.automaton, self._tokens)
+        self._context_scanner = Scanner(material.contexts.automaton, self._tokens)
         self._open = ""
         self._brk = STRONG
         self._weighed = 0
@@ -114,6 +115,7 @@ class ReplyReader:
         matches = self._scanner.peek(more)
         if not matches:
             return None
+        self._context_scanner.advance(final=False)
         size = len(self._tokens.words)
         self._tokens.extend(more)
         try:
@@ -127,15 +129,12 @@ class ReplyReader:
         return self._weigh(new, keep_flags=True) if new else None
 
     def _weigh(self, matches: Sequence[Match], *, keep_flags: bool) -> ReplyFinding | None:
-        rules = self._material.rules
-        signals = [match for match in matches if rules[match.pattern].finding is not None]
-        if not signals:
-            return None
-        every = [(rules[match.pattern].role, match) for match in [*self._scanner.located(), *matches]]
-        contexts = Contexts(self._tokens, self._material.words, every)
-        for match in signals:
-            rule = rules[match.pattern]
-            if rule.finding and contexts.guard_of(match, apart_from=rule.apart_from) is None:
+        material = self._material.contexts
+        self._context_scanner.advance(final=False)
+        contexts = Contexts(self._tokens, material.words, material.roles, self._context_scanner.located())
+        for match in matches:
+            rule = self._material.rules[match.pattern]
+            if contexts.guard_of(match, apart_from=rule.apart_from) is None:
                 if rule.finding.severity == "stop":
                     return rule.finding
                 if keep_flags:

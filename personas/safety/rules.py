@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from personas.safety.automaton import Automaton, Match
+from personas.safety.automaton import Automaton
 from personas.safety.contexts import Contexts, ContextWords, Guard, Role
 from personas.safety.findings import BROKEN_RULE, NOTHING, Finding, Tier
 from personas.safety.patterns import Pattern
@@ -17,8 +17,7 @@ class MessageRule:
     """One pattern with what it means."""
 
     pattern: Pattern
-    role: Role
-    finding: Finding = NOTHING
+    finding: Finding
     if_past: Finding = NOTHING
     apart_from: frozenset[Guard] = frozenset()
 
@@ -34,6 +33,15 @@ class Explanation:
     guard: Guard | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextMaterial:
+    """What every reader needs to judge a match: the patterns of contexts, their roles, and single words."""
+
+    automaton: Automaton
+    roles: Sequence[Role]
+    words: ContextWords
+
+
 class MessageReader:
     """Reads what participants write."""
 
@@ -41,13 +49,13 @@ class MessageReader:
         self,
         tokenizer: Tokenizer,
         rules: Sequence[MessageRule],
-        words: ContextWords,
         automaton: Automaton,
+        contexts: ContextMaterial,
     ) -> None:
         self._tokenizer = tokenizer
         self._rules = rules
-        self._words = words
         self._automaton = automaton
+        self._contexts = contexts
 
     def read(self, text: str) -> Finding:
         """Return the most serious finding. Never raises: a rule that breaks counts as amber."""
@@ -66,13 +74,13 @@ class MessageReader:
         """Return every match of a rule, the most serious first."""
         tokens = self._tokenizer.read(text)
         found = self._automaton.scan(tokens)
-        return sorted(self._weigh(tokens, found.matches), key=lambda one: -one.finding.tier)
+        return sorted(self._weigh(tokens, found.ends), key=lambda one: -one.finding.tier)
 
     def _judge(self, text: str) -> Finding:
         tokens = self._tokenizer.read(text)
         found = self._automaton.scan(tokens)
         best = NOTHING
-        for explanation in self._weigh(tokens, found.matches):
+        for explanation in self._weigh(tokens, found.ends):
             if explanation.finding.tier > best.tier:
                 best = explanation.finding
                 if best.tier is Tier.RED:
@@ -82,15 +90,16 @@ class MessageReader:
             return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
         return best
 
-    def _weigh(self, tokens: Tokens, matches: Sequence[Match]) -> Iterator[Explanation]:
-        rules = self._rules
-        signals = [match for match in matches if rules[match.pattern].role is Role.RULE]
-        if not signals:
+    def _weigh(self, tokens: Tokens, ends: Sequence[tuple[int, int]]) -> Iterator[Explanation]:
+        if not ends:
             return
-        signals.sort(key=lambda match: -rules[match.pattern].finding.tier)
-        contexts = Contexts(tokens, self._words, [(rules[match.pattern].role, match) for match in matches])
-        for match in signals:
-            rule = rules[match.pattern]
+        rules, material = self._rules, self._contexts
+        found = material.automaton.scan(tokens).ends
+        spans = [material.automaton.locate(tokens, number, end) for number, end in found]
+        contexts = Contexts(tokens, material.words, material.roles, spans)
+        for number, end in sorted(ends, key=lambda one: -rules[one[0]].finding.tier):
+            rule = rules[number]
+            match = self._automaton.locate(tokens, number, end)
             guard = contexts.guard_of(match, apart_from=rule.apart_from)
             finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
             yield Explanation(
@@ -111,4 +120,4 @@ class PhraseReader:
 
     def matches(self, text: str) -> bool:
         """Whether any pattern matches."""
-        return bool(self._automaton.scan(self._tokenizer.read(text)).matches)
+        return bool(self._automaton.scan(self._tokenizer.read(text)).ends)

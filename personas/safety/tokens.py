@@ -105,6 +105,9 @@ class Tokenizer:
         }
         self._fold = _FOLD | {ord(sign): f" {name} " for sign, name in signs.items()}
 
+        # A table without gaps: a missing key costs more than all others together.
+        self._ascii = {code: self._fold.get(code, code) for code in range(128)}
+
     def read(self, text: str) -> Tokens:
         """Return the words of a text. Time is proportional to its length."""
         pieces = _join_split_letters(self._cut(self._fold_text(text)), self._spelling)
@@ -120,11 +123,12 @@ class Tokenizer:
                 tokens.add(readings, piece.brk, piece.quoted)
                 continue
             if (ambiguous := self._ambiguous.get(piece.text)) and self._means_more(ambiguous, pieces, index):
-                _add_all(tokens, ambiguous.words, piece)
+                self._add_all(tokens, ambiguous.words, piece)
             elif not self._is_known(piece.text) and (word := self._join_before(pieces, index)):
-                tokens.words[-1] = (word,)
+                tokens.cut(len(tokens.words) - 1)
+                self._add_all(tokens, (word,), pieces[index - 1])
             elif not self._is_known(piece.text) and (word := self._join_behind(pieces, index)):
-                tokens.add((word,), piece.brk, piece.quoted)
+                self._add_all(tokens, (word,), piece)
                 joined = True
             else:
                 self._add(tokens, piece)
@@ -160,7 +164,8 @@ class Tokenizer:
             text = unicodedata.normalize("NFKC", text)
             text = unicodedata.normalize("NFKD", text.lower())
             text = "".join(letter for letter in text if not unicodedata.combining(letter))
-        return text.lower().translate(self._fold)
+        text = text.lower()
+        return text.translate(self._ascii if text.isascii() else self._fold)
 
     def _cut(self, text: str) -> list[_Piece]:
         pieces: list[_Piece] = []
@@ -208,17 +213,27 @@ class Tokenizer:
         if words is None and "'" in written:
             written, words = self._read_apostrophe(written)
         if words is not None:
-            _add_all(tokens, words, piece)
+            self._add_all(tokens, words, piece)
             return
         if written.isdigit():
             tokens.add((written, NUMBER, *_size_of_number(written)), piece.brk, piece.quoted)
             return
         found = self._spelling.read(written)
+        if found and found[0] in self._expansions:
+            self._add_all(tokens, found[:1], piece)
+            return
         squashed = not found and len(written) >= MIN_SQUASHED_LETTERS and not self._spelling.is_known(written)
         if squashed and (words := self._spelling.split(written)):
-            _add_all(tokens, words, piece)
+            self._add_all(tokens, words, piece)
             return
         tokens.add(found, piece.brk, piece.quoted)
+
+    def _add_all(self, tokens: Tokens, words: Sequence[str], piece: _Piece) -> None:
+        brk = piece.brk
+        for written in words:
+            for word in self._expansions.get(written, (written,)):
+                tokens.add((word,), brk, piece.quoted)
+                brk = 0
 
     def _read_apostrophe(self, written: str) -> tuple[str, tuple[str, ...] | None]:
         bare = written.replace("'", "")
@@ -233,13 +248,6 @@ def _size_of_number(digits: str) -> tuple[str, ...]:
     if len(digits) == 4 and digits[:2] in ("19", "20"):
         return (YEAR,)
     return (MANY_NUMBER,) if len(digits) < 4 and int(digits) >= MANY else ()
-
-
-def _add_all(tokens: Tokens, words: Sequence[str], piece: _Piece) -> None:
-    brk = piece.brk
-    for word in words:
-        tokens.add((word,), brk, piece.quoted)
-        brk = 0
 
 
 def _join_split_letters(pieces: list[_Piece], spelling: Spelling) -> list[_Piece]:
