@@ -37,6 +37,14 @@ CROSS JOIN LATERAL (
 ) f {_JOINS}
 ORDER BY f.id
 """
+READ_LAST = f"""
+SELECT {_COLUMNS}
+FROM unnest(%(sites)s::bigint[]) AS wanted(id)
+CROSS JOIN LATERAL (
+    SELECT * FROM companion_flag WHERE site_id = wanted.id ORDER BY site_id DESC, opened_at DESC LIMIT %(limit)s
+) f {_JOINS}
+ORDER BY f.id
+"""
 READ_FLAGS = f"""
 SELECT {_COLUMNS} FROM companion_flag f {_JOINS}
 WHERE f.id = ANY(%(flags)s) AND f.site_id = ANY(%(sites)s) ORDER BY f.id

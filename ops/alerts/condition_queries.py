@@ -11,7 +11,8 @@ from typing import Any
 from ops.alerts.kinds import DAILY, AlertKind
 from ops.alerts.statements import BACKUP_JOB, CLOSED_BY_SERVICE, raise_while
 
-DEMO_SITES = ("willow-house", "bench")
+FLAG_REHEARSAL_SITE = "rehearsal-of-flags"
+DEMO_SITES = ("willow-house", "bench", FLAG_REHEARSAL_SITE)
 """Sites without real people, besides those of load tests."""
 LOAD_TESTS = "load-test-%"
 

@@ -198,6 +198,13 @@ COMPANION_SIGN_IN_TRIES = env.number(
 )
 
 # Watching, and alerts.
+COMPANION_FLAG_TARGET_S = env.number(
+    "COMPANION_FLAG_TARGET_S",
+    60,
+    low=5,
+    high=3_600,
+    meaning="seconds within which a flag should be accepted by a person: figures of flags are held against it",
+)
 OPS_TOKEN = env.text("OPS_TOKEN", meaning="the bearer token for `/ops/status.json` and `/metrics`")
 ALERT_EMAIL = env.mailboxes(
     "ALERT_EMAIL",

@@ -39,7 +39,7 @@ from ops.selections.selector import Selector
 from ops.selections.store import RoutingStore
 from ops.socket_access import StaffSessions
 from ops.staff.dashboard_page import get_turn_url
-from ops.status.caching import BackgroundValue
+from ops.status.caching import BackgroundValue, CachedValue
 from ops.status.figures import StatusSettings
 from ops.status.live import LiveStatus
 from ops.status.rules import POLICY_MEANINGS, list_rules
@@ -47,6 +47,7 @@ from ops.status.usage import UsageBuffer, list_usage
 from ops.supervision.acting import DeskActs
 from ops.supervision.desk import LiveDesk
 from ops.supervision.escalation import EscalationLoops
+from ops.supervision.figures import build_document
 from ops.supervision.record import record_act
 from ops.supervision.ringing import send_rings
 from personas import safety
@@ -167,7 +168,14 @@ def facts_now() -> StatusSettings:
         preset_ceiling=ceiling,
         drill=records.make_status(settings.COMPANION_STATE_DIR),
         usage=tuple(day.build_document() for day in list_usage(2)),
+        flags=_flag_figures(),
     )
+
+
+_flag_figures = CachedValue(
+    lambda: build_document(target_s=settings.COMPANION_FLAG_TARGET_S), for_s=15.0, now=time.monotonic
+)
+"""Figures of weeks need not be of this second."""
 
 
 def build_facts_lately() -> BackgroundValue[StatusSettings]:

@@ -105,6 +105,7 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         "Since the worker last looked through the alerts.",
         [({}, alerts["looked_through_s"])],
     )
+    yield from _flags(figures.get("flags", {}))
     yield from _usage(figures["usage"], at)
     yield from _gauge(
         "alerts_unsent",
@@ -126,6 +127,44 @@ def _state(figures: Mapping[str, Any], at: datetime) -> Iterator[str]:
         yield from _gauge(
             name, what, [({}, (at - datetime.fromisoformat(moment)).total_seconds() if moment else None)]
         )
+
+
+def _flags(flags: Mapping[str, Any]) -> Iterator[str]:
+    if not flags:
+        return
+    yield from _gauge(
+        "flags_not_closed",
+        "Flags that are not closed, by tier and state.",
+        (({"tier": one["tier"], "state": one["state"]}, one["count"]) for one in flags["not_closed"]),
+    )
+    yield from _gauge(
+        "flag_oldest_open_seconds",
+        "Age of the oldest flag that no person has accepted.",
+        [({}, flags["oldest_open_s"])],
+    )
+    yield from _gauge(
+        "flag_target_seconds", "Within which a flag should be accepted.", [({}, flags["target_s"])]
+    )
+    yield from _gauge(
+        "flags_last_week",
+        "Flags raised in the last seven days, by site.",
+        (({"site": one["site"]}, one["count"]) for one in flags["last_week"]),
+    )
+    yield from _gauge(
+        "flags_in_target_last_week",
+        "Those that were accepted within the target, by site.",
+        (({"site": one["site"]}, one["in_target"]) for one in flags["last_week"]),
+    )
+    yield from _gauge(
+        "flag_seconds",
+        "From the raising of a flag to each step, over the last seven days, by site. Quantile 1 is the worst.",
+        (
+            ({"site": one["site"], "step": step, "quantile": quantile}, times[key])
+            for one in flags["last_week"]
+            for step, times in one["steps"].items()
+            for quantile, key in (("0.5", "p50_s"), ("0.95", "p95_s"), ("1", "worst_s"))
+        ),
+    )
 
 
 def _usage(days: Sequence[Mapping[str, Any]], at: datetime) -> Iterator[str]:

@@ -62,6 +62,8 @@ class StatusSettings:
     usage: Sequence[Mapping[str, Any]] = ()
     """The usage of each lane today and yesterday."""
     rules: tuple[ServiceRule, ...] = ()
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """Open flags, and how soon flags were seen, accepted and closed; see `ops.supervision.figures`."""
 
 
 def get_status(settings: StatusSettings, hour: LastHour | None = None) -> dict[str, Any]:
@@ -113,6 +115,7 @@ def build_status(row: tuple[Any, ...], settings: StatusSettings, hour: LastHour)
         "drill": dict(settings.drill),
         # Days of UTC. None: the provider reports no tokens, or the routing file has no price.
         "usage": [dict(day) for day in settings.usage],
+        "flags": dict(settings.flags),
         "persona": settings.persona,
         "settings": {rule.name: rule.value for rule in settings.rules},
     }

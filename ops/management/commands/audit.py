@@ -1,0 +1,102 @@
+"""`manage.py audit`: searches the audit record. The search itself is on record."""
+
+import json
+from argparse import ArgumentParser
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from ops import audit
+from ops.people.command import PeopleCommand, find_person
+from ops.supervision.audit_search import MAX_ENTRIES, AuditRow, search_record
+from ops.text import escape_controls, format_time
+
+
+class Command(PeopleCommand):
+    help = (
+        "Searches the audit record: who did what, when, and about which participant. Newest first. The search is on "
+        "record. Exit code 0: searched; 1: no such participant; 2: invalid arguments."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--person", metavar="NAME", help="entries about this participant")
+        parser.add_argument("--site", metavar="SITE", help="with --person: the participant's site")
+        parser.add_argument(
+            "--number",
+            type=int,
+            metavar="N",
+            help="entries about the participant with this number, erased ones too",
+        )
+        parser.add_argument("--who", default="", metavar="ACCOUNT", help="entries of this account")
+        parser.add_argument("--what", default="", metavar="ACT", help="such as accepted_flag or read_along")
+        parser.add_argument(
+            "--since", metavar="WHEN", help="a day such as 2027-03-31, or 90m, 12h or 7d before now"
+        )
+        parser.add_argument(
+            "--before", type=int, default=2**63 - 1, metavar="ID", help="continue before this entry"
+        )
+        parser.add_argument("--limit", type=int, default=100, metavar="N", help=f"at most {MAX_ENTRIES}")
+        parser.add_argument("--json", action="store_true", help="one document, for programs")
+
+    def handle(self, *args: Any, person: str | None, number: int | None, **options: Any) -> None:
+        about = number
+        if person is not None:
+            about = find_person(person, site=options["site"], number=number).pk
+        since = _parse_since(options["since"])
+        note = ", ".join(
+            part
+            for part in (
+                f"about {about}" if about is not None else "",
+                "by who" if options["who"] else "",
+                f"what {options['what']}"[:40] if options["what"] else "",
+            )
+            if part
+        )
+        # Before the search, so that a search that is shown is on record.
+        if problem := audit.record_command(audit.SEARCHED_RECORD, note):
+            raise CommandError(f"Nothing is shown. {problem}")
+        rows = search_record(
+            about=about,
+            who=options["who"],
+            what=options["what"],
+            since=since,
+            before=options["before"],
+            limit=max(1, options["limit"]),
+        )
+        if options["json"]:
+            self.stdout.write(json.dumps({"entries": [_document(row) for row in rows]}))
+        else:
+            self.stdout.write("\n".join(map(_format, rows)) or "The record has no such entry.")
+
+
+def _parse_since(typed: str | None) -> datetime | None:
+    if typed is None:
+        return None
+    units = {"m": "minutes", "h": "hours", "d": "days"}
+    try:
+        if typed[-1:] in units and typed[:-1].isdigit():
+            return timezone.now() - timedelta(**{units[typed[-1]]: int(typed[:-1])})
+        return datetime.fromisoformat(typed).replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise CommandError(
+            "--since takes a day such as 2027-03-31, or 90m, 12h or 7d.", returncode=2
+        ) from None
+
+
+def _document(row: AuditRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": row.at.isoformat(),
+        "who": row.who,
+        "what": row.what,
+        "about": row.about,
+        "note": row.note,
+    }
+
+
+def _format(row: AuditRow) -> str:
+    about = f"  participant {row.about}" if row.about is not None else ""
+    note = f"  ({escape_controls(row.note)})" if row.note else ""
+    return f"{row.id:>8}  {format_time(row.at)}  {escape_controls(row.who)}  {row.what}{about}{note}"
