@@ -252,8 +252,7 @@ def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
         acts,
         history=process.history,
         watchers=process.watchers,
-        send_writing=process.watchers.publish_writing,
-        person_writing=process.policy.lines.person_writing,
+        note_writing=lambda conversation, staff: process.safety.note_writing(conversation, staff=staff),
     )
     return desk, answers
 

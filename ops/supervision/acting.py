@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import psycopg
 
 from companion.history import History
-from companion.outbox import WritingSeen
 from companion.supervision import flag_views
 from companion.supervision.act_answers import ActDone, ActRefused
 from companion.supervision.acts import StaffActs, SupervisedConversation
@@ -38,7 +37,7 @@ class Refused(Exception):
 
 
 class DeskActs:
-    """Answers the screens of one process."""
+    """Answers the screens of one process. `note_writing` says that a member of staff is typing in a conversation."""
 
     def __init__(
         self,
@@ -47,15 +46,13 @@ class DeskActs:
         *,
         history: History,
         watchers: Watchers,
-        send_writing: Callable[[WritingSeen], None],
-        person_writing: str,
+        note_writing: Callable[[int, int], Awaitable[None]],
     ) -> None:
         self._desk = desk
         self._acts = acts
         self._history = history
         self._watchers = watchers
-        self._send_writing = send_writing
-        self._person_writing = person_writing
+        self._note_writing = note_writing
 
     async def receive(self, screen: DeskScreen, text: str | None) -> None:
         """Handle one frame of a screen. Closes the screen if its session has ended."""
@@ -145,10 +142,8 @@ class DeskActs:
                 return await self._acts.hand_back(conversation, staff, sites=sites)
             case requests.Release():
                 return await self._acts.release(conversation, staff, sites=sites)
-        control = await self._history.read_control(conversation)
-        if control.person == staff.user:
-            line = self._person_writing.format(name=control.name)
-            self._send_writing(WritingSeen(conversation=conversation, line=line))
+        # Every process that shows the conversation checks that this person has taken over.
+        await self._note_writing(conversation, staff.user)
         return None
 
     async def _find_readable(self, conversation: int, access: StaffAccess) -> SupervisedConversation:

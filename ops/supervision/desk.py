@@ -15,13 +15,14 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from companion.notifications import FlagsChanged, Notification, StaffPausesChanged
+from companion.notifications import FlagsChanged, Notification, StaffPausesChanged, WritingNoticed
 from companion.supervision import flag_views
 from companion.supervision.acts import StaffActs
 from ops.access import StaffAccess
 from ops.bucket import Bucket
 from ops.socket_access import StaffSessions
 from ops.supervision import frames, screens
+from ops.supervision.people import WRITING_S
 from ops.supervision.snapshot import DeskSnapshot, read_snapshot
 from ops.supervision.watching import Watch
 
@@ -185,14 +186,16 @@ class LiveDesk:
                 self._changed_flags.update(flag for flag, _ in notification.flags)
             case StaffPausesChanged():
                 self._round_soon = True
+            case WritingNoticed(staff=None):
+                self._mark_writing(notification.writing)
+                return
             case _:
                 return
         self._wake.set()
 
-    def mark_writing(self, conversation: int, *, for_s: float = 6.0) -> None:
-        """Show for some seconds that the participant is typing."""
-        if self._shown:
-            self._writing[conversation] = asyncio.get_running_loop().time() + for_s
+    def _mark_writing(self, conversation: int) -> None:
+        """Show from the next round on, and for some seconds, that the participant is typing."""
+        self._writing[conversation] = asyncio.get_running_loop().time() + WRITING_S
 
     async def close(self, code: int) -> None:
         """Close every screen's socket with this code, and stop reading."""

@@ -13,6 +13,7 @@ from companion.supervision.causes import FlagCause
 from companion.supervision.flags import raise_flag
 from companion.supervision.states import FlagSource, FlagTier
 from ops.models import AuditEntry, Supervision
+from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
@@ -425,3 +426,46 @@ async def test_people_are_found_by_name_at_ones_own_sites_and_the_search_is_on_r
         lambda: list(AuditEntry.objects.filter(who=sam.get_username(), what="searched_people").order_by("id"))
     )
     assert [entry.note for entry in entries] == ["1 found", "1 found", "1 found"]
+
+
+async def test_what_each_side_types_shows_as_is_writing_on_every_process_and_never_as_text(
+    service: Web, neighbour: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+    ):
+        await desk.act("watch", conversation=conversation)
+        await desk.act("take_over", conversation=conversation)
+        await page.until("person")
+        await page.send({"type": "writing"})
+        assert await desk.until("writing") == {"type": "writing", "conversation": conversation}
+        await desk.person(conversation, turn="writing")
+        await desk.send({"type": "writing", "conversation": conversation})
+        typing = await page.until("person_writing")
+        assert set(typing) == {"type", "line"}
+
+
+async def test_a_screen_that_confirms_a_red_flag_makes_the_line_say_that_staff_know(
+    service: Web, neighbour: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+    ):
+        began = time.monotonic()
+        await page.say("I want to kill myself tonight.")
+        flag = await desk.flag(tier="red", conversation=rosa.conversation.pk)
+        await desk.act("seen", flag=flag["id"])
+        told = await page.until("safety")
+        assert time.monotonic() - began < 5
+        assert told["line"].startswith(build_turn_policy().lines.safety_told.split("{")[0])
+        await desk.act("accept", flag=flag["id"])
+        assert (await desk.person(rosa.conversation.pk, quiet=True))["tier"] == "red"
+        assert (await desk.act("release", conversation=rosa.conversation.pk))["type"] == "done"
+        assert (await desk.act("release", conversation=rosa.conversation.pk))["code"] == "not_quiet"
