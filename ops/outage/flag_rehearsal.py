@@ -79,6 +79,10 @@ class FlagRehearsal:
             "The drafted line was shown within 2 s, before any provider was asked.",
             self._age_s() < LINE_LIMIT_S and safety["type"] == "safety",
         )
+        told = self.lines.safety_told.split("{")[0]
+        self._check(
+            "It says that staff know, because a screen has confirmed it.", safety["line"].startswith(told)
+        )
         return int(flag["id"])
 
     async def _accept(self, flag: int) -> None:

@@ -1,4 +1,4 @@
-"""Escalates flags that nobody has accepted: to all staff of the site, then to the programme's on-call.
+"""Escalates flags that no person has accepted: to all staff of the site, then to the programme's on-call.
 
 Web processes and the worker all run this. Times are counted from `opened_at` by the database's clock. A stage is a
 compare-and-set with a step and a ring in the same transaction, so that of several processes one escalates.
@@ -27,7 +27,7 @@ INTERVAL_S = 2.0
 UNSEEN_S = 10
 """Seconds after which a red flag that is on no screen of its site raises an alert."""
 
-# The index `flag_to_escalate` holds open flags only. A circle without an address is passed over: it would ring nobody.
+# The index `flag_to_escalate` holds open flags only. A circle without an address is passed over: it would ring no one.
 ESCALATE = f"""
 WITH due AS (
     SELECT f.id, s.second_ring_s,

@@ -24,10 +24,10 @@ def test_a_flag_is_played_from_end_to_end_with_the_time_of_each_step(
     played = rehearse(service.url, rehearsal)
     assert played.returncode == 0, played.stdout + played.stderr
     assert "A red flag rings on the desk" in played.stdout
-    assert "NOT KEPT" not in played.stdout and "As promised: 11 of 11" in played.stdout
+    assert "  NOT KEPT" not in played.stdout and "As promised: 10 of 10" in played.stdout
     flag = in_database(lambda: Flag.objects.filter(site__slug=FLAG_REHEARSAL_SITE).latest("id"))
     assert (flag.state, flag.outcome) == ("closed", "no_concern")
-    # Nobody can sign in there afterwards.
+    # No one can sign in there afterwards.
     assert not in_database(lambda: Site.objects.get(slug=FLAG_REHEARSAL_SITE)).is_open
     assert not in_database(lambda: User.objects.get(username="rehearsal-of-flags")).is_active
 

@@ -151,7 +151,7 @@ def _prepare() -> tuple[Site, Participant, str]:
 
 
 def _leave(site: Site) -> None:
-    """Nobody signs in at the rehearsal's site, or with its account, until the next rehearsal."""
+    """Close the rehearsal's site and its account until the next rehearsal."""
     Site.objects.filter(pk=site.pk).update(is_open=False)
     user = User.objects.filter(username=ACCOUNT).first()
     if user is not None:
