@@ -120,24 +120,13 @@ class WebProcess:
         self.ledger = Ledger(
             pool, policy, process=process, on_change=self._on_ledger_change, route=order_route
         )
-        self.journal = Journal(
-            pool,
-            policy,
-            process=process,
-            on_stored=self.watchers.publish_chunk,
-            on_lost=lambda turn: self.runner.abandon(turn),
-        )
+        self.journal = self._build_journal()
         self._noticing = noticing
         self.safety = SafetyTurns(
             pool, policy, process=process, on_change=self._on_safety_change, on_unseen=on_unseen_flag
         )
         self.runner = self._build_runner(caller, route, on_end)
-        self._lanes = LaneFollower(
-            self.breakers,
-            ledger=self.ledger,
-            ordered_route=order_route,
-            waiting=lambda: self.runner.waiting,
-        )
+        self._lanes = self._build_lane_follower(order_route)
         self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)
         self._leases = LeaseFollower(pool, policy, process=process)
         self._listeners: list[Callable[[Notification], None]] = []
@@ -149,6 +138,16 @@ class WebProcess:
         self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
         self._publishing: set[asyncio.Task[None]] = set()
+
+    def _build_journal(self) -> Journal:
+        return Journal(
+            self._pool,
+            self.policy,
+            process=self.id,
+            on_stored=self.watchers.publish_chunk,
+            # Looked up at each call: the runner is built after the journal, which it needs.
+            on_lost=lambda turn: self.runner.abandon(turn),
+        )
 
     def _build_runner(
         self, caller: LaneCaller, route: Callable[[], Route], on_end: Callable[[TurnEnd], None]
@@ -181,6 +180,14 @@ class WebProcess:
         """Store that a participant without a socket asks for a person; returns the line. Raises psycopg.Error."""
         line = await self.runner.ask_for_person(conversation)
         return self.policy.lines.not_allowed if line is None else await line
+
+    def _build_lane_follower(self, ordered_route: Callable[[], Route]) -> LaneFollower:
+        return LaneFollower(
+            self.breakers,
+            ledger=self.ledger,
+            ordered_route=ordered_route,
+            waiting=lambda: self.runner.waiting,
+        )
 
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:
         return Heartbeat(

@@ -257,9 +257,9 @@ def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
     return desk, answers
 
 
-def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
-    """One web process. Call on the event loop it is to live on; it is started by `WebProcess.start`."""
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+def _build_pool() -> AsyncConnectionPool[Any]:
+    """The connections of turns and sockets. Pages have Django's own, so that a slow page cannot delay a reply."""
+    return AsyncConnectionPool(
         settings.DATABASE_URL,
         min_size=2,
         max_size=8,
@@ -276,6 +276,11 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         configure=_plan_once,
         name="companion",
     )
+
+
+def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
+    """One web process. Call on the event loop it is to live on; it is started by `WebProcess.start`."""
+    pool = _build_pool()
     # `process` is built below: the store calls it only once it runs.
     alerts = AlertBuffer(pool)
     store = RoutingStore(
