@@ -220,12 +220,9 @@ class ChatConsumer(AsyncConsumer):
     ) -> None:
         match frame:
             case frames.Ack():
-                outbox.acknowledge(frame.turn, frame.seq)
-            case frames.AckEntry():
-                pass  # Entries come at the pace of a person's typing, so they are not held back.
-            case frames.CatchUpEntries():
-                outbox.rewind_entries(frame.entry)
-                self._service.watchers.mark_entries_changed([visit.conversation])
+                # Entries come at the pace of a person's typing, so they wait for no acknowledgement.
+                if frame.turn is not None:
+                    outbox.acknowledge(frame.turn, frame.seq)
             case frames.Help():
                 if self._is_due(frames.Help, HELP_EVERY_S):
                     await self._service.runner.ask_for_person(visit.conversation)
@@ -289,6 +286,10 @@ class ChatConsumer(AsyncConsumer):
         outbox.enqueue(KeptQuestionsRead(questions=questions, asked=True))
 
     async def _catch_up(self, frame: frames.CatchUp, visit: LiveVisit, outbox: Outbox) -> None:
+        if frame.turn is None:
+            outbox.rewind_entries(frame.entry or 0)
+            self._service.watchers.mark_entries_changed([visit.conversation])
+            return
         views = [
             view
             for view in await self._service.history.read_turns([frame.turn])

@@ -2,11 +2,11 @@
 
 import json
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
 import regex
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from companion.supervision.entry_view import EntryView
 from companion.supervision.states import EntryKind
@@ -45,19 +45,27 @@ class Say(_Frame):
     text: str
 
 
-class CatchUp(_Frame):
-    """Request the chunks after chunk `after` of a turn."""
+class _AboutTurnOrEntry(_Frame):
+    chunk: ClassVar[str]
+    """The field that comes with a turn."""
+    turn: int | None = Field(default=None, ge=1, lt=2**63)
+    entry: int | None = Field(default=None, ge=0, lt=2**63)
 
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.turn is None) == (self.entry is None):
+            raise ValueError("name a turn or an entry")
+        if self.turn is not None and self.chunk not in self.model_fields_set:
+            raise ValueError("name a chunk of the turn")
+        return self
+
+
+class CatchUp(_AboutTurnOrEntry):
+    """Request the chunks after chunk `after` of a turn, or the entries after `entry`."""
+
+    chunk = "after"
     type: Literal["catch_up"]
-    turn: int = Field(ge=1, lt=2**63)
-    after: int = Field(ge=0, lt=2**31)
-
-
-class CatchUpEntries(_Frame):
-    """Request the entries after entry `entry` again: a `catch_up` that names no turn."""
-
-    type: Literal["catch_up_entries"]
-    entry: int = Field(ge=0, lt=2**63)
+    after: int = Field(default=0, ge=0, lt=2**31)
 
 
 class Help(_Frame):
@@ -94,19 +102,12 @@ class LetGo(_Frame):
     turn: int = Field(ge=1, lt=2**63)
 
 
-class Ack(_Frame):
-    """The page has shown everything up to chunk `seq` of a turn."""
+class Ack(_AboutTurnOrEntry):
+    """The page has shown everything up to chunk `seq` of a turn, or up to an entry."""
 
+    chunk = "seq"
     type: Literal["ack"]
-    turn: int = Field(ge=1, lt=2**63)
-    seq: int = Field(ge=0, lt=2**31)
-
-
-class AckEntry(_Frame):
-    """The page has shown everything up to this entry: an `ack` that names no turn."""
-
-    type: Literal["ack_entry"]
-    entry: int = Field(ge=0, lt=2**63)
+    seq: int = Field(default=0, ge=0, lt=2**31)
 
 
 class Ping(_Frame):
@@ -115,8 +116,7 @@ class Ping(_Frame):
     type: Literal["ping"]
 
 
-Frame = Say | AskAgain | LetGo | CatchUp | CatchUpEntries | Stop | Ack | AckEntry | Help | Writing | Ping
-_OF_ENTRIES = {"ack": "ack_entry", "catch_up": "catch_up_entries"}
+Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Help | Writing | Ping
 _incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="type")])
 
 
@@ -131,8 +131,6 @@ def parse_frame(text: str | None) -> Frame:
         loaded = json.loads(text)
         if isinstance(loaded, dict) and isinstance(loaded.get("text"), str):
             loaded["text"] = clean_text(loaded["text"])
-        if isinstance(loaded, dict) and "entry" in loaded and "turn" not in loaded:
-            loaded["type"] = _OF_ENTRIES.get(str(loaded.get("type")), loaded.get("type"))
         frame = _incoming.validate_python(loaded)
     except (ValueError, RecursionError, ValidationError):
         raise FrameRefused("bad_frame") from None
@@ -257,29 +255,25 @@ def handed_over(turn: int, seq: int) -> dict[str, Any]:
 
 
 def entry(view: EntryView) -> dict[str, Any]:
-    """What stands beside the turns: words of a person (`said`), a person who joins, leaves or lost their screen
-    (`person`), or a drafted line (`help`, `disclosure`, `reading`)."""
-    match view.kind:
+    """What stands beside the turns, after turn `after` (0: before all of them).
+
+    `said` are words of a person, `person` says that one joins, leaves or lost their screen. The others are drafted
+    lines.
+    """
+    place = {"id": view.entry, "after": view.after_turn}
+    match EntryKind(view.kind):
         case EntryKind.SAID:
-            return {
-                "type": "said",
-                "id": view.entry,
-                "key": None if view.key is None else str(view.key),
-                "from": "person",
-                "name": view.name,
-                "text": view.text,
-                "at": view.at.isoformat(),
-            }
+            key = None if view.key is None else str(view.key)
+            words = {"from": "person", "name": view.name, "text": view.text, "at": view.at.isoformat()}
+            return {"type": "said", **place, "key": key, **words}
         case EntryKind.JOINS | EntryKind.LEAVES | EntryKind.LOST:
-            return {
-                "type": "person",
-                "id": view.entry,
-                "state": view.kind,
-                "name": view.name,
-                "line": view.text,
-            }
-        case _:
-            return {"type": view.kind, "id": view.entry, "line": view.text}
+            return {"type": "person", **place, "state": view.kind, "name": view.name, "line": view.text}
+        case EntryKind.HELP:
+            return {"type": "help", **place, "line": view.text}
+        case EntryKind.DISCLOSURE:
+            return {"type": "disclosure", **place, "line": view.text}
+        case EntryKind.READING:
+            return {"type": "reading", **place, "line": view.text}
 
 
 def person_writing(line: str) -> dict[str, Any]:

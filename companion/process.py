@@ -75,8 +75,7 @@ class WebProcess:
 
     `on_selection` is given the version of every selection that is stored, `on_end` the end of every turn that this
     process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
-    with its configuration. `noticing` reads messages and replies; `on_unseen_flag` is given the site of a flag that no
-    screen showed in time. `extra_loops` run as long as this process does.
+    with its configuration. `noticing` reads messages and replies. `extra_loops` run as long as this process does.
     """
 
     def __init__(
@@ -94,7 +93,6 @@ class WebProcess:
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
         noticing: Noticing,
-        on_unseen_flag: Callable[[int], None] = _ignore,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
         on_database_back: Callable[[], None] = lambda: None,
     ) -> None:
@@ -122,9 +120,7 @@ class WebProcess:
         )
         self.journal = self._build_journal()
         self._noticing = noticing
-        self.safety = SafetyTurns(
-            pool, policy, process=process, on_change=self._on_safety_change, on_unseen=on_unseen_flag
-        )
+        self.safety = SafetyTurns(pool, policy, process=process, on_change=self._on_safety_change)
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = self._build_lane_follower(order_route)
         self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)

@@ -122,13 +122,11 @@ class SafetyTurns:
         *,
         process: UUID,
         on_change: Callable[[Sequence[ClosedTurn], Sequence[tuple[int, int]], Sequence[int]], None],
-        on_unseen: Callable[[int], None],
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
         self._on_change = on_change
-        self._on_unseen = on_unseen
         self._waiting: dict[int, set[asyncio.Event]] = defaultdict(set)
 
     async def store_red(self, request: SayRequest, notice: Notice) -> SafetyStored | OpenRefusal:
@@ -315,7 +313,6 @@ class SafetyTurns:
             if not self._waiting[flag.flag]:
                 del self._waiting[flag.flag]
         log.warning("safety.unseen flag=%d site=%d", flag.flag, flag.site)
-        self._on_unseen(flag.site)
         return False
 
     @asynccontextmanager

@@ -32,18 +32,12 @@ def desk(start_ledger: StartLedger) -> LedgerProcess:
 
 
 @pytest.fixture
-def unseen() -> list[int]:
-    return []
-
-
-@pytest.fixture
-def safety(desk: LedgerProcess, unseen: list[int]) -> SafetyTurns:
+def safety(desk: LedgerProcess) -> SafetyTurns:
     return SafetyTurns(
         desk.pool,
         desk.policy,
         process=desk.id,
         on_change=lambda closed, turns, conversations: None,
-        on_unseen=unseen.append,
     )
 
 
@@ -101,14 +95,10 @@ async def test_a_flag_that_a_screen_shows_in_time_says_that_staff_were_told(
     assert "Staff here have been told" in turn.line and "0808 157 0123" in turn.line
 
 
-async def test_without_a_screen_the_line_stays_true_and_operators_are_told(
-    safety: SafetyTurns, people: People, unseen: list[int]
-) -> None:
-    rosa = people.rosa
-    stored = await store(safety, say(rosa))
+async def test_without_a_screen_the_line_stays_true(safety: SafetyTurns, people: People) -> None:
+    stored = await store(safety, say(people.rosa))
     await safety.decide_red(stored)
     assert "have been told" not in read_turn(stored.opened.turn).line
-    assert unseen == [rosa.row.site_id]
     assert stored.flag is not None
     # Too late: what was shown does not change.
     mark_seen(stored.flag.flag)

@@ -79,6 +79,10 @@ def test_a_message_without_a_visible_character_is_empty(text: str) -> None:
         '{"type":"stop","turn":99999999999999999999}',
         '{"type":"catch_up","turn":1}',
         '{"type":"catch_up","turn":1,"after":-1}',
+        '{"type":"catch_up","turn":1,"after":0,"entry":1}',
+        '{"type":"catch_up","entry":-1}',
+        '{"type":"ack","turn":1}',
+        '{"type":"ack"}',
         "[" * 30_000,
     ],
 )
@@ -131,3 +135,8 @@ def test_a_frame_of_more_bytes_than_the_protocol_allows_is_too_long_whatever_is_
 def test_a_frame_of_as_many_bytes_as_the_protocol_allows_is_read() -> None:
     padding = "x" * (65_536 - len('{"type":"ping","padding":""}'))
     assert frames.parse_frame(f'{{"type":"ping","padding":"{padding}"}}') == frames.Ping(type="ping")
+
+
+def test_an_entry_is_acknowledged_and_caught_up_like_words() -> None:
+    assert frames.parse_frame('{"type":"ack","entry":7}') == frames.Ack(type="ack", entry=7)
+    assert frames.parse_frame('{"type":"catch_up","entry":0}') == frames.CatchUp(type="catch_up", entry=0)
