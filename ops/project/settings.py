@@ -24,6 +24,7 @@ if MAIL_SERVER is not None:
 DEBUG = False
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 
+# Without Daphne's own app: it would import the web server into every command and job.
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",

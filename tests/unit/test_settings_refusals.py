@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,13 @@ def test_settings_that_make_sense_are_read(tmp_path: Path) -> None:
     }
 
     assert settings_with(tmp_path, **sound).returncode == 0
+
+
+def test_a_command_starts_without_the_web_server(tmp_path: Path) -> None:
+    program = "import django, sys; django.setup(); sys.exit('twisted' in sys.modules)"
+    own = {**SOUND, "COMPANION_STATE_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "ops.project.settings"}
+
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=own, timeout=100).returncode == 0
 
 
 def running(folder: Path, **facts: str) -> None:
