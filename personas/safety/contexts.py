@@ -40,6 +40,7 @@ class ContextWords:
     negators: frozenset[str]
     subjects: frozenset[str]
     function: frozenset[str]
+    people: frozenset[str]
     turns: frozenset[str]
     """Words after which the writer speaks of themselves and of now again."""
     connectors: frozenset[str]
@@ -91,9 +92,13 @@ class Contexts:
         for at in range(match.start, match.end):
             if self._idiom[at]:
                 covered = True
-            elif self._tokens.words[at] and not self._has(at, self._words.function):
+            elif self._tokens.words[at] and not self._is_light(at):
                 return False
         return covered
+
+    def _is_light(self, at: int) -> bool:
+        """Whether a word carries no sense of its own, or only says who does something."""
+        return self._has(at, self._words.function) or self._has(at, self._words.people)
 
     def _is_negated(self, match: Match) -> bool:
         tokens = self._tokens

@@ -24,7 +24,7 @@ REAL_WORDS = FOLDER / "real_words.txt"
 MIN_LETTERS_OF_AN_EXPANSION = 4
 """From this length on, a contraction such as “gonna” is found with a slip in it."""
 CONTEXT_CLASSES = (
-    *("negators", "subjects", "function", "turns", "connectors", "first_person", "reporters"),
+    *("negators", "subjects", "function", "people", "turns", "connectors", "first_person", "reporters"),
     *("present", "never_in_gap"),
 )
 """Classes of single words that every file must have."""

@@ -59,12 +59,8 @@ class Pattern:
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                words += min(element.phrases, key=_shortest_first)
+                words += min(sorted(element.phrases), key=len)
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
-
-
-def _shortest_first(phrase: Phrase) -> tuple[int, Phrase]:
-    return len(phrase), phrase
 
 
 Classes = Mapping[str, frozenset[Phrase]]
