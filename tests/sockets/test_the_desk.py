@@ -39,6 +39,10 @@ async def ring(database: EmbeddedPostgres, person: Person, *, kind: str = "self_
     return raised.flag
 
 
+def get_flag(flag: int) -> Flag:
+    return in_database(lambda: Flag.objects.get(pk=flag))
+
+
 def records(person: Person) -> list[str]:
     return [entry.what for entry in get_audit_entries(person)]
 
@@ -63,7 +67,7 @@ async def test_the_hello_says_who_is_here_and_changes_follow(
     assert not any(
         item["participant"] == otto.row.pk
         for frame in desk.frames
-        for item in frame.get("changed", frame.get("people", []))
+        for item in frame.get("changed") or frame.get("people") or []
     )
 
 
@@ -108,7 +112,7 @@ async def test_of_two_processes_one_accepts_and_the_other_reads_the_name(
             [refused] = [answer for answer in answers if answer["type"] == "refused"]
             owner = sam if answers[0]["type"] == "done" else mira
             assert refused["code"] == "accepted" and owner.get_username() in refused["text"]
-            assert in_database(lambda flag=flag: Flag.objects.get(pk=flag).owner) == owner.pk
+            assert get_flag(flag).owner == owner.pk
 
 
 async def test_a_flag_is_noted_handed_taken_on_and_closed_by_its_owner(
