@@ -1,10 +1,15 @@
 """What every view of the participant's pages needs, built in `ops.project.wiring`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
 from personas.schema import Persona
+
+
+class HelpNotRaised(Exception):
+    """A press of *Talk to a person* could not be stored; the text is the cause's class."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,3 +19,8 @@ class PageContext:
     persona: Persona
     policy: TurnPolicy
     throttle: SignInThrottle
+    raise_help: Callable[[int], str]
+    """Raises a flag because the participant of a conversation asks for a person; returns the drafted answer.
+
+    Raises HelpNotRaised.
+    """

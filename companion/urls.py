@@ -12,6 +12,7 @@ urlpatterns = [
     path("chat/finish/", views.finish, name="finish"),
     path("chat/draft/", views.draft, name="draft"),
     path("chat/turns/", views.turns, name="turns"),
+    path("help/", views.ask_for_person, name="help"),
     path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),
 ]

@@ -25,7 +25,7 @@ from companion.access import (
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
-from companion.page_context import PageContext
+from companion.page_context import HelpNotRaised, PageContext
 from companion.same_origin import require_same_origin
 
 log = logging.getLogger(__name__)
@@ -135,8 +135,38 @@ def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRe
     visit = find_visit(request)
     if visit is None:
         return render(request, "companion/finished.html", {"lines": lines})
-    facts = {"lines": lines, "ticket": sign_leaving_ticket(visit.visit)}
+    facts = {"lines": lines, "ticket": sign_leaving_ticket(visit.visit), "asks": True}
     return render(request, "companion/not_finished.html", facts)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@not_stored
+@require_same_origin
+def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """*Talk to a person*, from a page without a socket: the same as its frame `help`.
+
+    Answers {"line"} to a script, and with a page where none runs. 503: it is not stored, so a script asks again.
+    """
+    if request.method != "POST":
+        return redirect("home")
+    lines, visit = context().persona.lines, find_visit(request)
+    is_script = request.headers.get("Accept", "").startswith("application/json")
+    if visit is None:
+        return (
+            JsonResponse({"problem": "signed_out"}, status=401)
+            if is_script
+            else _render_help(request, context(), lines.signed_out, status=403)
+        )
+    try:
+        line = context().raise_help(visit.conversation)
+    except HelpNotRaised as failure:
+        log.warning("help.not_raised conversation=%d cause=%s", visit.conversation, failure)
+        return (
+            JsonResponse({"problem": "not_stored"}, status=503)
+            if is_script
+            else _render_help(request, context(), lines.unavailable, status=503)
+        )
+    return JsonResponse({"line": line}) if is_script else _render_help(request, context(), line, asks=True)
 
 
 @require_GET
@@ -197,16 +227,24 @@ def _render_card(
     return render(request, "companion/card.html", facts, status=403 if refused else 200)
 
 
+def _render_help(
+    request: HttpRequest, context: PageContext, line: str, *, status: int = 200, asks: bool = False
+) -> HttpResponse:
+    facts = {"line": line, "lines": context.persona.lines, "asks": asks}
+    return render(request, "companion/help.html", facts, status=status)
+
+
 def _render_card_unknown(request: HttpRequest, context: PageContext) -> HttpResponse:
-    return render(
-        request, "companion/card_unknown.html", {"line": context.persona.lines.card_unknown}, status=403
-    )
+    lines = context.persona.lines
+    facts = {"line": lines.card_unknown, "lines": lines}
+    return render(request, "companion/card_unknown.html", facts, status=403)
 
 
 def _render_too_many(request: HttpRequest, context: PageContext) -> HttpResponse:
     log.warning("sign_in.too_many_tries")
-    line = context.persona.lines.too_many_tries
-    return render(request, "companion/card_unknown.html", {"line": line}, status=429)
+    lines = context.persona.lines
+    facts = {"line": lines.too_many_tries, "lines": lines}
+    return render(request, "companion/card_unknown.html", facts, status=429)
 
 
 def _get_address(request: HttpRequest) -> str:
@@ -214,7 +252,8 @@ def _get_address(request: HttpRequest) -> str:
 
 
 def _render_closed(request: HttpRequest, context: PageContext) -> HttpResponse:
-    return render(request, "companion/closed.html", {"line": context.persona.lines.closed}, status=403)
+    lines = context.persona.lines
+    return render(request, "companion/closed.html", {"line": lines.closed, "lines": lines}, status=403)
 
 
 def _parse_id(text: str | None) -> int | None:

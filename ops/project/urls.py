@@ -2,8 +2,11 @@
 
 import time
 
+import psycopg
+from asgiref.sync import async_to_sync
 from django.urls import URLPattern, URLResolver, include, path
 
+from companion.page_context import HelpNotRaised
 from ops.project import wiring
 from ops.staff.urls import build_urlpatterns
 from ops.status import views
@@ -15,6 +18,16 @@ def _is_ready() -> bool:
     from ops.project import asgi
 
     return bool(asgi.running) and asgi.process().is_ready
+
+
+def _raise_help(conversation: int) -> str:
+    from ops.project import asgi
+
+    try:
+        # The flag is raised on the loop of the sockets, by the process's own pool, as the frame `help` does.
+        return async_to_sync(asgi.process().raise_help)(conversation)
+    except (psycopg.Error, TimeoutError, IndexError) as failure:
+        raise HelpNotRaised(type(failure).__name__) from None
 
 
 handler403 = "ops.staff.error_pages.permission_denied"
@@ -34,5 +47,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
         selector=lambda: wiring.build_selector(wiring.build_routing()),
         throttle=wiring.build_throttle,
     ),
-    path("", include("companion.urls"), {"context": wiring.build_page_context}),
+    path("", include("companion.urls"), {"context": lambda: wiring.build_page_context(_raise_help)}),
 ]

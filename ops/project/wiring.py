@@ -3,7 +3,7 @@
 import logging
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -77,9 +77,14 @@ def build_safety_rules() -> SafetyRules:
     return safety.load()
 
 
-def build_page_context() -> PageContext:
+def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
     """What the participants' pages are made of. Raises PersonaInvalid."""
-    return PageContext(persona=build_persona(), policy=build_turn_policy(), throttle=build_throttle())
+    return PageContext(
+        persona=build_persona(),
+        policy=build_turn_policy(),
+        throttle=build_throttle(),
+        raise_help=raise_help,
+    )
 
 
 @cache

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "templates" / "unavailable.html"
 CSS, SVG, SCRIPT = "text/css; charset=utf-8", "image/svg+xml", "text/javascript; charset=utf-8"
 # It looks like the other short pages, so that people recognise the service.
-PARTS = {"variables.css": CSS, "base.css": CSS, "companion.css": CSS, "quiet.css": CSS, "mark.svg": SVG}
+SHEETS = ("variables.css", "base.css", "companion.css", "strip.css", "quiet.css")
+PARTS = {**dict.fromkeys(SHEETS, CSS), "mark.svg": SVG}
 LOOKS = ROOT / "companion" / "static" / "companion"
 FILES = {f"/static/companion/{name}": (kind, LOOKS / name) for name, kind in PARTS.items()} | {
     "/static/unavailable.js": (SCRIPT, Path(__file__).parent / "unavailable.js"),

@@ -29,8 +29,6 @@ from ops.supervision.watching import Watch
 log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
-SOONEST_S = 0.2
-"""The shortest time between two rounds, however many acts ask for one."""
 ROUND_TIMEOUT_S = 5.0
 LEASE_ROUNDS = 2
 """Rounds between two renewals of take-overs."""
@@ -223,16 +221,13 @@ class LiveDesk:
             await self.pool.open()
 
     async def _run(self) -> None:
-        loop, rounds, due, began = asyncio.get_running_loop(), 0, 0.0, 0.0
+        loop, rounds, due = asyncio.get_running_loop(), 0, 0.0
         while self._shown:
             try:
                 async with asyncio.timeout(ROUND_TIMEOUT_S):
                     await self._send_changed_flags()
-                    if self._round_soon:
-                        due = min(due, began + SOONEST_S)
-                    if loop.time() >= due:
-                        began, self._round_soon = loop.time(), False
-                        due = began + INTERVAL_S
+                    if loop.time() >= due or self._round_soon:
+                        due, self._round_soon = loop.time() + INTERVAL_S, False
                         await self._run_round(renews=rounds % LEASE_ROUNDS == 0)
                         rounds += 1
             except (psycopg.Error, TimeoutError) as failure:

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
 from companion.supervision.states import FlagState, FlagStepKind, FlagTier
 from ops.alerts.kinds import AlertKind
-from ops.alerts.statements import CLOSED_BY_SERVICE, raise_while, timing_params
+from ops.alerts.statements import CLOSED_BY_SERVICE, raise_while
 
 log = logging.getLogger(__name__)
 
@@ -88,12 +88,16 @@ def escalate_due() -> list[tuple[int, int]]:
 
 def raise_unseen() -> None:
     """Raise an alert for each red flag that no screen of its site shows, and close those that are shown."""
-    facts: dict[str, Any] = {
-        **timing_params(AlertKind.FLAG_UNSEEN),
-        "closed_by_service": CLOSED_BY_SERVICE,
-    }
+    kind = AlertKind.FLAG_UNSEEN
     with connection.cursor() as cursor:
-        cursor.execute(RAISE_UNSEEN, facts)
+        cursor.execute(
+            RAISE_UNSEEN,
+            {
+                "kind": kind.value,
+                "closed_by_service": CLOSED_BY_SERVICE,
+                "resend_after": kind.resend_after,
+            },
+        )
 
 
 class EscalationLoops:

@@ -142,14 +142,17 @@ async def test_a_flag_of_another_site_is_answered_like_one_that_does_not_exist(
 ) -> None:
     flag = await raise_for(pool, people.otto)
     sites = {people.site.pk}
-
-    async def try_all(number: int) -> list[Any]:
-        return [
-            await change(pool, lambda cursor: flag_changes.accept(cursor, number, SAM, sites=sites)),
-            await change(pool, lambda cursor: flag_changes.note(cursor, number, SAM, sites=sites, text="?")),
-        ]
-
-    assert await try_all(flag) == await try_all(2**62) == [FlagRefused(why=FlagRefusal.NOT_THERE)] * 2
+    for number in (flag, 2**62):
+        for refused in (
+            await change(
+                pool, lambda cursor, number=number: flag_changes.accept(cursor, number, SAM, sites=sites)
+            ),
+            await change(
+                pool,
+                lambda cursor, number=number: flag_changes.note(cursor, number, SAM, sites=sites, text="?"),
+            ),
+        ):
+            assert refused == FlagRefused(why=FlagRefusal.NOT_THERE)
     assert not await change(pool, lambda cursor: flag_changes.mark_seen(cursor, flag, SAM, sites=sites))
 
 

@@ -85,7 +85,7 @@ class Room:
 
     @property
     def box(self) -> Locator:
-        return self.page.get_by_role("textbox", name="Write to Robin")
+        return self.page.get_by_role("textbox", name=re.compile("^Write to "))
 
     @property
     def send(self) -> Locator:
@@ -100,8 +100,26 @@ class Room:
         return self.page.get_by_role("button", name="I am finished")
 
     @property
+    def entries(self) -> Locator:
+        """What stands beside the turns: words of a person, and drafted lines about who is there."""
+        return self.page.locator("[data-turns] > [data-entry]")
+
+    @property
+    def talk_to_a_person(self) -> Locator:
+        return self.page.get_by_role("button", name="Talk to a person")
+
+    @property
+    def help_line(self) -> Locator:
+        return self.page.locator("[data-help-line]")
+
+    @property
+    def recipient(self) -> Locator:
+        """The line over the box that says who reads what is written."""
+        return self.page.locator("[data-recipient]")
+
+    @property
     def turns(self) -> Locator:
-        return self.page.locator("[data-turns] > article")
+        return self.page.locator("[data-turns] > [data-turn]")
 
     @property
     def away(self) -> Locator:

@@ -27,6 +27,34 @@ def snapshot(turn: int, **changes: Any) -> Frame:
     return plain | changes
 
 
+def entry(number: int, kind: str, text: str, name: str = "") -> Frame:
+    """What stands beside the turns, as `hello` carries it: after the turn before it in the list."""
+    return {
+        "entry": number,
+        "kind": kind,
+        "key": f"00000000-0000-4000-9000-{number:012d}" if kind == "said" else None,
+        "name": name,
+        "text": text,
+        "at": "2026-12-01T10:00:00+00:00",
+    }
+
+
+def said(number: int, text: str, name: str = "Sam") -> Frame:
+    """Words of a person, as their own frame."""
+    key = f"00000000-0000-4000-9000-{number:012d}"
+    at = "2026-12-01T10:00:00+00:00"
+    return {"type": "said", "id": number, "key": key, "from": "person", "name": name, "text": text, "at": at}
+
+
+JOINS_LINE = "Sam is here now. Sam is a person who works here."
+LEAVES_LINE = "Sam has left the chat. You are talking to a computer program again."
+
+
+def person(number: int, state: str, line: str = JOINS_LINE, name: str = "Sam") -> Frame:
+    """A person who joins, leaves, or is lost."""
+    return {"type": "person", "id": number, "state": state, "name": name, "line": line}
+
+
 class Script:
     """What the page has sent, and what it is told. Accepts every message, unless told not to."""
 
@@ -35,6 +63,8 @@ class Script:
         self.turns = turns
         self.accepts = True
         self.kept: list[Frame] = []
+        self.who: Frame = {"person": None, "quiet": False, "paused": False}
+        """Who speaks, as `hello` says it; empty for a service of an earlier release."""
         self.earlier: bool | None = None
         self.sent: list[Frame] = []
         self._sockets: list[WebSocketRoute] = []
@@ -88,7 +118,7 @@ class Script:
     def _connected(self, socket: WebSocketRoute) -> None:
         self._sockets.append(socket)
         socket.on_message(lambda text: self._heard(json.loads(text)))
-        conversation: Frame = {"id": self.conversation, "turns": self.turns, "kept": self.kept}
+        conversation: Frame = {"id": self.conversation, "turns": self.turns, "kept": self.kept} | self.who
         if self.earlier is not None:
             conversation["earlier"] = self.earlier
         self.tell({"type": "hello", "v": 1, "persona": {"name": "Robin"}, "conversation": conversation})
@@ -97,7 +127,7 @@ class Script:
     def _heard(self, frame: Frame) -> None:
         self.sent.append(frame)
         if frame["type"] == "say" and self.accepts:
-            turn = 1 + max([0, *(turn["id"] for turn in self.turns)])
+            turn = 1 + max([0, *(turn["id"] for turn in self.turns if "id" in turn)])
             self.turns.append(
                 snapshot(turn, key=frame["key"], question=frame["text"], reply="", state="speaking", seq=0)
             )

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
 
@@ -9,6 +10,8 @@ import pytest
 from django.conf import settings
 
 from companion import frames
+from companion.supervision.entry_view import EntryView
+from companion.supervision.states import EntryKind
 from ops.project.settings_reference import PAGE, render_settings_page
 from ops.stack.version import VERSION
 
@@ -28,7 +31,22 @@ INCOMING = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_ar
 ENDINGS = {
     frames.ending(1, state, 1, "line")["type"] for state in ("complete", "stopped", "paused", "refused")
 }
-OUTGOING = set(re.findall(r'"type": "(\w+)"', inspect.getsource(frames))) | ENDINGS
+ENTRIES = {
+    frames.entry(
+        EntryView(
+            entry=1,
+            conversation=1,
+            kind=kind,
+            key=None,
+            name="",
+            text="",
+            at=datetime.now(UTC),
+            after_turn=0,
+        )
+    )["type"]
+    for kind in EntryKind
+}
+OUTGOING = set(re.findall(r'"type": "(\w+)"', inspect.getsource(frames))) | ENDINGS | ENTRIES
 COMMANDS = {path.stem for path in (ROOT / "ops" / "management" / "commands").glob("[a-z]*.py")}
 NAMED_PATH = re.compile(r"(?:`|\]\()((?:ops|personas|scripts|companion|routing|tests)/[\w./-]+)[`)]")
 README_LINES = 150

@@ -28,9 +28,10 @@ export class Announcer {
     if (line) this.#add(line, MOST_BEFORE_A_LINE);
   }
 
-  /** Announce what is new in a turn: drafted lines at once, words by the finished sentence. */
+  /** Announce what is new in a turn: drafted lines at once, words by the finished sentence. An entry once, whole. */
   follow(turn) {
     const sentences = this.#of(turn);
+    if (turn.entry) return this.#sayOnce(turn, spoken(turn));
     for (const opening of turn.openings) this.#sayOnce(turn, opening.line);
     for (const sentence of sentences.next(turn.reply, !isLive(turn))) this.#add(sentence, MOST_QUEUED);
     if (turn.line) this.#sayOnce(turn, turn.line);
@@ -40,6 +41,7 @@ export class Announcer {
   assume(turn) {
     if (this.#sentences.has(turn.id)) return this.follow(turn);
     const sentences = this.#of(turn);
+    if (turn.entry) return void this.#lines.get(turn.id).add(spoken(turn));
     if (isLive(turn)) sentences.skip(turn.reply);
     else sentences.next(turn.reply, true);
     const lines = this.#lines.get(turn.id);
@@ -94,4 +96,9 @@ export class Announcer {
     said.add(line);
     this.say(line);
   }
+}
+
+/** What is read out of an entry: a person's words begin with the name. */
+function spoken({ kind, name, text }) {
+  return kind === "said" ? `${name}: ${text}` : text;
 }

@@ -5,6 +5,7 @@ import { reloadPatiently } from "./backoff.js";
 import { Composer } from "./composer.js";
 import { Drafts } from "./drafts.js";
 import { Earlier } from "./earlier.js";
+import { Help } from "./help.js";
 import { HistoryReader } from "./history.js";
 import { KeptQuestions } from "./kept_questions.js";
 import { Leaving } from "./leaving.js";
@@ -12,6 +13,7 @@ import { watchOverdue } from "./overdue.js";
 import { OfflineNotice } from "./offline.js";
 import { Painter } from "./painter.js";
 import { watchPresence } from "./presence.js";
+import { Recipient } from "./recipient.js";
 import { Place } from "./scroll.js";
 import { Connection } from "./socket.js";
 import { Turns } from "./turns.js";
@@ -28,16 +30,17 @@ let over = false;
 const announcer = new Announcer(find("status"));
 const announce = (text) => announcer.say(text);
 const offline = new OfflineNotice({ page, box: find("away"), lines, announce });
-const view = new View(find("turns"), find("turn-template"), find("drafted-template"));
-const place = new Place({ newest: find("newest"), header: find("header"), writing: find("writing") });
+const view = new View(find("turns"), (name) => find(`${name}-template`));
+const place = new Place({ newest: find("newest"), above: [find("top"), find("strip")], writing: find("writing") });
 const painter = new Painter(paint);
 const leaving = new Leaving(page, empty);
 const historyReader = new HistoryReader(lines.history, { signedOut, visitReplaced });
 const earlier = new Earlier({ button: find("earlier"), greeting: find("greeting"), fetchTurns, turns: () => turns, place, painter });
 const line = new Connection(lines.socket, {
-  ...{ frame: handleFrame, up, down, tooLarge, signedOut, notAllowed },
-  doubt: (silent) => offline.begin({ silent }),
-  sure: () => offline.end(),
+  ...{ frame: handleFrame, up, down, signedOut, notAllowed },
+  // The message stays in the box and is not sent again.
+  tooLarge: () => composer.showProblem(lines.tooLong, "too_long"),
+  ...{ doubt: (silent) => offline.begin({ silent }), sure: () => offline.end() },
 });
 const composer = new Composer({
   form: find("composer"),
@@ -47,6 +50,8 @@ const composer = new Composer({
   announce,
   changed: () => drafts.saveLater(),
 });
+const recipient = new Recipient({ form: find("composer"), lines, send: (frame) => line.send(frame), announce });
+const help = new Help({ form: find("help"), line: lines.helpNotSent, connection: line, announce, place, answered: showEnd, signedOut });
 const kept = new KeptQuestions({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
 const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, visitReplaced });
 
@@ -60,24 +65,28 @@ function handleFrame(frame) {
   if (frame.type === "problem") return composer.showProblem(frame.line, frame.code);
   note(turns.apply(frame));
   if (turns.get(frame.turn)?.unread) composer.giveBack(turns.get(frame.turn));
+  for (const one of [recipient, help]) one.apply(frame);
+}
+
+/** Show the end of what has been said: something that was sent from here has arrived. */
+function showEnd() {
+  painter.flush();
+  place.toEnd();
 }
 
 function confirmMessage(frame) {
   const question = composer.confirm(frame.key) ?? kept.confirm(frame.key);
   if (question === null) return note(turns.apply(frame));
   painter.add(turns.begin(frame.turn, frame.key, question).id);
-  painter.flush();
-  place.toEnd();
+  showEnd();
 }
 
 function up() {
   if (over) return;
   offline.end();
   const all = turns.all();
-  for (const turn of all) {
-    composer.confirm(turn.key);
-    if (!painter.isOpen) announcer.assume(turn);
-  }
+  for (const turn of all) composer.confirm(turn.key);
+  if (!painter.isOpen) for (const item of turns.items()) announcer.assume(item);
   composer.unstash();
   if (all.at(-1)?.unread && composer.isEmpty) composer.giveBack(all.at(-1));
   composer.resend();
@@ -85,7 +94,7 @@ function up() {
   if (painter.isOpen) return painter.flush();
   painter.open();
   // A first visit starts at the top, where the page says who the character is.
-  if (all.length) place.toEnd(kept.shown);
+  if (turns.items().length) place.toEnd(kept.shown);
 }
 
 function down(announced) {
@@ -96,11 +105,6 @@ function down(announced) {
 function notAllowed() {
   composer.unlock();
   offline.refuse(lines.notAllowed);
-}
-
-/** The service refused the message's size: it stays in the box and is not sent again. */
-function tooLarge() {
-  composer.showProblem(lines.tooLong, "too_long");
 }
 
 /** The service says that the visit has ended. */
@@ -130,22 +134,23 @@ function note({ changed, gone, wishes }) {
 async function fetchTurns(which) {
   const found = await historyReader.read(which, conversation);
   if (over || !found) return null;
-  if ("before" in which) found.turns.forEach((turn) => announcer.assume(turn));
-  note(turns.merge(found.turns));
+  const news = turns.merge(found.turns, which.after);
+  if ("before" in which) news.changed.forEach((id) => announcer.assume(turns.item(id)));
+  note(news);
   return found;
 }
 
 function paint(ids) {
-  const changed = ids.map((id) => turns.get(id)).filter(Boolean);
+  const changed = ids.map((id) => turns.item(id)).filter(Boolean);
   place.during(
-    () => changed.forEach((turn) => view.draw(turn)),
+    () => changed.forEach((item) => view.draw(item)),
     () => view.newest(),
   );
-  changed.forEach((turn) => announcer.follow(turn));
+  for (const item of changed) help.hasAnnounced(item) ? announcer.assume(item) : announcer.follow(item);
   const isLive = Boolean(turns.firstLive());
   kept.standAside(isLive);
   composer.offerStop(isLive);
-  line.await(isLive);
+  line.await(isLive || recipient.isPerson);
   earlier.offer(turns.hasEarlier);
 }
 
@@ -153,29 +158,31 @@ function paint(ids) {
 function empty() {
   over = true;
   drafts.shut();
-  painter.shut();
-  line.close();
+  help.shut();
   offline.end();
   composer.forget();
-  announcer.silence();
-  [view, kept].forEach((one) => one.clear());
+  hide();
   turns = new Turns({ stopped: "" });
 }
 
 /** Empty the page when it is left, because the browser may keep it in its back-forward cache. */
 function suspend() {
-  painter.shut();
-  line.close();
   composer.stash();
   drafts.saveNow();
-  announcer.silence();
-  [view, kept].forEach((one) => one.clear());
+  hide();
   find("greeting").hidden = true;
+}
+
+function hide() {
+  painter.shut();
+  line.close();
+  announcer.silence();
+  [view, kept, recipient, help].forEach((one) => one.clear());
 }
 
 function resume() {
   if (over) return;
-  painter.add(...turns.all().map((turn) => turn.id));
+  painter.add(...turns.items().map((item) => item.id));
   line.open();
 }
 

@@ -12,7 +12,7 @@ export class HistoryReader {
     this.#on = on;
   }
 
-  /** {turns, hasEarlier}: snapshots before or after a turn, oldest first; null when the service cannot be reached. */
+  /** {turns, hasEarlier}: turns and entries before or after a turn, oldest first; null when the service is away. */
   async read(which, conversation) {
     const response = await fetch(`${this.#path}?${new URLSearchParams(which)}`).catch(() => null);
     if (response?.status === 401) this.#on.signedOut();

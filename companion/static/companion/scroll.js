@@ -4,18 +4,18 @@ const NEAR_PX = 64;
 /** Past the end by more than this, a reader is at the box under it. */
 const PAST_PX = 8;
 
-/** Watches the window; `newest` leads back to the end, `header` and `writing` may lie over it. */
+/** Watches the window; `newest` leads back to the end; what is `above` and `writing` may lie over it. */
 export class Place {
   #newest;
-  #header;
+  #above;
   #writing;
   #height;
   #atEnd = false;
   #begun = false;
 
-  constructor({ newest, header, writing }) {
+  constructor({ newest, above, writing }) {
     this.#newest = newest;
-    this.#header = header;
+    this.#above = above;
     this.#writing = writing;
     this.#height = writing.offsetHeight;
     newest.addEventListener("click", () => {
@@ -91,7 +91,8 @@ export class Place {
   }
 
   #covered() {
-    return 16 + (this.#isSticky(this.#header) ? this.#header.offsetHeight : 0);
+    const sticky = this.#above.filter((node) => this.#isSticky(node));
+    return sticky.reduce((height, node) => height + node.offsetHeight, 16);
   }
 
   #to(top) {

@@ -1,9 +1,10 @@
 /** How each frame changes the turns. Pure. */
 
+import { partItems, readEntry } from "./entries.js";
 import { PAGE, isLive } from "./turn.js";
 
 function hello(turns, frame, news) {
-  const snapshots = frame.conversation.turns;
+  const { turns: snapshots, entries } = partItems(frame.conversation.turns);
   const named = new Set(snapshots.map((snapshot) => snapshot.id));
   const known = turns.all();
   const first = snapshots.length ? snapshots[0].id : 0;
@@ -11,6 +12,10 @@ function hello(turns, frame, news) {
   const hasEarlier = frame.conversation.earlier ?? snapshots.length >= PAGE;
   // After an absence of more than a page there is a gap, so the older turns are dropped.
   const touching = known.some((turn) => named.has(turn.id));
+  const namedEntries = new Set(entries.map((entry) => entry.id));
+  for (const entry of turns.entries.all()) {
+    if (!namedEntries.has(entry.id) && (entry.after >= first || !touching)) turns.entries.forget(entry.id, news);
+  }
   for (const turn of known) {
     if (!named.has(turn.id) && (turn.id >= first || !touching)) turns.forget(turn.id, news);
   }
@@ -20,6 +25,19 @@ function hello(turns, frame, news) {
     turns.settle(snapshot, news);
     if (isLive(snapshot)) turns.acknowledge(turns.get(snapshot.id), news, { now: true });
   }
+  for (const entry of entries) turns.entries.add(entry, news);
+  // The previous release does not send `quiet`, and knows no frames about entries.
+  turns.asksForEntries = "quiet" in frame.conversation;
+}
+
+/** A person's words, or a drafted line beside the turns: after the newest turn, unless the frame says where. */
+function entry(turns, frame, news) {
+  const one = readEntry(frame);
+  if (!one) return;
+  const known = turns.entries.get(one.id);
+  one.after ??= known ? known.after : (turns.all().at(-1)?.id ?? 0);
+  turns.entries.add(one, news);
+  if (turns.asksForEntries) news.wishes.push({ type: "ack", entry: one.entry });
 }
 
 /** A message is stored, of this page or of another tab; an unknown turn is fetched. */
@@ -64,16 +82,21 @@ function ended(turns, frame, news) {
   if (!isLive(turn)) return;
   // Earlier chunks are missing: they are requested, and the end is sent again after them.
   if (frame.type !== "paused" && (frame.seq ?? 0) > turn.seq) return turns.miss(turn, news);
-  turns.end(turn, frame.type, frame.line);
+  turns.end(turn, STATES[frame.type] ?? frame.type, frame.line);
   // The previous release does not send `unread` with `refused`.
   turn.unread = frame.unread ?? frame.type === "refused";
   turns.acknowledge(turn, news, { now: true });
   news.changed.add(turn.id);
 }
 
+/** The state that a closing frame of another name leaves: what is written while the companion is quiet is for staff. */
+const STATES = { held: "handed_over" };
+
 /** What each frame does: (turns, frame, news) => nothing. */
 export const STEPS = {
   ...{ hello, accepted, waiting, opening, words },
   still_here: stillHere,
   ...{ complete: ended, stopped: ended, paused: ended, refused: ended },
+  ...{ safety: ended, held: ended, handed_over: ended },
+  ...{ said: entry, person: entry, help: entry, disclosure: entry, reading: entry },
 };

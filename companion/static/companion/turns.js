@@ -1,5 +1,6 @@
 /** The state of the conversation. Pure: frames in, changes and requests out; no DOM, socket or clock. */
 
+import { Entries, partItems } from "./entries.js";
 import { STEPS } from "./steps.js";
 import { isLive, createTurn } from "./turn.js";
 
@@ -17,6 +18,10 @@ export class Turns {
   #lines;
   #asked = new Map();
   #acknowledged = new Map();
+  /** What stands beside the turns. */
+  entries = new Entries();
+  /** Whether the service knows frames about entries. */
+  asksForEntries = false;
   hasEarlier = false;
 
   /** `lines` are the drafted lines that no frame carries: {stopped}. */
@@ -31,6 +36,16 @@ export class Turns {
 
   get(id) {
     return this.#byId.get(id);
+  }
+
+  /** The turn or the entry of this id. */
+  item(id) {
+    return this.#byId.get(id) ?? this.entries.get(id);
+  }
+
+  /** All turns and entries. */
+  items() {
+    return [...this.all(), ...this.entries.all()];
   }
 
   ofKey(key) {
@@ -59,10 +74,12 @@ export class Turns {
     return turn;
   }
 
-  /** Add snapshots read over HTTP, which may be older than the frames received since. */
-  merge(snapshots) {
+  /** Add items read over HTTP, which may be older than the frames received since. They follow turn `after`. */
+  merge(items, after = 0) {
     const news = { changed: new Set(), gone: new Set(), wishes: [] };
-    for (const snapshot of snapshots) {
+    const { turns, entries } = partItems(items, after);
+    for (const entry of entries) this.entries.add(entry, news);
+    for (const snapshot of turns) {
       const known = this.#byId.get(snapshot.id);
       if (known && !isLive(known) && isLive(snapshot)) {
         Object.assign(known, { key: snapshot.key, question: snapshot.question });
@@ -72,10 +89,12 @@ export class Turns {
     return news;
   }
 
-  /** Return the frames that request what live turns may have missed. */
+  /** Return the frames that request what may have been missed: of live turns, and beside the turns. */
   catchUp() {
     this.#asked.clear();
-    return this.all().filter(isLive).map(catchUpOn);
+    const frames = this.all().filter(isLive).map(catchUpOn);
+    if (this.asksForEntries) frames.unshift({ type: "catch_up", entry: this.entries.all().at(-1)?.entry ?? 0 });
+    return frames;
   }
 
   /** The turns whose requested chunks have not arrived. */

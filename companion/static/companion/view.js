@@ -3,22 +3,46 @@
 import { fill, grow } from "./text.js";
 import { isLive } from "./turn.js";
 
-/** The turns on the page, one article each, in order. */
+/** States in which the service speaks below the question, and not the character. */
+const OF_THE_SERVICE = new Set(["safety", "handed_over"]);
+
+/** The turns and entries on the page, one node each, in order. */
 export class View {
   #box;
   #template;
-  #drafted;
-  #articles = new Map();
+  #nodes = new Map();
 
-  /** `template` is one turn, `drafted` one drafted line. */
-  constructor(box, template, drafted) {
+  /** `template(name)` is one turn (`turn`), one drafted line (`drafted`), or one message of a person (`said`). */
+  constructor(box, template) {
     this.#box = box;
     this.#template = template;
-    this.#drafted = drafted;
   }
 
-  draw(turn) {
-    const article = this.#articles.get(turn.id) ?? this.#add(turn.id);
+  draw(item) {
+    const node = this.#nodes.get(item.id) ?? this.#make(item);
+    this.#put(node, item);
+    if (item.entry) drawEntry(node, item);
+    else this.#drawTurn(node, item);
+  }
+
+  erase(id) {
+    this.#nodes.get(id)?.remove();
+    this.#nodes.delete(id);
+  }
+
+  clear() {
+    this.#box.replaceChildren();
+    this.#nodes.clear();
+  }
+
+  /** The parts of what was said last, if there is anything: {question, answer}. */
+  newest() {
+    const last = this.#box.lastElementChild;
+    if (!last) return null;
+    return { question: last, answer: last.querySelector('[data-part="answer"]') ?? last };
+  }
+
+  #drawTurn(article, turn) {
     const part = (name) => article.querySelector(`[data-part="${name}"]`);
     article.dataset.state = turn.state;
     part("asked").hidden = turn.question === null;
@@ -27,43 +51,50 @@ export class View {
     fill(part("reply"), turn.reply);
     say(part("line"), kindOf(turn), turn.line);
     part("sign").hidden = !isLive(turn);
+    part("speaker").hidden = OF_THE_SERVICE.has(turn.state) && !turn.reply;
     part("answer").hidden = !(isLive(turn) || turn.line || turn.reply || turn.openings.length);
   }
 
-  erase(id) {
-    this.#articles.get(id)?.remove();
-    this.#articles.delete(id);
+  #make(item) {
+    const node = this.#copy(item.entry ? (item.kind === "said" ? "said" : "drafted") : "turn");
+    if (item.entry) node.dataset.entry = item.entry;
+    else node.dataset.turn = item.id;
+    this.#nodes.set(item.id, node);
+    return node;
   }
 
-  clear() {
-    this.#box.replaceChildren();
-    this.#articles.clear();
-  }
-
-  /** The parts of the newest turn on the page, if there is one: {question, answer}. */
-  newest() {
-    const article = this.#box.lastElementChild;
-    if (!article) return null;
-    return { question: article, answer: article.querySelector('[data-part="answer"]') };
-  }
-
-  #add(id) {
-    const article = this.#template.content.firstElementChild.cloneNode(true);
-    article.dataset.turn = id;
-    const next = [...this.#box.children].find((other) => Number(other.dataset.turn) > id);
-    this.#box.insertBefore(article, next ?? null);
-    this.#articles.set(id, article);
-    return article;
+  /** Put a node in its place: an entry stands after its turn, and after the entries before it. */
+  #put(node, item) {
+    const place = item.entry ? [item.after, item.entry] : [item.id, 0];
+    if (node.isConnected && node.dataset.after === String(place[0])) return;
+    node.dataset.after = place[0];
+    const next = [...this.#box.children].find((other) => other !== node && isBehind(other, place));
+    this.#box.insertBefore(node, next ?? null);
   }
 
   #openings(box, openings) {
     while (box.childElementCount > openings.length) box.lastElementChild.remove();
     openings.forEach((opening, index) => {
-      const blank = () => this.#drafted.content.firstElementChild.cloneNode(true);
-      const node = box.children[index] ?? box.appendChild(blank());
+      const node = box.children[index] ?? box.appendChild(this.#copy("drafted"));
       say(node, opening.kind, opening.line);
     });
   }
+
+  #copy(name) {
+    return this.#template(name).content.firstElementChild.cloneNode(true);
+  }
+}
+
+function drawEntry(node, { kind, name, text }) {
+  if (kind !== "said") return say(node, kind, text);
+  grow(node.querySelector('[data-part="name"]'), name);
+  fill(node.querySelector('[data-part="text"]'), text);
+}
+
+/** Whether a node stands behind a place, [turn, entry]. */
+function isBehind(node, [turn, entry]) {
+  const after = Number(node.dataset.after);
+  return after > turn || (after === turn && Number(node.dataset.entry ?? 0) > entry);
 }
 
 /** The kind of the line below a reply, which selects its sign. */
