@@ -8,7 +8,14 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Collate, Lower, Now
 
 from companion.states import LIVE, Settlement, TurnState
-from companion.supervision.models import Control, Flag, FlagStep, StaffPause, TranscriptEntry
+from companion.supervision.models import (
+    Control,
+    DisclosureCount,
+    Flag,
+    FlagStep,
+    StaffPause,
+    TranscriptEntry,
+)
 
 __all__ = [
     "Attempt",
@@ -16,6 +23,7 @@ __all__ = [
     "Ceiling",
     "Control",
     "Conversation",
+    "DisclosureCount",
     "Draft",
     "Flag",
     "FlagStep",

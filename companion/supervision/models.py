@@ -234,7 +234,26 @@ class TranscriptEntry(models.Model):
         indexes = [
             models.Index(fields=["conversation", "id"], name="entry_by_conversation"),
             models.Index(fields=["conversation", "after_turn", "id"], name="entry_by_place"),
+            models.Index(
+                fields=["conversation", "id"],
+                condition=Q(kind=EntryKind.DISCLOSURE),
+                name="entry_disclosure",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"entry {self.pk}"
+
+
+class DisclosureCount(models.Model):
+    """How often the people of a site were shown in one year (UTC) that it is a computer program. Entries are erased."""
+
+    site = models.ForeignKey("companion.Site", on_delete=models.CASCADE, related_name="+")
+    year = models.SmallIntegerField()
+    showings = models.IntegerField(db_default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["site", "year"], name="disclosure_once_per_year")]
+
+    def __str__(self) -> str:
+        return f"disclosures of site {self.site_id} in {self.year}"
