@@ -64,7 +64,7 @@ async def test_figures_that_are_old_say_so_and_are_right_again_when_the_line_is_
     page = await context.new_page()
     try:
         await look(page, people)
-        warning = page.get_by_role("status")
+        warning = page.get_by_role("status").and_(page.locator("[data-old-says]"))
         await expect(warning).to_be_empty()
         await door.shut()
         await expect(warning).to_contain_text("These figures are old", timeout=15_000)
