@@ -55,6 +55,7 @@ def _selection_is_served(database: object) -> Iterator[None]:
     wait_until_selection_is_served()
 
 
+@pytest.mark.timeout(300)
 async def test_the_page_is_sound_in_every_look_and_state(
     browser: Browser, service: Web, people: People
 ) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from playwright.async_api import Browser, Page, expect
 
@@ -94,6 +95,8 @@ async def story_of_every_kind(service: Web, people: People, rehearsal: Rehearsal
     return turns
 
 
+# More than fifty checks in a row: a minute and a half where the machine is busy.
+@pytest.mark.timeout(300)
 async def test_every_page_for_staff_is_sound_in_every_look(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
