@@ -59,7 +59,7 @@ class Pattern:
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                words += min(sorted(element.phrases), key=len)
+                words += min(map(list, sorted(element.phrases)), key=len)
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
 
 

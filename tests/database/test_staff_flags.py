@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -144,13 +145,8 @@ async def test_a_flag_of_another_site_is_answered_like_one_that_does_not_exist(
     sites = {people.site.pk}
     for number in (flag, 2**62):
         for refused in (
-            await change(
-                pool, lambda cursor, number=number: flag_changes.accept(cursor, number, SAM, sites=sites)
-            ),
-            await change(
-                pool,
-                lambda cursor, number=number: flag_changes.note(cursor, number, SAM, sites=sites, text="?"),
-            ),
+            await change(pool, partial(flag_changes.accept, flag=number, staff=SAM, sites=sites)),
+            await change(pool, partial(flag_changes.note, flag=number, staff=SAM, sites=sites, text="?")),
         ):
             assert refused == FlagRefused(why=FlagRefusal.NOT_THERE)
     assert not await change(pool, lambda cursor: flag_changes.mark_seen(cursor, flag, SAM, sites=sites))

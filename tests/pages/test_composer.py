@@ -237,7 +237,9 @@ async def test_words_that_come_back_while_others_are_on_their_way_are_all_that_i
     await expect(room.box).to_have_value("Can you help me?")
 
 
-async def test_what_nobody_can_see_is_not_sent_and_that_is_said(open_room: OpenRoom, people: People) -> None:
+async def test_an_invisible_message_is_not_sent_and_the_page_says_so(
+    open_room: OpenRoom, people: People
+) -> None:
     room = await open_room()
     script = await Script.behind(room, people.rosa)
     for number, text in enumerate(["\u200b", "\u2060", "\u2800", "\u3164", "\u00ad\u034f"]):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ async def test_the_hello_says_who_is_here_and_changes_follow(
     assert not any(
         item["participant"] == otto.row.pk
         for frame in desk.frames
-        for item in frame.get("changed", frame.get("people", []))
+        for item in frame.get("changed") or frame.get("people") or ()
     )
 
 
@@ -106,7 +107,7 @@ async def test_of_two_processes_one_accepts_and_the_other_reads_the_name(
             [refused] = [answer for answer in answers if answer["type"] == "refused"]
             owner = sam if answers[0]["type"] == "done" else mira
             assert refused["code"] == "accepted" and owner.get_username() in refused["text"]
-            assert in_database(lambda flag=flag: Flag.objects.get(pk=flag).owner) == owner.pk
+            assert in_database(partial(Flag.objects.get, pk=flag)).owner == owner.pk
 
 
 async def test_a_flag_is_noted_handed_taken_on_and_closed_by_its_owner(
