@@ -34,7 +34,7 @@ HELPLINE = {
 }
 HELPLINE_REVIEW_DAYS = 365
 PARTICIPANTS = ("Rosa", "Tomas", "Ada")
-STAFF = {"sam": ("Sam", "supervisor"), "ines": ("Ines", "operator")}
+STAFF = {"sam": ("Sam", "supervisor"), "tess": ("Tess", "supervisor"), "ines": ("Ines", "operator")}
 
 
 class Command(BaseCommand):
