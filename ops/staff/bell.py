@@ -30,7 +30,7 @@ def sound(request: HttpRequest) -> HttpResponse:
 
 
 def _build_bell(request: HttpRequest) -> dict[str, Any]:
-    flags = list_flags(get_access(request.user).sites)
+    flags = list_flags(get_access(request.user))
     return {
         "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.OPEN],
         "sounds": bool(request.session.get(SOUND)),

@@ -5,36 +5,47 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.frames import MAX_MESSAGE_CHARS
 from companion.models import Conversation
 from ops import audit
-from ops.access import get_access, staff_only
+from ops.access import StaffAccess, get_access, staff_only
 from ops.staff import desk_text
-from ops.staff.desk_queries import get_control, list_pauses, staff_name
+from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.turn_pages import MAX_ID, parse_id
-from ops.transcripts.timeline import ConversationHead, TimelinePage, get_head, read_flags, read_timeline
+from ops.supervision.reasons import MAX_REASON_CHARS, has_stated_reason, store_reason
+from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 
 OPENED_SALT = "ops.people.opened"
 OPENED_FOR_S = 8 * 3_600
 """How long an open page may read on before the next read counts as another opening."""
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
-def conversation(request: HttpRequest, conversation: int) -> HttpResponse:
-    """The conversation as it is now. The opening is recorded before anything is shown."""
-    head = _get_head(request, conversation)
+def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
+    """The conversation as it is now. The opening is recorded before anything is shown.
+
+    An operator who does not supervise the site states a reason first, and then reads this one for an hour.
+    """
+    access = get_access(request.user)
+    head = _get_head(request, conversation, access)
+    if request.method == "POST" and head.site not in access.supervised:
+        return _state_reason(request, head, access)
+    if not _may_read(head, access):
+        return render(request, "ops/conversation_reason.html", {"head": head, "here": "people"})
     _record_opening(request, head)
     before = parse_id(request.GET.get("before"))
     page = read_timeline(head, before=before)
-    sites = get_access(request.user).sites
     pauses = [
         pause
-        for pause in list_pauses(sites)
+        for pause in list_pauses(access.sites)
         if (pause.scope, pause.about) in (("everyone", 0), ("site", head.site), ("person", head.participant))
     ]
     context: dict[str, Any] = {
@@ -45,7 +56,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponse:
         "control": get_control(head.conversation),
         "pauses": pauses,
         "me": request.user.pk,
-        "my_name": staff_name(request.user),
+        "my_name": access.name,
         "outcomes": desk_text.OUTCOMES,
         "max_chars": MAX_MESSAGE_CHARS,
         "opened": signing.dumps([request.user.pk, head.conversation], salt=OPENED_SALT),
@@ -59,7 +70,10 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponse:
 @staff_only
 def items(request: HttpRequest, conversation: int) -> JsonResponse:
     """{items, earlier} for an open page: the last turns, or those `?before=` a turn, or one `?flag=`."""
-    head = _get_head(request, conversation)
+    access = get_access(request.user)
+    head = _get_head(request, conversation, access)
+    if not _may_read(head, access):
+        raise PermissionDenied
     if not _was_opened(request, head.conversation):
         _record_opening(request, head)
     if (flag := parse_id(request.GET.get("flag"))) is not None:
@@ -69,10 +83,31 @@ def items(request: HttpRequest, conversation: int) -> JsonResponse:
     return JsonResponse({"items": [_with_words(item, head) for item in page.items], "earlier": page.earlier})
 
 
-def _get_head(request: HttpRequest, conversation: int) -> ConversationHead:
+def _may_read(head: TimelineHead, access: StaffAccess) -> bool:
+    return head.site in access.supervised or has_stated_reason(head.conversation, access.user or 0)
+
+
+def _state_reason(request: HttpRequest, head: TimelineHead, access: StaffAccess) -> HttpResponseBase:
+    reason = " ".join(request.POST.get("reason", "").split())[:MAX_REASON_CHARS]
+    if not reason:
+        return render(
+            request, "ops/conversation_reason.html", {"head": head, "here": "people", "is_empty": True}
+        )
+    with transaction.atomic():
+        store_reason(head.conversation, access, reason=reason)
+        audit.record(
+            audit.STATED_REASON,
+            who=request.user.get_username(),
+            about=head.participant,
+            note=f"conversation {head.conversation}",
+        )
+    return redirect("staff_conversation", head.conversation)
+
+
+def _get_head(request: HttpRequest, conversation: int, access: StaffAccess) -> TimelineHead:
     if conversation > MAX_ID:
         raise Http404
-    head = get_head(conversation, sites=get_access(request.user).sites)
+    head = get_head(conversation, sites=access.sites)
     if head is None:
         person = Conversation.objects.filter(pk=conversation).values_list("participant_id", flat=True).first()
         if person is not None:
@@ -83,7 +118,7 @@ def _get_head(request: HttpRequest, conversation: int) -> ConversationHead:
     return head
 
 
-def _record_opening(request: HttpRequest, head: ConversationHead) -> None:
+def _record_opening(request: HttpRequest, head: TimelineHead) -> None:
     audit.record(
         audit.OPENED_CONVERSATION,
         who=request.user.get_username(),
@@ -100,12 +135,12 @@ def _was_opened(request: HttpRequest, conversation: int) -> bool:
     return bool(opened == [request.user.pk, conversation])
 
 
-def _with_words(item: dict[str, Any], head: ConversationHead) -> dict[str, Any]:
+def _with_words(item: dict[str, Any], head: TimelineHead) -> dict[str, Any]:
     """The item with the words that the page shows beside what was written, and its time as a clock shows it."""
     item = {**item, "clock": _clock(item["at"])}
     match item["kind"]:
         case "turn":
-            return {**item, "says": desk_text.TURN_STATES.get(item["state"], item["state"])}
+            return {**item, "says": desk_text.describe_turn(item["state"], item["reason"])}
         case "entry":
             return {**item, "says": desk_text.ENTRIES.get(item["entry"], "")}
         case "flag":

@@ -1,44 +1,36 @@
 """What the desk's pages read, by the sites that the reader may see: flags, pauses, names. No participant's text."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import Count, Q
 from django.utils import timezone
 
 from companion.models import Control, Flag, Participant, Site, StaffPause
-from companion.supervision.states import FlagState, PauseScope
-from ops.access import OPERATORS
+from companion.supervision.flag_views import LIST_NOT_CLOSED, MAX_LISTED_PER_SITE, FlagView, build_view
+from companion.supervision.pauses import READ_OPEN, PauseView
+from companion.supervision.states import FlagState, FlagTier, PauseScope
+from ops.access import OPERATORS, StaffAccess
+from ops.supervision.people import (
+    READ_PEOPLE,
+    READ_READERS,
+    build_items,
+    hide_name,
+    parse_person,
+    parse_readers,
+    people_parameters,
+)
+from ops.supervision.screens import LIST_COLLEAGUES, MAX_COLLEAGUES
 
-MAX_FLAGS = 100
+MAX_PAUSES = 1_000
+PAUSE_FIELDS = tuple(PauseView.__dataclass_fields__)
 MAX_FOUND = 30
 SHIFT = timedelta(hours=12)
 """How far back the flags that one person has handled are counted."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagRow:
-    """A flag in a list."""
-
-    id: int
-    tier: str
-    kind: str
-    state: str
-    conversation: int | None
-    participant: int
-    name: str
-    site: int
-    site_name: str
-    opened_at: datetime
-    count: int
-    owner: int | None
-    owner_name: str
-    handed_to: int | None
-    handed_to_name: str
-    about_staff: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,20 +68,31 @@ class FoundPerson:
     is_active: bool
 
 
-def list_flags(sites: Collection[int]) -> list[FlagRow]:
-    """The flags of these sites that are not closed: red before amber, unaccepted before accepted, oldest first."""
-    flags = (
-        Flag.objects.filter(site__in=sites)
-        .exclude(state=FlagState.CLOSED)
-        .select_related("site")
-        .order_by("id")[:MAX_FLAGS]
+def list_flags(access: StaffAccess) -> list[FlagView]:
+    """The flags that are not closed: unaccepted first, red before amber, oldest first. Without names at sites that are
+    not the reader's own."""
+    facts = {"sites": sorted(access.sites), "limit": MAX_LISTED_PER_SITE}
+    views = [build_view(row) for row in _fetch(LIST_NOT_CLOSED, facts)]
+    shown = [view if view.site in access.supervised else replace(view, participant_name="") for view in views]
+    return sorted(shown, key=lambda view: (view.state != FlagState.OPEN, view.tier != FlagTier.RED, view.id))
+
+
+def list_people(access: StaffAccess) -> list[dict[str, Any]]:
+    """Who is here, as in `people` frames: flagged people first, then by site and name."""
+    here = [parse_person(row) for row in _fetch(READ_PEOPLE, people_parameters(access.sites))]
+    items = build_items(
+        here,
+        flags=list_flags(access),
+        open_pauses=[
+            PauseView(**dict(zip(PAUSE_FIELDS, row, strict=True)))
+            for row in _fetch(READ_OPEN, {"limit": MAX_PAUSES})
+        ],
+        # A cursor of Django leaves JSON as text.
+        readers=parse_readers((json.loads(row[0]),) for row in _fetch(READ_READERS)),
+        writing=(),
     )
-    return sort_flags(_make_rows(list(flags)))
-
-
-def sort_flags(rows: list[FlagRow]) -> list[FlagRow]:
-    """Unaccepted before accepted, red before amber, oldest first."""
-    return sorted(rows, key=lambda row: (row.state != FlagState.OPEN, row.tier != "red", row.id))
+    shown = [item if item["site"] in access.supervised else hide_name(item) for item in items.values()]
+    return sorted(shown, key=lambda item: {"red": 0, "amber": 1}.get(item["tier"], 2))
 
 
 def list_pauses(sites: Collection[int]) -> list[PauseRow]:
@@ -186,11 +189,10 @@ def get_control(conversation: int) -> dict[str, Any]:
     return dict(row) if row else dict.fromkeys(fields)
 
 
-def list_colleagues(sites: Collection[int], *, but: int) -> list[tuple[int, str]]:
-    """(id, name) of the other active staff who see one of these sites, by name."""
-    sees = Q(supervisions__site__in=sites) | Q(groups__name=OPERATORS) | Q(is_superuser=True)
-    users = User.objects.filter(sees, is_active=True, is_staff=True).exclude(pk=but).distinct()
-    return sorted(((user.pk, staff_name(user)) for user in users), key=lambda one: one[1].casefold())
+def list_receivers(access: StaffAccess) -> list[tuple[int, str]]:
+    """(id, name) of the other active staff who see one of the reader's sites, by name."""
+    facts = {"sites": sorted(access.sites), "operators": OPERATORS, "limit": MAX_COLLEAGUES}
+    return [(user, name) for user, name, *_ in _fetch(LIST_COLLEAGUES, facts) if user != access.user]
 
 
 def count_handled(sites: Collection[int], *, now: datetime | None = None) -> list[tuple[str, int]]:
@@ -205,33 +207,8 @@ def count_handled(sites: Collection[int], *, now: datetime | None = None) -> lis
     return [(row["owner_name"], row["flags"]) for row in counted]
 
 
-def staff_name(user: Any) -> str:
-    """The name of a member of staff that participants and colleagues read."""
-    return str(user.get_full_name() or user.get_username())
-
-
-def _make_rows(flags: list[Flag]) -> list[FlagRow]:
-    people = dict(
-        Participant.objects.filter(pk__in={flag.participant for flag in flags}).values_list("pk", "name")
-    )
-    return [
-        FlagRow(
-            id=flag.pk,
-            tier=flag.tier,
-            kind=flag.kind,
-            state=flag.state,
-            conversation=flag.conversation_id,
-            participant=flag.participant,
-            name=people.get(flag.participant, ""),
-            site=flag.site_id,
-            site_name=flag.site.name,
-            opened_at=flag.opened_at,
-            count=flag.count,
-            owner=flag.owner,
-            owner_name=flag.owner_name,
-            handed_to=flag.handed_to,
-            handed_to_name=flag.handed_to_name,
-            about_staff=flag.about_staff,
-        )
-        for flag in flags
-    ]
+def _fetch(statement: str, facts: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, facts)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

@@ -5,6 +5,7 @@ Pages and scripts share them: a page hands its scripts the tables it needs.
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from companion.supervision.states import (
     EntryKind,
@@ -70,7 +71,8 @@ TURN_STATES: Mapping[str, str] = MappingProxyType(
         "paused": "broke off",
         "stopped": "stopped by the participant",
         "refused": "found no place",
-        "handed_over": "not answered by the companion",
+        "handed_over": "",
+        "handed_over:quiet": "not answered: the companion is quiet",
         "safety": "answered by the safety line",
     }
 )
@@ -92,6 +94,20 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 )
 
 
+def describe_turn(state: str, reason: str) -> str:
+    """How a turn stands, beside its question."""
+    return TURN_STATES.get(f"{state}:{reason}", TURN_STATES.get(state, state))
+
+
 def describe_kind(kind: str) -> str:
     """What a flag is about, in words."""
     return FLAG_KINDS.get(kind) or kind.replace("_", " ").capitalize()
+
+
+def choose_doing(item: Mapping[str, Any]) -> str:
+    """A key of DOINGS for an item of a `people` frame: who speaks comes first, then what the turn does."""
+    if item["person"]:
+        return "person"
+    if item["quiet"]:
+        return "quiet"
+    return "staff_pause" if item["paused"] else str(item["turn"])

@@ -9,17 +9,16 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState
 from ops.access import get_access, staff_only
 from ops.staff.desk_queries import (
-    FlagRow,
     WatchedPerson,
     count_handled,
-    list_colleagues,
     list_flags,
     list_pauses,
+    list_receivers,
     list_watched,
-    staff_name,
 )
 from ops.staff.people_page import flag_context
 
@@ -28,10 +27,10 @@ from ops.staff.people_page import flag_context
 class ShiftFlags:
     """The flags of a shift, by whose they are."""
 
-    mine: tuple[FlagRow, ...]
-    handed_to_me: tuple[FlagRow, ...]
-    unaccepted: tuple[FlagRow, ...]
-    of_others: tuple[FlagRow, ...]
+    mine: tuple[FlagView, ...]
+    handed_to_me: tuple[FlagView, ...]
+    unaccepted: tuple[FlagView, ...]
+    of_others: tuple[FlagView, ...]
 
 
 @require_safe
@@ -39,8 +38,8 @@ class ShiftFlags:
 def shift(request: HttpRequest) -> HttpResponse:
     """What has to be known at the start of a shift, and handed over at its end."""
     access = get_access(request.user)
-    flags = sort_by_owner(list_flags(access.sites), me=access.user or 0)
-    watched: list[WatchedPerson] = list_watched(access.sites)
+    flags = sort_by_owner(list_flags(access), me=access.user or 0)
+    watched: list[WatchedPerson] = list_watched(access.supervised)
     now: datetime = timezone.now()
     context = {
         "mine": _contexts(flags.mine),
@@ -49,16 +48,16 @@ def shift(request: HttpRequest) -> HttpResponse:
         "of_others": _contexts(flags.of_others),
         "watched": watched,
         "pauses": list_pauses(access.sites),
-        "colleagues": list_colleagues(access.sites, but=access.user or 0),
+        "colleagues": list_receivers(access),
         "handled": count_handled(access.sites, now=now),
-        "my_name": staff_name(request.user),
+        "my_name": access.name,
         "here": "shift",
         "now": now,
     }
     return render(request, "ops/shift.html", context)
 
 
-def sort_by_owner(flags: Collection[FlagRow], *, me: int) -> ShiftFlags:
+def sort_by_owner(flags: Collection[FlagView], *, me: int) -> ShiftFlags:
     """Sort flags by whose they are: a flag that is handed to me stays its owner's until I take it on."""
     return ShiftFlags(
         mine=tuple(flag for flag in flags if flag.owner == me),
@@ -68,5 +67,5 @@ def sort_by_owner(flags: Collection[FlagRow], *, me: int) -> ShiftFlags:
     )
 
 
-def _contexts(flags: Sequence[FlagRow]) -> list[dict[str, object]]:
+def _contexts(flags: Sequence[FlagView]) -> list[dict[str, object]]:
     return [flag_context(flag) for flag in flags]

@@ -91,21 +91,30 @@ class PresentPerson:
 
 async def read_people(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[PresentPerson]:
     """The people of these sites who are here, by site and name."""
-    facts = {
+    await cursor.execute(READ_PEOPLE, people_parameters(sites))
+    return [parse_person(row) for row in await cursor.fetchall()]
+
+
+def people_parameters(sites: Collection[int]) -> dict[str, Any]:
+    """The parameters of `READ_PEOPLE`."""
+    return {
         "sites": sorted(sites),
         "max_visits": MAX_VISITS,
         "last_turns": LAST_TURNS,
         "writing_s": WRITING_S,
     }
-    await cursor.execute(READ_PEOPLE, facts)
-    return [_parse(row) for row in await cursor.fetchall()]
 
 
 async def read_readers(cursor: AsyncCursor[Row]) -> dict[int, dict[int, str]]:
     """Who reads along on any process: {conversation: {staff: name}}."""
     await cursor.execute(READ_READERS)
+    return parse_readers(await cursor.fetchall())
+
+
+def parse_readers(rows: Iterable[Row]) -> dict[int, dict[int, str]]:
+    """The readers in rows of `READ_READERS`."""
     readers: dict[int, dict[int, str]] = {}
-    for (listed,) in await cursor.fetchall():
+    for (listed,) in rows:
         for conversation, user, name in listed:
             readers.setdefault(conversation, {})[user] = name
     return readers
@@ -175,7 +184,8 @@ def _describe_turn(one: PresentPerson, *, is_writing: bool) -> str:
     return "paused" if one.last_state == "paused" else "idle"
 
 
-def _parse(row: Row) -> PresentPerson:
+def parse_person(row: Row) -> PresentPerson:
+    """The person of a row of `READ_PEOPLE`."""
     conversation, participant, name, site, site_name, since, visit, visits, *turn = row
     is_speaking, is_waiting, last_state, last_at, *who = turn
     is_quiet, person, person_name, person_since, is_writing, page_open = who

@@ -11,6 +11,7 @@ from psycopg import AsyncCursor
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
 from ops import audit
+from ops.access import StaffAccess
 from ops.supervision.record import record_entry
 
 IN_FORCE_FOR = timedelta(hours=1)
@@ -71,6 +72,20 @@ async def state_reason(
     note = f"conversation {conversation}"
     await record_entry(cursor, audit.STATED_REASON, staff, about=row[0], note=note)
     return True
+
+
+def store_reason(conversation: int, access: StaffAccess, *, reason: str) -> None:
+    """The same for pages, without the entry in the record. Uses Django's connection."""
+    facts: dict[str, Any] = {
+        "staff": access.user,
+        "name": access.name,
+        "conversation": conversation,
+        "sites": sorted(access.sites),
+        "reason": reason,
+        "for": IN_FORCE_FOR,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(STATE, facts)
 
 
 async def read_until(cursor: AsyncCursor[Row], conversation: int, staff: int) -> float | None:

@@ -26,7 +26,7 @@ _TURN, _ENTRY, _FLAG, _VISIT = range(4)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConversationHead:
+class TimelineHead:
     """Whose conversation it is."""
 
     conversation: int
@@ -44,7 +44,7 @@ class TimelinePage:
     earlier: int | None
 
 
-def get_head(conversation: int, *, sites: Collection[int]) -> ConversationHead | None:
+def get_head(conversation: int, *, sites: Collection[int]) -> TimelineHead | None:
     """Whose conversation it is; None unless it belongs to one of these sites."""
     row = (
         Conversation.objects.filter(pk=conversation, participant__site__in=sites)
@@ -55,12 +55,12 @@ def get_head(conversation: int, *, sites: Collection[int]) -> ConversationHead |
     )
     if row is None:
         return None
-    return ConversationHead(
+    return TimelineHead(
         conversation=row[0], participant=row[1], participant_name=row[2], site=row[3], site_name=row[4]
     )
 
 
-def read_timeline(head: ConversationHead, *, before: int | None = None) -> TimelinePage:
+def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelinePage:
     """The last page of a conversation, or the one before turn `before`.
 
     Each item is a dict that JSON can hold, with `kind` (turn, entry, flag or visit), `at` (ISO 8601) and `place`: items
@@ -130,7 +130,7 @@ def _turn_item(record: TurnRecord) -> dict[str, Any]:
     }
 
 
-def _entry_items(head: ConversationHead, page: _Page) -> list[dict[str, Any]]:
+def _entry_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
     entries = TranscriptEntry.objects.filter(conversation=head.conversation, after_turn__gte=page.lowest)
     if page.before is not None:
         entries = entries.filter(after_turn__lt=page.before)
@@ -150,7 +150,7 @@ def _entry_items(head: ConversationHead, page: _Page) -> list[dict[str, Any]]:
     ]
 
 
-def _flag_items(head: ConversationHead, page: _Page) -> list[dict[str, Any]]:
+def _flag_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
     flags = Flag.objects.filter(conversation=head.conversation)
     if page.since is not None:
         flags = flags.filter(opened_at__gte=page.since)
@@ -188,7 +188,7 @@ def _flag_item(flag: Flag, *, place: list[int]) -> dict[str, Any]:
     }
 
 
-def _visit_items(head: ConversationHead, page: _Page) -> list[dict[str, Any]]:
+def _visit_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
     visits = Visit.objects.filter(participant=head.participant)
     if page.since is not None:
         visits = visits.filter(expires_at__gte=page.since, opened_at__gte=page.since)

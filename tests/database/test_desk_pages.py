@@ -130,7 +130,7 @@ def test_a_person_who_is_not_here_is_found_by_name_and_the_search_is_on_record(
 
     assert "Not here now Ada" in text and "Adam" not in text
     entry = in_database(lambda: AuditEntry.objects.filter(who=sam.get_username()).latest("id"))
-    assert (entry.what, entry.note) == ("searched_people", "found 1")
+    assert (entry.what, entry.note) == ("searched_people", "1 found")
     assert "ada" not in entry.note and get_audit_entries(ada) == []
 
 

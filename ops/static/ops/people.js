@@ -1,0 +1,96 @@
+/** The desk: keeps the list of people, and of flags with an owner, as they are, without moving focus or scroll. */
+
+import { write as writeAges } from "./ages.js";
+import { join } from "./desk_socket.js";
+import { doingOf, inOrder } from "./doing.js";
+import { flagOf } from "./flag_frames.js";
+import { FlagList } from "./flag_item.js";
+import { words as flagWords } from "./bell.js";
+
+const list = document.querySelector("[data-people]");
+const template = list.querySelector("template");
+const words = JSON.parse(list.dataset.words);
+const name = document.querySelector("[data-find] input");
+const owned = new FlagList(document.querySelector("[data-flags]"), { words: flagWords, page: list.dataset.page });
+const people = new Map();
+const flags = new Map();
+
+function handle(frame) {
+  if (frame.type === "hello") {
+    people.clear();
+    flags.clear();
+    for (const item of frame.people) people.set(item.conversation, item);
+    for (const flag of frame.flags) flags.set(flag.id, flagOf(flag));
+  } else if (frame.type === "people") {
+    for (const item of frame.changed) people.set(item.conversation, item);
+    for (const gone of frame.gone ?? []) people.delete(gone);
+  } else if (frame.type === "flag") flags.set(frame.id, { ...flags.get(frame.id), ...flagOf(frame) });
+  else return;
+  draw();
+}
+
+function draw() {
+  drawPeople();
+  const accepted = [...flags.values()].filter((flag) => flag.state === "accepted");
+  owned.show(accepted.sort((a, b) => a.id - b.id));
+  document.querySelector("[data-no-flags]").hidden = accepted.length > 0;
+  writeAges(list);
+}
+
+function drawPeople() {
+  const wanted = name.value.trim().toLocaleLowerCase();
+  const shown = inOrder(people.values()).filter((item) => item.name.toLocaleLowerCase().includes(wanted));
+  const kept = new Set(shown.map((item) => String(item.conversation)));
+  const items = () => [...list.querySelectorAll(":scope > [data-person]")];
+  for (const node of items()) if (!kept.has(node.dataset.person)) leave(node);
+  shown.forEach((item, index) => {
+    const there = items();
+    const node = there.find((one) => one.dataset.person === String(item.conversation)) ?? create(item);
+    drawPerson(node, item);
+    // An element with the focus keeps its place: moving it would lose the focus, and the reader's place.
+    if (there[index] !== node && !node.contains(document.activeElement)) list.insertBefore(node, there[index] ?? null);
+  });
+  document.querySelector("[data-no-people]").hidden = shown.length > 0;
+}
+
+/** Take a person who left off the list; one whose link has the focus says so first. */
+function leave(node) {
+  if (!node.contains(document.activeElement)) return node.remove();
+  node.dataset.doing = "gone";
+  put(node, "doing", "Has left");
+  node.querySelector("a").addEventListener("blur", () => node.remove(), { once: true });
+}
+
+function create(item) {
+  const node = template.content.firstElementChild.cloneNode(true);
+  node.dataset.person = item.conversation;
+  node.querySelector("a").setAttribute("href", list.dataset.page.replace("/0/", `/${item.conversation}/`));
+  return node;
+}
+
+function drawPerson(node, item) {
+  const doing = doingOf(item);
+  node.dataset.doing = doing;
+  node.dataset.flagTier = item.tier ?? "";
+  put(node, "name", item.name || `Person ${item.participant}`);
+  put(node, "doing", words.doings[doing] ?? doing);
+  put(node, "person", item.person ? `: ${item.person.name}` : "");
+  put(node, "site", item.site_name);
+  put(node, "machine", item.machine ? `, ${item.machine}` : "");
+  put(node, "page", item.page_open === false ? ", no page open" : "");
+  put(node, "readers", item.readers.length ? ` · ${item.readers.join(", ")} ${item.readers.length > 1 ? "read" : "reads"} along` : "");
+  put(node, "flag", { red: "Red flag", amber: "Amber flag" }[item.tier] ?? "");
+  const last = node.querySelector("[data-last]");
+  last.dataset.ago = item.last_at ?? "";
+  if (!item.last_at) last.textContent = "nothing yet";
+  node.querySelector("[data-here]").dataset.since = item.since;
+}
+
+function put(node, field, text) {
+  const place = node.querySelector(`[data-field="${field}"]`);
+  if (place.textContent !== text) place.textContent = text;
+}
+
+document.querySelector("[data-how]").textContent = "This page keeps itself up to date.";
+name.addEventListener("input", drawPeople);
+join({ frame: handle });
