@@ -59,7 +59,8 @@ class Pattern:
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                words += min(map(list, sorted(element.phrases)), key=len)
+                shortest = min(sorted(element.phrases), key=len)
+                words += shortest
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
 
 
