@@ -10,6 +10,7 @@ from personas.safety.tokens import STRONG, WEAK, Tokens
 NEGATION_WORDS = 4
 """How far before a match a negation is looked for."""
 WORDS_TO_STORY_BEHIND = 3
+"""How far behind a match a story may be named (“… in the game”)."""
 CONTEXT_WORDS = 10
 """How far from a match a word that sets it in a story or in the past is looked for."""
 

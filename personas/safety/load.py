@@ -62,6 +62,9 @@ class SafetyRules:
     def read_reply(self, text: str, start: int = 0) -> ReplyFinding | None:
         """Return a finding in a reply: a stop before a flag. What ends before character `start` was read earlier."""
         reader = self.reply_reader()
+        if text[start : start + 1].isalnum():
+            # A word that goes on is read as a whole.
+            start = text.rfind(" ", 0, start) + 1
         if start:
             reader.skip(text[:start])
         return reader.feed(text[start:]) or reader.finish()

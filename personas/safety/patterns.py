@@ -59,7 +59,7 @@ class Pattern:
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                shortest = min(sorted(element.phrases), key=len)
+                shortest: Phrase = min(sorted(element.phrases), key=len)
                 words += shortest
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
 

@@ -72,6 +72,10 @@ class ReplyReader:
     def skip(self, text: str) -> None:
         """Read on without findings: this text was read before."""
         self.feed(text)
+        self._take_in(self._open)
+        self._open = ""
+        self._scanner.advance(final=False)
+        self._weighed = len(self._scanner.matches)
         self._stop = self._flag = None
 
     def finish(self) -> ReplyFinding | None:

@@ -21,6 +21,11 @@ class MessageRule:
     if_past: Finding = NOTHING
     apart_from: frozenset[Guard] = frozenset()
 
+    @property
+    def order(self) -> tuple[int, bool]:
+        """The most serious first; among equals those about staff, which ring for more people."""
+        return -self.finding.tier, not self.finding.about_staff
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
@@ -97,7 +102,7 @@ class MessageReader:
         found = material.automaton.scan(tokens).ends
         spans = [material.automaton.locate(tokens, number, end) for number, end in found]
         contexts = Contexts(tokens, material.words, material.roles, spans)
-        for number, end in sorted(ends, key=lambda one: -rules[one[0]].finding.tier):
+        for number, end in sorted(ends, key=lambda one: rules[one[0]].order):
             rule = rules[number]
             match = self._automaton.locate(tokens, number, end)
             guard = contexts.guard_of(match, apart_from=rule.apart_from)
