@@ -8,7 +8,7 @@ import pytest
 from personas.safety import SafetyRules, load
 
 LENGTH = 4000
-ADVERSARIAL = {
+ADVERSARIAL: dict[str, Callable[[int], str]] = {
     "one letter": lambda length: "a" * length,
     "spaced letters": lambda length: "a " * (length // 2),
     "signs": lambda length: "!*$@|'" * (length // 6),
