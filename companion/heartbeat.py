@@ -18,6 +18,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.turn_policy import TurnPolicy
+from routing.chain import Route
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,17 @@ class ServedRouting:
     routing_hash: str
     documents_refused: int
     conditions: tuple[str, ...] = ()
+
+
+def describe_routing(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> ServedRouting:
+    """Return what a process serves by a route. `conditions` names what is wrong with its configuration."""
+    return ServedRouting(
+        routing_version=route.version,
+        preset=route.preset,
+        routing_hash=route.file_hash,
+        documents_refused=documents_refused,
+        conditions=conditions,
+    )
 
 
 class Heartbeat:

@@ -14,7 +14,7 @@ from companion.breakers import SharedBreakers
 from companion.consumers import COME_BACK, SocketRegistry
 from companion.doorbell import Doorbell
 from companion.engine import LaneCaller
-from companion.heartbeat import Heartbeat, ServedRouting
+from companion.heartbeat import Heartbeat, ServedRouting, describe_routing
 from companion.history import History
 from companion.journal import Journal
 from companion.lane_follower import LaneFollower
@@ -32,12 +32,12 @@ from companion.notifications import (
     VisitsEnded,
     WritingNoticed,
 )
-from companion.outbox import WritingSeen
 from companion.runner import Runner
 from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.noticing import Noticing
 from companion.supervision.pause_follower import PauseFollower
 from companion.supervision.safety_turns import SafetyTurns
+from companion.supervision.writing import WritingRelay
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
@@ -58,16 +58,6 @@ VISIT_CHECK_TICKS = 30
 
 def _ignore(_value: object) -> None:
     """Default for callbacks."""
-
-
-def _describe_routing(route: Route, documents_refused: int, conditions: tuple[str, ...]) -> ServedRouting:
-    return ServedRouting(
-        routing_version=route.version,
-        preset=route.preset,
-        routing_hash=route.file_hash,
-        documents_refused=documents_refused,
-        conditions=conditions,
-    )
 
 
 class WebProcess:
@@ -120,7 +110,7 @@ class WebProcess:
         )
         self.journal = self._build_journal()
         self._noticing = noticing
-        self.safety = SafetyTurns(pool, policy, process=process, on_change=self._on_safety_change)
+        self.safety = SafetyTurns(pool, policy, process=process, on_change=self.on_staff_act)
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = self._build_lane_follower(order_route)
         self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)
@@ -129,11 +119,11 @@ class WebProcess:
         self.visit_access = VisitAccess(pool)
         self.sockets = SocketRegistry()
         self.heartbeat = self._build_heartbeat(
-            lambda: _describe_routing(route(), documents_refused(), conditions())
+            lambda: describe_routing(route(), documents_refused(), conditions())
         )
         self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
-        self._publishing: set[asyncio.Task[None]] = set()
+        self._writing = WritingRelay(self.history, self.watchers, policy)
 
     def _build_journal(self) -> Journal:
         return Journal(
@@ -300,36 +290,18 @@ class WebProcess:
             self.runner.abandon(turn.turn)
         self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
 
-    def on_staff_act(self, ended: Iterable[ClosedTurn], conversations: Collection[int]) -> None:
-        """An act of staff at this process ended these turns, and changed who may speak in these conversations."""
+    def on_staff_act(
+        self,
+        ended: Iterable[ClosedTurn],
+        conversations: Collection[int],
+        opened: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """An act of staff, or a red message, at this process ended these turns and changed who may speak."""
         closed = list(ended)
         for turn in closed:
             self.runner.abandon(turn.turn)
-        self.watchers.mark_changed((turn.turn, turn.conversation) for turn in closed)
+        self.watchers.mark_changed([*((turn.turn, turn.conversation) for turn in closed), *opened])
         self.watchers.mark_entries_changed(conversations)
-
-    def _on_safety_change(
-        self,
-        closed: Sequence[ClosedTurn],
-        turns: Sequence[tuple[int, int]],
-        conversations: Sequence[int],
-    ) -> None:
-        for turn in closed:
-            self.runner.abandon(turn.turn)
-        self.watchers.mark_changed([*((turn.turn, turn.conversation) for turn in closed), *turns])
-        self.watchers.mark_entries_changed(conversations)
-
-    async def _publish_writing(self, noticed: WritingNoticed) -> None:
-        if noticed.staff is None:
-            self.watchers.publish_writing(WritingSeen(conversation=noticed.writing))
-            return
-        try:
-            control = await self.history.read_control(noticed.writing)
-        except (psycopg.Error, TimeoutError):
-            return
-        if control.person == noticed.staff:
-            line = self.policy.lines.person_writing.format(name=control.name)
-            self.watchers.publish_writing(WritingSeen(conversation=noticed.writing, line=line))
 
     def _on_notification(self, notification: Notification) -> None:
         match notification:
@@ -344,9 +316,7 @@ class WebProcess:
             case FlagsChanged():
                 self.safety.note_flags_changed(flag for flag, _ in notification.flags)
             case WritingNoticed():
-                if self.watchers.is_watched(notification.writing):
-                    self._publishing.add(task := asyncio.create_task(self._publish_writing(notification)))
-                    task.add_done_callback(self._publishing.discard)
+                self._writing.note(notification)
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended)

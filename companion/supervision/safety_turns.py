@@ -113,7 +113,7 @@ class HelpStored:
 
 
 class SafetyTurns:
-    """Of one process. `on_change` is called after each commit with the turns and conversations to read again."""
+    """Of one process. `on_change` is called after each commit: ended turns, then conversations and turns to read."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class SafetyTurns:
         policy: TurnPolicy,
         *,
         process: UUID,
-        on_change: Callable[[Sequence[ClosedTurn], Sequence[tuple[int, int]], Sequence[int]], None],
+        on_change: Callable[[Sequence[ClosedTurn], Sequence[int], Sequence[tuple[int, int]]], None],
     ) -> None:
         self._pool = pool
         self._policy = policy
@@ -135,7 +135,7 @@ class SafetyTurns:
         if isinstance(stored, SafetyStored):
             opened = stored.opened
             turns = [(opened.turn, opened.conversation)] if opened.is_new else []
-            self._on_change(stored.closed, turns, [opened.conversation])
+            self._on_change(stored.closed, [opened.conversation], turns)
         return stored
 
     async def decide_red(self, stored: SafetyStored) -> None:
@@ -155,14 +155,14 @@ class SafetyTurns:
             return True
 
         if await self._decide(flag, decide):
-            self._on_change((), [(turn, stored.opened.conversation)], ())
+            self._on_change((), (), [(turn, stored.opened.conversation)])
 
     async def store_help(self, conversation: int) -> HelpStored | None:
         """Store that the participant asks for a person. None: the conversation is erased."""
         async with self._transaction() as cursor:
             stored = await self._store_help(cursor, conversation)
         if stored is not None:
-            self._on_change((), (), [conversation])
+            self._on_change((), [conversation], ())
         return stored
 
     async def decide_help(self, conversation: int, stored: HelpStored) -> str:
@@ -180,7 +180,7 @@ class SafetyTurns:
             return True
 
         if await self._decide(flag, decide):
-            self._on_change((), (), [conversation])
+            self._on_change((), [conversation], ())
             return stored.told
         return stored.line
 

@@ -37,7 +37,7 @@ def safety(desk: LedgerProcess) -> SafetyTurns:
         desk.pool,
         desk.policy,
         process=desk.id,
-        on_change=lambda closed, turns, conversations: None,
+        on_change=lambda *_: None,
     )
 
 

@@ -59,7 +59,8 @@ class Race:
         assert len(turns) == ROUNDS
         for turn in turns:
             assert turn.state in {"handed_over", "complete"}
-            assert self.page.words(turn.pk) == turn.reply
+            told = [turn.state, turn.reason, *self.page.kinds(turn.pk)]
+            assert self.page.words(turn.pk) == turn.reply, told
         rows = {(turn.state, turn.reason, turn.reply, turn.seq) for turn in turns}
         # What was stored at the commit is what is stored now; a message after it is read by the person.
         assert set(self.at_commit) <= rows

@@ -35,6 +35,7 @@ class Rows:
         self.state = "speaking"
         self.line = ""
         self.away = False
+        self.erased = False
 
     @property
     def view(self) -> TurnView:
@@ -51,7 +52,7 @@ class Rows:
     async def read_turns(self, turns: list[int]) -> list[TurnView]:
         if self.away:
             raise psycopg.OperationalError
-        return [self.view]
+        return [] if self.erased else [self.view]
 
     async def read_chunks(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
         stored = enumerate(self.stored_chunks, start=1)

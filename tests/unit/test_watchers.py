@@ -58,3 +58,16 @@ async def test_a_turn_of_another_process_is_read_once_in_a_poll_however_long_it_
     gaps = [later - sooner for sooner, later in zip(read.at[1:], read.at[2:], strict=False)]
     # A busy machine can only be slower.
     assert all(gap > POLL_S * 0.9 for gap in gaps), gaps
+
+
+async def test_a_screen_of_staff_is_no_page_of_the_participant() -> None:
+    watchers = Watchers(cast(History, Read()), process=uuid.uuid4())
+
+    async def send(frame: object) -> None:
+        raise AssertionError("nothing is new")
+
+    screen = Outbox(send, cast(History, Read()), conversation=1, is_page=False)
+    watchers.watch(screen)
+    assert watchers.conversations == [] and watchers.is_watched(1)
+    watchers.watch(Outbox(send, cast(History, Read()), conversation=1))
+    assert watchers.conversations == [1]
