@@ -29,6 +29,8 @@ from ops.supervision.watching import Watch
 log = logging.getLogger(__name__)
 
 INTERVAL_S = 1.0
+SOONEST_S = 0.2
+"""The shortest time between two rounds, however many acts ask for one."""
 ROUND_TIMEOUT_S = 5.0
 LEASE_ROUNDS = 2
 """Rounds between two renewals of take-overs."""
@@ -86,6 +88,10 @@ class LiveDesk:
         self._snapshot = DeskSnapshot()
         self._reading = asyncio.Lock()
         self._changed_flags: set[int] = set()
+        self._pushed_at_s: dict[int, float] = {}
+        """When flags were last sent outside a round, which may have read them earlier."""
+        self._flags_wake = asyncio.Event()
+        self._flags_task: asyncio.Task[None] | None = None
         self._writing: dict[int, float] = {}
         self._wake = asyncio.Event()
         self._round_soon = False
@@ -125,6 +131,8 @@ class LiveDesk:
         shown = self._shown[screen] = _Shown(access=access)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
+        if self._flags_task is None or self._flags_task.done():
+            self._flags_task = asyncio.create_task(self._run_flags())
         snapshot = await self._fresh_snapshot(access.sites)
         async with self.pool.connection() as connection, connection.cursor() as cursor:
             colleagues = await screens.list_colleagues(cursor, access.sites)
@@ -184,6 +192,8 @@ class LiveDesk:
         match notification:
             case FlagsChanged():
                 self._changed_flags.update(flag for flag, _ in notification.flags)
+                self._flags_wake.set()
+                return
             case StaffPausesChanged():
                 self._round_soon = True
             case WritingNoticed(staff=None):
@@ -200,9 +210,10 @@ class LiveDesk:
     async def close(self, code: int) -> None:
         """Close every screen's socket with this code, and stop reading."""
         await asyncio.gather(*(screen.close(code) for screen in list(self._shown)), return_exceptions=True)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._flags_task) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._is_open:
             try:
                 async with (
@@ -221,13 +232,15 @@ class LiveDesk:
             await self.pool.open()
 
     async def _run(self) -> None:
-        loop, rounds, due = asyncio.get_running_loop(), 0, 0.0
+        loop, rounds, due, began = asyncio.get_running_loop(), 0, 0.0, 0.0
         while self._shown:
             try:
                 async with asyncio.timeout(ROUND_TIMEOUT_S):
-                    await self._send_changed_flags()
-                    if loop.time() >= due or self._round_soon:
-                        due, self._round_soon = loop.time() + INTERVAL_S, False
+                    if self._round_soon:
+                        due = min(due, began + SOONEST_S)
+                    if loop.time() >= due:
+                        began, self._round_soon = loop.time(), False
+                        due = began + INTERVAL_S
                         await self._run_round(renews=rounds % LEASE_ROUNDS == 0)
                         rounds += 1
             except (psycopg.Error, TimeoutError) as failure:
@@ -237,6 +250,23 @@ class LiveDesk:
             await self._sleep_until(due)
         async with self.pool.connection() as connection, connection.cursor() as cursor:
             await screens.delete_desk(cursor, self._process)
+
+    async def _run_flags(self) -> None:
+        """Send changed flags at once, beside the rounds: a round of many people takes a moment."""
+        while self._shown:
+            try:
+                async with asyncio.timeout(ROUND_TIMEOUT_S):
+                    await self._send_changed_flags()
+            except (psycopg.Error, TimeoutError) as failure:
+                log.warning("desk.cannot_read_flags cause=%s", type(failure).__name__)
+                await asyncio.sleep(0.2)
+                self._flags_wake.set()
+            try:
+                async with asyncio.timeout(INTERVAL_S):
+                    await self._flags_wake.wait()
+            except TimeoutError:
+                pass
+            self._flags_wake.clear()
 
     async def _sleep_until(self, due: float) -> None:
         """Wait for the next round, or for a notification."""
@@ -299,9 +329,12 @@ class LiveDesk:
         shown.people = people
         if changed or gone:
             await screen.send_frame(frames.people(changed, gone))
-        await self._send_flags(screen, shown, snapshot.flags_for(access))
+        # A flag that was sent after this round had begun to read is newer than what the round read.
+        newer = {number for number, at_s in self._pushed_at_s.items() if at_s >= snapshot.at_s}
+        flags = {number: flag for number, flag in snapshot.flags_for(access).items() if number not in newer}
+        await self._send_flags(screen, shown, flags)
         # Flags that are not listed any more are closed. Those of a site that was withdrawn go with the page.
-        closed = [number for number in shown.flags if number not in snapshot.flags]
+        closed = [number for number in shown.flags if number not in snapshot.flags and number not in newer]
         for number in closed:
             del shown.flags[number]
             await screen.send_frame(frames.closed_flag(number))
@@ -332,7 +365,12 @@ class LiveDesk:
         except psycopg.Error:
             self._changed_flags |= numbers
             raise
+        now = asyncio.get_running_loop().time()
+        self._pushed_at_s = {
+            number: at_s for number, at_s in self._pushed_at_s.items() if at_s > now - 2 * ROUND_TIMEOUT_S
+        }
         for view in views:
+            self._pushed_at_s[view.id] = now
             named, nameless = frames.flag(view), frames.flag(view, with_name=False)
             for screen, shown in list(self._shown.items()):
                 if not shown.has_hello or view.site not in shown.access.sites:

@@ -27,14 +27,17 @@ from tests.supervised import Supervisor
 async def ring(database: EmbeddedPostgres, person: Person, *, kind: str = "self_harm") -> int:
     """Raise a red flag as the process of a participant does."""
     async with Supervisor(database.url, person) as one:
-        cause = FlagCause(
-            conversation=person.conversation.pk, tier=FlagTier.RED, kind=kind, source=FlagSource.MESSAGE
-        )
-        async with one.connection.transaction(), one.connection.cursor() as cursor:
-            raised = await raise_flag(cursor, cause)
-            assert raised is not None
-            changed = FlagsChanged(flags=((raised.flag, raised.site),))
-            await cursor.execute(NOTIFY, notify_parameters(changed))
+        return await ring_over(one, kind=kind)
+
+
+async def ring_over(one: Supervisor, *, kind: str) -> int:
+    """Raise a red flag over an open connection."""
+    cause = FlagCause(conversation=one.conversation, tier=FlagTier.RED, kind=kind, source=FlagSource.MESSAGE)
+    async with one.connection.transaction(), one.connection.cursor() as cursor:
+        raised = await raise_flag(cursor, cause)
+        assert raised is not None
+        changed = FlagsChanged(flags=((raised.flag, raised.site),))
+        await cursor.execute(NOTIFY, notify_parameters(changed))
     return raised.flag
 
 
