@@ -17,8 +17,9 @@ from companion.watchers import Watchers
 from ops import audit
 from ops.access import StaffAccess
 from ops.supervision import frames, reasons, requests, screens, search
-from ops.supervision.desk import DeskScreen, LiveDesk
+from ops.supervision.desk import LiveDesk
 from ops.supervision.record import record_entry
+from ops.supervision.screen import DeskScreen
 from ops.supervision.sentences import explain
 from ops.supervision.watching import Watch
 

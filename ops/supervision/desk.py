@@ -8,8 +8,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -23,6 +22,7 @@ from ops.bucket import Bucket
 from ops.socket_access import StaffSessions
 from ops.supervision import frames, screens
 from ops.supervision.people import WRITING_S
+from ops.supervision.screen import DeskScreen, ShownScreen, UserLimits
 from ops.supervision.snapshot import DeskSnapshot, read_snapshot
 from ops.supervision.watching import Watch
 
@@ -41,38 +41,6 @@ ACTS_PER_S = 10
 """Frames of one member of staff, over all of their screens, that are acted on."""
 
 
-class DeskScreen(Protocol):
-    """An open screen, as its socket's consumer offers it."""
-
-    @property
-    def session_key(self) -> str: ...
-    async def send_frame(self, frame: dict[str, Any]) -> None: ...
-    async def deny(self) -> None: ...
-    async def close(self, code: int) -> None: ...
-
-
-@dataclass(slots=True)
-class _Shown:
-    """What one screen may see, and what it was sent last."""
-
-    access: StaffAccess
-    has_hello: bool = False
-    people: dict[int, dict[str, Any]] = field(default_factory=dict)
-    flags: dict[int, dict[str, Any]] = field(default_factory=dict)
-    pauses: list[dict[str, Any]] = field(default_factory=list)
-    reasons: list[dict[str, Any]] = field(default_factory=list)
-    watches: dict[int, Watch] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _UserLimits:
-    """Bounds of one member of staff over all screens of this process."""
-
-    bucket: Bucket
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One act at a time, so that one person never holds all connections."""
-
-
 class LiveDesk:
     """The screens of one process. Reads only while there are some."""
 
@@ -83,8 +51,8 @@ class LiveDesk:
         self.pool = pool
         self._sessions = sessions
         self._process = process
-        self._shown: dict[DeskScreen, _Shown] = {}
-        self._limits: dict[int, _UserLimits] = {}
+        self._shown: dict[DeskScreen, ShownScreen] = {}
+        self._limits: dict[int, UserLimits] = {}
         self._snapshot = DeskSnapshot()
         self._reading = asyncio.Lock()
         self._changed_flags: set[int] = set()
@@ -113,11 +81,11 @@ class LiveDesk:
         counts = Counter(shown.access.user for shown in self._shown.values())
         return counts[user] < MAX_SCREENS_PER_USER
 
-    def limits_of(self, user: int) -> _UserLimits:
+    def limits_of(self, user: int) -> UserLimits:
         """The bounds of this person, shared by their screens."""
         if user not in self._limits:
             now = asyncio.get_running_loop().time()
-            self._limits[user] = _UserLimits(Bucket(capacity=ACTS_BURST, per_s=ACTS_PER_S, now=now))
+            self._limits[user] = UserLimits(Bucket(capacity=ACTS_BURST, per_s=ACTS_PER_S, now=now))
         return self._limits[user]
 
     def access_of(self, screen: DeskScreen) -> StaffAccess | None:
@@ -128,7 +96,7 @@ class LiveDesk:
     async def add(self, screen: DeskScreen, access: StaffAccess) -> None:
         """Send `hello`, and then what changes. Raises psycopg.Error."""
         # Subscribe first, then read: a flag in between is sent after the hello.
-        shown = self._shown[screen] = _Shown(access=access)
+        shown = self._shown[screen] = ShownScreen(access=access)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         if self._flags_task is None or self._flags_task.done():
@@ -321,7 +289,7 @@ class LiveDesk:
             for conversation in shown.watches
         }
 
-    async def _send_changes(self, screen: DeskScreen, shown: _Shown) -> None:
+    async def _send_changes(self, screen: DeskScreen, shown: ShownScreen) -> None:
         snapshot, access = self._snapshot, shown.access
         people = snapshot.people_for(access)
         changed = [item for number, item in people.items() if shown.people.get(number) is not item]
@@ -347,7 +315,7 @@ class LiveDesk:
                 await screen.send_frame({"type": name, name: listed})
 
     async def _send_flags(
-        self, screen: DeskScreen, shown: _Shown, flags: Mapping[int, dict[str, Any]]
+        self, screen: DeskScreen, shown: ShownScreen, flags: Mapping[int, dict[str, Any]]
     ) -> None:
         for number, flag in flags.items():
             if shown.flags.get(number) != flag:
