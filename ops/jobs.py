@@ -169,6 +169,6 @@ def escalate_flags() -> None:
 
 @shared_task(name="ops.delete_old_rings")
 def delete_rings() -> None:
-    """Delete rings that ended a month ago."""
+    """Delete rings that are a month old."""
     if deleted := delete_old_rings():
         log.info("jobs.rings_deleted count=%d", deleted)

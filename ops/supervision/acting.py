@@ -193,6 +193,11 @@ class DeskActs:
         )
         if not self._desk.watch(screen, watch):
             raise Refused("too_many")
+        try:
+            page = await watch.read()
+        except (psycopg.Error, TimeoutError):
+            self._desk.unwatch(screen, head.conversation)
+            raise
         facts = {
             "participant": head.participant,
             "name": head.participant_name,
@@ -202,7 +207,7 @@ class DeskActs:
             "steps": [frames.step(step) for step in steps],
         }
         await screen.send_frame(frames.done("watch", {"conversation": head.conversation, "ref": request.ref}))
-        await watch.start(facts)
+        await watch.start(page, facts)
         return None
 
     async def _state_reason(self, conversation: int, access: StaffAccess, staff: Staff, reason: str) -> None:

@@ -42,7 +42,7 @@ SELECT c.id, p.id, p.name, p.site_id, s.name, here.opened_at, here.id, here.visi
        last.is_speaking, last.is_waiting, last.state, last.last_at,
        {IS_QUIET}, k.person, k.person_name, k.person_since,
        d.saved_at > clock_timestamp() - make_interval(secs => %(writing_s)s),
-       EXISTS (SELECT 1 FROM pages WHERE pages.page = c.id)
+       c.id IN (SELECT page FROM pages)
 FROM here
 JOIN companion_participant p ON p.id = here.participant_id AND p.site_id = ANY(%(sites)s)
 JOIN companion_site s ON s.id = p.site_id

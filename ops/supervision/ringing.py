@@ -30,6 +30,7 @@ KEEP_DAYS = 30
 CLAIM = f"""
 UPDATE ops_flagring SET sendings = sendings + 1, send_at = clock_timestamp() + interval '{CLAIM_S} seconds'
 WHERE id IN (SELECT id FROM ops_flagring WHERE done_at IS NULL AND send_at <= clock_timestamp()
+             AND (stage < {ON_CALL} OR %(has_on_call)s)
              ORDER BY send_at LIMIT {BATCH_SIZE} FOR UPDATE SKIP LOCKED)
 RETURNING id, flag, stage, sendings, sent_by, at
 """
@@ -53,7 +54,7 @@ UPDATE ops_flagring
 SET send_at = clock_timestamp() + least(interval '5 minutes', interval '15 seconds' * power(2, least(sendings, 6)) / 2)
 WHERE id = %s
 """
-DELETE_OLD = f"DELETE FROM ops_flagring WHERE done_at < clock_timestamp() - interval '{KEEP_DAYS} days'"
+DELETE_OLD = f"DELETE FROM ops_flagring WHERE at < clock_timestamp() - interval '{KEEP_DAYS} days'"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +74,8 @@ def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
     accounts.
     """
     with connection.cursor() as cursor:
-        cursor.execute(CLAIM)
+        # A process without transports leaves the ring to one that has some.
+        cursor.execute(CLAIM, {"has_on_call": bool(on_call)})
         rings = [
             _Ring(id=ring, flag=flag, stage=stage, sendings=sendings, sent_by=tuple(sent_by), at=at)
             for ring, flag, stage, sendings, sent_by, at in cursor.fetchall()
@@ -82,7 +84,7 @@ def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
 
 
 def delete_old_rings() -> int:
-    """Delete rings that ended long ago; returns how many."""
+    """Delete rings of long ago, sent or not; returns how many."""
     with connection.cursor() as cursor:
         cursor.execute(DELETE_OLD)
         return int(cursor.rowcount)

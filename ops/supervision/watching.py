@@ -1,13 +1,23 @@
 """One conversation on one staff screen: the frames that its participant gets, half answers included, as they happen."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
-from companion.history import History
+from companion.history import History, HistoryPage
 from companion.outbox import Outbox
+from companion.supervision.control import ControlView
 from companion.watchers import Watchers
 
 SendFrame = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchedPage:
+    """What a watch begins with: the last turns and entries, and who may speak."""
+
+    page: HistoryPage
+    control: ControlView
 
 
 class Watch:
@@ -39,12 +49,17 @@ class Watch:
         """Whether an operator reads with a stated reason."""
         return self.ends_at_s is not None
 
-    async def start(self, facts: dict[str, Any]) -> None:
-        """Send `watched`, the last turns and entries with `facts`, and then what happens. Raises psycopg.Error."""
-        # Subscribe first, then read: events in between wait in the outbox.
+    async def read(self) -> WatchedPage:
+        """Subscribe, and read the last turns and entries. Raises psycopg.Error."""
+        # Subscribe first: events in between wait in the outbox.
         self._watchers.watch(self._outbox)
         page = await self._history.read_latest_whole(self.conversation)
         control = await self._history.read_control(self.conversation)
+        return WatchedPage(page=page, control=control)
+
+    async def start(self, read: WatchedPage, facts: dict[str, Any]) -> None:
+        """Send `watched`, what was read with `facts`, and then what happens."""
+        page, control = read.page, read.control
         await self._send(
             {
                 "type": "watched",

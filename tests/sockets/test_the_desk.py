@@ -3,12 +3,13 @@
 import asyncio
 import time
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from companion.models import Control, Flag, StaffPause, TranscriptEntry
+from companion.models import Control, Flag, Site, StaffPause, TranscriptEntry
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
 from companion.supervision.causes import FlagCause
 from companion.supervision.flags import raise_flag
@@ -20,6 +21,7 @@ from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
+from tests.sinks import start_hook
 from tests.staff import get_audit_entries
 from tests.supervised import Supervisor
 
@@ -473,3 +475,44 @@ async def test_a_screen_that_confirms_a_red_flag_makes_the_line_say_that_staff_k
         assert (await desk.person(rosa.conversation.pk, quiet=True))["tier"] == "red"
         assert (await desk.act("release", conversation=rosa.conversation.pk))["type"] == "done"
         assert (await desk.act("release", conversation=rosa.conversation.pk))["code"] == "not_quiet"
+
+
+async def test_web_processes_ring_on_call_while_there_is_no_worker(
+    another_web: Callable[..., Web], people: People, database: EmbeddedPostgres
+) -> None:
+    with start_hook() as posts:
+        another_web(ALERT_WEBHOOK_URL=posts.url)
+        in_database(lambda: Site.objects.filter(pk=people.site.pk).update(first_ring_s=1, second_ring_s=2))
+        flag = await ring(database, people.rosa)
+        deadline = time.monotonic() + 20
+        while not [post for post in posts.posts if post["id"] == flag]:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+        [post] = [post for post in posts.posts if post["id"] == flag]
+        assert people.site.name in post["says"] and "Rosa" not in str(post)
+    in_database(lambda: Flag.objects.filter(pk=flag).update(next_stage_at=None))
+
+
+async def test_no_word_of_the_companion_follows_any_of_many_take_overs_from_another_process(
+    service: Web, neighbour: Web, people: People, rehearsal: Rehearsal
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    rehearsal.inject({"pieces": ["Once", *[" upon"] * 400], "pace_ms": 5})
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+    ):
+        for number in range(15):
+            await page.say(f"Tell me story {number}.")
+            turn = (await page.until("accepted"))["turn"]
+            await asyncio.sleep(0.02 * (number % 8))
+            assert (await desk.act("take_over", conversation=conversation))["type"] == "done"
+            assert (await page.until("person"))["state"] == "joins"
+            seen = len(page.frames)
+            assert (await desk.act("hand_back", conversation=conversation))["type"] == "done"
+            assert (await page.until("person"))["state"] == "leaves"
+            assert "words" not in {frame["type"] for frame in page.frames[seen:]}
+            stored = next(one for one in rosa.turns() if one.pk == turn)
+            assert stored.state == "handed_over" and stored.reply == page.words(turn)
