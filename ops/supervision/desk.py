@@ -7,7 +7,7 @@ round, and what a screen may no longer see is taken from it.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -401,6 +401,3 @@ class LiveDesk:
                 leases.setdefault(shown.access.user, set()).update(shown.watches)
         if leases:
             await self.acts.renew(leases)
-
-
-DeskSource = Callable[[], LiveDesk]

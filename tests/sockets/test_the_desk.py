@@ -22,7 +22,7 @@ from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
 from tests.sinks import start_hook
-from tests.staff import get_audit_entries
+from tests.staff import get_audit_entries, open_staff_client
 from tests.supervised import Supervisor
 
 
@@ -301,6 +301,30 @@ async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_
         await desk.act("search", text="ro")
         assert not [frame for frame in desk.frames[seen:] if frame.get("conversation") == conversation]
     assert in_database(lambda: Control.objects.get(conversation=conversation).person) is None
+
+
+async def test_a_sign_out_closes_the_screen_and_ends_the_take_over_before_its_lease(
+    service: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    with open_staff_client(service, sam, people.password) as client:
+        async with (
+            Page(service.socket_url, cookie) as page,
+            Desk(service, client.cookies["companion"]) as desk,
+        ):
+            await desk.act("watch", conversation=conversation)
+            await desk.act("take_over", conversation=conversation)
+            await page.until("person")
+            client.get("/staff/sign-in/")
+            form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            began = time.monotonic()
+            answer = client.post("/staff/sign-out/", data=form, headers={"Origin": service.url})
+            assert answer.status_code == 302
+            assert await desk.close_code() == 4401
+            assert (await page.until("person"))["state"] == "lost"
+            assert time.monotonic() - began < 10
 
 
 async def test_a_take_over_whose_screen_is_gone_ends_after_its_lease_and_rings(
