@@ -24,6 +24,8 @@ from ops.supervision.people import (
     parse_readers,
     people_parameters,
 )
+from ops.supervision.reasons import LIST_IN_FORCE, ReasonView
+from ops.supervision.reasons import MAX_LISTED as MAX_REASONS
 from ops.supervision.screens import LIST_COLLEAGUES, MAX_COLLEAGUES
 
 MAX_PAUSES = 1_000
@@ -123,6 +125,13 @@ def list_pauses(sites: Collection[int]) -> list[PauseRow]:
             )
         )
     return rows
+
+
+def list_reasons(access: StaffAccess) -> list[ReasonView]:
+    """Who reads conversations of the reader's own sites without supervising them, and why, the newest first."""
+    names = tuple(ReasonView.__dataclass_fields__)
+    rows = _fetch(LIST_IN_FORCE, {"sites": sorted(access.supervised), "limit": MAX_REASONS})
+    return [ReasonView(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def list_watched(sites: Collection[int]) -> list[WatchedPerson]:

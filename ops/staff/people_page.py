@@ -15,7 +15,7 @@ from companion.supervision.states import FlagState, PauseScope
 from ops import audit
 from ops.access import get_access, staff_only
 from ops.staff import desk_text
-from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people
+from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
 
 MAX_NAME_CHARS = 100
 
@@ -31,6 +31,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "flags": [flag_context(flag) for flag in list_flags(access) if flag.state == FlagState.ACCEPTED],
         "people": [_person_context(item) for item in here],
         "pauses": [pause for pause in list_pauses(access.sites) if pause.scope != PauseScope.PERSON],
+        "reasons": list_reasons(access),
         "has_sites": bool(access.sites),
         "name": name,
         "here": "people",

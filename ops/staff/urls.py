@@ -11,6 +11,7 @@ from ops.staff import (
     bell,
     conversation_page,
     dashboard_page,
+    flag_times_page,
     people_page,
     record_page,
     routing_page,
@@ -45,6 +46,7 @@ def build_urlpatterns(
             "ops/people/<int:conversation>/items/", conversation_page.items, name="staff_conversation_items"
         ),
         path("ops/shift/", shift_page.shift, name="staff_shift"),
+        path("ops/shift/times/", flag_times_page.flag_times, name="staff_flag_times"),
         path("ops/sound/", bell.sound, name="staff_sound"),
         path("ops/record/", record_page.record, name="staff_record"),
         path("ops/turns/", turn_pages.turns, name="staff_turns"),

@@ -4,6 +4,7 @@ import asyncio
 import html
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from uuid import uuid4
 
 import httpx
@@ -279,3 +280,37 @@ def store_turns(person: Person, count: int, **fields: object) -> list[Turn]:
         ]
 
     return in_database(store)
+
+
+def test_an_operator_reads_a_conversation_only_with_a_stated_reason_and_the_sites_staff_see_it(
+    service: Web, people: People, desk: httpx.Client
+) -> None:
+    rosa, ines = people.rosa, people.add_ines()
+    store_turns(rosa, 1, question=SECRET)
+    with open_staff_client(service, ines, people.password) as client:
+        asked = client.get(page_of(rosa))
+        assert "State a reason" in asked.text and SECRET not in asked.text and "Rosa" not in asked.text
+        assert client.get(f"{page_of(rosa)}items/").status_code == 403
+        form = {"reason": "A complaint", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        client.post(page_of(rosa), data=form, headers={"Origin": service.url})
+
+        assert SECRET in client.get(page_of(rosa)).text
+
+    whats = [entry.what for entry in get_audit_entries(rosa)]
+    assert whats == ["stated_reason", "opened_conversation"]
+    assert "A complaint" in text_of(desk.get("/ops/people/"))
+
+
+def test_times_of_flags_are_shown_by_site_and_week_against_the_target(
+    people: People, desk: httpx.Client
+) -> None:
+    now = timezone.now()
+    for after_s in (10, 20, 300):
+        at = now - timedelta(seconds=600)
+        facts = {"owner": 1, "owner_name": "Tess", "accepted_at": at + timedelta(seconds=after_s)}
+        store_flag(people.add_participant(), opened_at=at, state="accepted", **facts)
+
+    text = text_of(desk.get("/ops/shift/times/"))
+
+    assert people.site.name in text and "3 flags; 67 % accepted within 60 s" in text
+    assert "accepted 20 s 5 min 5 min" in text

@@ -26,8 +26,13 @@ async function pressed(event) {
   const says = button.parentElement.querySelector("[data-act-says]");
   const flag = Number(button.closest("[data-flag]")?.dataset.flag);
   if ("accept" in button.dataset) await finish(button, { type: "accept", flag }, says, "It is yours.");
-  else if ("takeOn" in button.dataset) await finish(button, { type: "take_on", flag }, says, "It is yours now.");
+  else if ("takeOn" in button.dataset) await finish(button, { type: "take_on", flag, ...from(button) }, says, "It is yours now.");
   else await finish(button, { type: "resume", scope: button.dataset.resume, id: Number(button.dataset.about) }, says, "Resumed.");
+}
+
+/** The owner who left without handing over, where this person takes a flag on from them. */
+function from(button) {
+  return button.dataset.from ? { from: Number(button.dataset.from) } : {};
 }
 
 async function finish(button, frame, says, text) {
