@@ -1,5 +1,7 @@
 """PURE. Delays of stamped words: each word is the moment the provider sent it, so its age on arrival is its delay."""
 
+from routing.rehearsal.stamps import read_stamp
+
 
 class StampedWords:
     """One reply as it arrives. Times in seconds of the monotonic clock, which all processes of a machine share."""
@@ -14,7 +16,7 @@ class StampedWords:
         *whole, self._rest = (self._rest + text).split(" ")
         for stamp in whole:
             if stamp:
-                self.delays.append(now - int(stamp) / 1_000_000)
+                self.delays.append(now - read_stamp(stamp))
 
     def end(self, now: float) -> None:
         """The reply is over: count the last word, which no space follows."""

@@ -69,7 +69,7 @@ class Fault(BaseModel):
     """The pieces of the reply to the letter; before `say`."""
     reply: Literal["words", "empty", "whitespace", "reasoning_only"] = "words"
     stamp: bool = False
-    """Each word is this machine's monotonic clock in microseconds at the moment it is sent."""
+    """Each word is this machine's monotonic clock at the moment it is sent; see `stamps`."""
     refusal: bool = False
     """Say the words as a refusal instead of content."""
     reasoning: Annotated[int, Field(ge=0)] = 0

@@ -13,6 +13,7 @@ from routing.rehearsal.http import Connection
 from routing.rehearsal.odd import odd_events, transformed
 from routing.rehearsal.record import Asked
 from routing.rehearsal.script import pieces as in_words
+from routing.rehearsal.stamps import write_stamp
 from routing.rehearsal.wires import Wire
 
 _SETTLE_S = 0.03
@@ -113,7 +114,7 @@ class ReplyPerformer:
             if asked.first_word_at is None:
                 asked.first_word_at = now
             asked.last_word_at, asked.words_sent = now, asked.words_sent + 1
-            self._send(say(f"{int(now * 1_000_000)} " if fault.stamp else piece))
+            self._send(say(f"{write_stamp(now)} " if fault.stamp else piece))
             if odd and number == 0:
                 self._send(b"".join(odd))
             await self._out.drain()

@@ -18,6 +18,7 @@ import pytest
 from routing.adapters.transport import build_client
 from routing.rehearsal.doors import operator_headers
 from routing.rehearsal.error_bodies import ERROR_BODIES
+from routing.rehearsal.stamps import read_stamp
 from tests.adapters.calls import call_lane, lane_at
 from tests.adapters.endings import BODIES
 from tests.patience import until
@@ -133,7 +134,7 @@ async def test_a_stamped_word_is_the_moment_it_was_sent(provider: Rehearsal) -> 
     before = time.perf_counter()
     async with build_client() as client:
         record = await call_lane(client, lane_at(provider.url))
-    stamps = [int(stamp) / 1e6 for stamp in record.text.split()]
+    stamps = [read_stamp(stamp) for stamp in record.text.split()]
     assert before <= stamps[0]
     assert stamps[-1] <= time.perf_counter()
     assert all(0.01 < b - a < 0.2 for a, b in pairwise(stamps))

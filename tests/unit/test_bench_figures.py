@@ -9,6 +9,7 @@ from ops.bench.table import count_unanswered
 from ops.bench.targets import check_targets
 from ops.testbed.percentiles import percentile
 from ops.testbed.stamped_words import StampedWords
+from routing.rehearsal.stamps import write_stamp
 
 FIGURES = RoundFigures(
     first_p50=10,
@@ -27,15 +28,16 @@ PLAN = BenchPlan(participants=200, loads=(LOAD,))
 
 def test_a_stamp_cut_in_two_is_heard_once_and_when_it_is_whole() -> None:
     words = StampedWords(0.0)
-    words.add("1000000 20", 1.5)
+    two = write_stamp(2.0)
+    words.add(f"{write_stamp(1.0)} {two[:2]}", 1.5)
     assert words.delays == [0.5]
-    words.add("00000 ", 2.25)
+    words.add(f"{two[2:]} ", 2.25)
     assert words.delays == [0.5, 0.25]
 
 
 def test_the_last_stamp_counts_though_no_space_follows_it() -> None:
     words = StampedWords(0.0)
-    words.add("1000000", 1.5)
+    words.add(write_stamp(1.0), 1.5)
     words.end(1.5)
     assert words.delays == [0.5]
 
