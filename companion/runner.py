@@ -74,7 +74,8 @@ class Runner:
         notice = self._noticing.read_message(request.question)
         if notice and notice.tier is FlagTier.RED:
             return await self._shield(self._open_red(request, notice))
-        request = replace(request, notice=notice)
+        asks_if_human = self._noticing.asks_if_human(request.question)
+        request = replace(request, notice=notice, asks_if_human=asks_if_human)
         return await self._shield(self._open(request, self._ledger.open(request)))
 
     async def ask_for_person(self, conversation: int) -> asyncio.Task[str] | None:

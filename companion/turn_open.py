@@ -15,11 +15,13 @@ from companion.lane_order import FIRST_LANE
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
 from companion.states import LIVE, Reason
 from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
+from companion.supervision.disclosure import insert_disclosures
 from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.supervision.noticing import Notice
 from companion.supervision.states import FlagSource
 from companion.turn_close import Row
 from companion.turn_conditions import LIVE_BESIDE
+from companion.turn_policy import TurnPolicy
 from companion.waiting_room import Admission
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside`
@@ -113,6 +115,8 @@ class SayRequest:
     question: str
     notice: Notice | None = None
     """What the rules noticed in it: its flag is raised in the transaction that stores it."""
+    asks_if_human: bool = False
+    """It asks whether this is a person, and is answered by the drafted line as well."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,6 +209,15 @@ class OpenBatch:
             if flag := await raise_flag(cursor, cause):
                 raised.append(flag)
         await notify_flags_changed(cursor, raised)
+
+    async def disclose(self, policy: TurnPolicy) -> None:
+        """Say where it is due, and where it is asked for, that this is a computer program."""
+        opened = [
+            (turn, request.asks_if_human)
+            for place, request in enumerate(self._requests, start=1)
+            if (turn := self._turns.get(place, (None, 0))[0]) is not None and self._new.get(turn) in LIVE
+        ]
+        await insert_disclosures(self._connection, opened, policy)
 
     async def read_answers(self) -> list[OpenedTurn | OpenRefusal]:
         """One answer for each request, in their order."""

@@ -43,5 +43,8 @@ class BracketRules:
             return Report(tier=1, rule="amber-1", kind="low_mood")
         return Report(broken="[broken]" in text, rule="broken" if "[broken]" in text else "")
 
+    def asks_if_human(self, text: str) -> bool:
+        return "[human?]" in text
+
     def reply_reader(self) -> BracketReader:
         return BracketReader()

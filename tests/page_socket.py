@@ -22,6 +22,7 @@ class Page:
         self._acks = acks
         self._connection: ClientConnection | None = None
         self.frames: list[Frame] = []
+        self.disclosures: list[Frame] = []
 
     async def __aenter__(self) -> "Page":
         headers = {"Cookie": f"companion={self._cookie}", "Origin": self._origin}
@@ -48,9 +49,12 @@ class Page:
         return key
 
     async def next(self, within_s: float = 20) -> Frame:
-        """Receive, keep and acknowledge the next frame."""
+        """Receive, keep and acknowledge the next frame. What is disclosed is kept apart: it comes beside any turn."""
         async with asyncio.timeout(within_s):
             frame: Frame = json.loads(await self.connection.recv())
+            while frame["type"] == "disclosure":
+                self.disclosures.append(frame)
+                frame = json.loads(await self.connection.recv())
         self.frames.append(frame)
         if self._acks and frame["type"] == "words":
             await self.send({"type": "ack", "turn": frame["turn"], "seq": frame["seq"]})

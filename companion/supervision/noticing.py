@@ -64,6 +64,7 @@ class NoticingRules(Protocol):
     @property
     def version(self) -> str: ...
     def read_message(self, text: str) -> MessageReport: ...
+    def asks_if_human(self, text: str) -> bool: ...
     def reply_reader(self) -> ReplyRules: ...
 
 
@@ -123,6 +124,14 @@ class Noticing:
             rules_version=self._rules.version,
             about_staff=report.about_staff,
         )
+
+    def asks_if_human(self, text: str) -> bool:
+        """Whether a message asks if this is a person. Never raises: what breaks asks nothing."""
+        try:
+            return self._rules is not None and self._rules.asks_if_human(text)
+        except Exception as failure:
+            log.error("noticing.broke cause=%s", type(failure).__name__)
+            return False
 
     def watch_reply(self) -> "ReplyWatch":
         """Watch one reply."""

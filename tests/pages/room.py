@@ -9,6 +9,7 @@ from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, 
 from tests.pages.leaving import LEFT_EARLY
 from tests.people import Person
 
+DISCLOSURE = "I am a computer program. I am not a person. Staff here can read what we write."
 # Speaks what a screen reader does for a live region: all of it when it is atomic, otherwise what has been added. Like a
 # reader it fetches the text some time after it has heard of it.
 LISTEN = """() => {
@@ -167,9 +168,9 @@ class Room:
         return "\n\n".join(await place.locator("p").all_text_contents())
 
     async def read_announcements(self) -> list[str]:
-        """What a screen reader was told since the room was ready."""
+        """What a screen reader was told since the room was ready, but for the disclosure beside a first turn."""
         heard: list[str] = await self.page.evaluate("window.heard")
-        return heard
+        return [line for line in heard if line != DISCLOSURE]
 
     async def hears(self, *expected: str) -> None:
         """Wait until a screen reader has been told all of this, and check that it was nothing else."""
