@@ -19,7 +19,7 @@ WHAT_WAS_SAID = re.compile(
 )
 
 READERS = {
-    "companion/history.py": "the reader of every page and socket: it shows no half answer",
+    "companion/history_queries.py": "the reader of every page and socket: it shows no half answer",
     "companion/prompt_inputs.py": "the reader of every prompt: of a paused turn it reads the question alone",
     "companion/turn_close.py": "the writer: folds the chunks into the row when a turn ends",
     "companion/models.py": "says what the tables are",
