@@ -85,7 +85,7 @@ async def test_a_reply_under_way_ends_and_none_of_it_is_shown_again(
     async with Page(neighbour.socket_url, cookie) as reloaded:
         conversation = (await reloaded.next())["conversation"]
     assert conversation["quiet"] is True
-    assert [(item["state"], item["reply"]) for item in conversation["turns"]] == [
+    assert [(item["state"], item["reply"]) for item in conversation["turns"] if "state" in item] == [
         ("handed_over", ""),
         ("safety", ""),
     ]
