@@ -101,7 +101,7 @@ def describe_turn(state: str, reason: str) -> str:
 
 def describe_kind(kind: str) -> str:
     """What a flag is about, in words."""
-    return FLAG_KINDS.get(kind) or kind.replace("_", " ").capitalize()
+    return FLAG_KINDS.get(kind) or kind.replace("_", " ").replace("-", " ").capitalize()
 
 
 def choose_doing(item: Mapping[str, Any]) -> str:

@@ -22,7 +22,8 @@ MAX_STEPS = 50
 """Steps of one flag, the newest."""
 MAX_VISITS = 20
 
-_TURN, _ENTRY, _FLAG, _VISIT = range(4)
+_TURN, _BESIDE = range(2)
+"""Ranks of a place: a turn, then what stands beside it, in the order of time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +82,7 @@ def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelineP
 def read_flags(flags: Collection[int], *, conversation: int) -> list[dict[str, Any]]:
     """Those of these flags that are of this conversation, as items with their notes."""
     found = Flag.objects.filter(id__in=flags, conversation=conversation).order_by("id")[:MAX_FLAGS]
-    return [_flag_item(flag, place=[flag.turn or 0, _FLAG, flag.pk]) for flag in found]
+    return [_flag_item(flag, place=[flag.turn or 0, _BESIDE, _to_ms(flag.opened_at)]) for flag in found]
 
 
 class _Page:
@@ -139,7 +140,7 @@ def _entry_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
         {
             "kind": "entry",
             "id": entry.pk,
-            "place": [entry.after_turn, _ENTRY, entry.pk],
+            "place": [entry.after_turn, _BESIDE, _to_ms(entry.at)],
             "at": entry.at.isoformat(),
             "entry": entry.kind,
             "key": str(entry.key) if entry.key else "",
@@ -159,7 +160,7 @@ def _flag_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
     items = []
     for flag in flags.order_by("-id")[:MAX_FLAGS]:
         turn = flag.turn if flag.turn in page.ids else page.turn_before(flag.opened_at)
-        items.append(_flag_item(flag, place=[turn or 0, _FLAG, flag.pk]))
+        items.append(_flag_item(flag, place=[turn or 0, _BESIDE, _to_ms(flag.opened_at)]))
     return items
 
 
@@ -199,10 +200,14 @@ def _visit_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
         {
             "kind": "visit",
             "id": str(visit.pk),
-            "place": [page.turn_before(visit.opened_at), _VISIT, int(visit.opened_at.timestamp())],
+            "place": [page.turn_before(visit.opened_at), _BESIDE, _to_ms(visit.opened_at)],
             "at": visit.opened_at.isoformat(),
             "ended_at": visit.ended_at.isoformat() if visit.ended_at else None,
             "is_open": visit.ended_at is None and visit.expires_at > now,
         }
         for visit in visits.order_by("-expires_at")[:MAX_VISITS]
     ]
+
+
+def _to_ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -2,15 +2,12 @@
 
 const LIVE = new Set(["waiting", "speaking"]);
 const ENDINGS = new Set(["complete", "stopped", "paused", "refused", "handed_over", "safety", "held"]);
-/** The kinds of items, in the order in which they stand after the same turn. */
-const RANKS = { turn: 0, entry: 1, flag: 2, visit: 3 };
-
 /** Whether a turn has not ended. */
 export function isLive(turn) {
   return LIVE.has(turn.state);
 }
 
-/** Compare the places of two items: [turn, rank, number]. */
+/** Compare the places of two items: [turn, 0 for the turn and 1 for what stands beside it, milliseconds]. */
 export function compare(a, b) {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }
@@ -86,9 +83,7 @@ export class Talk {
   }
 
   #placeOf(item) {
-    if (item.kind === "turn") return [item.id, RANKS.turn, 0];
-    const after = item.after_turn ?? (item.kind === "flag" && item.turn) ?? this.newestTurn;
-    return [after || this.newestTurn, RANKS[item.kind], Number(item.id) || 0];
+    return item.kind === "turn" ? [item.id, 0, 0] : [this.newestTurn, 1, Date.parse(item.at)];
   }
 }
 
