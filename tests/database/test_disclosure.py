@@ -39,7 +39,9 @@ async def say(desk: LedgerProcess, person: Person, *, asks: bool = False) -> int
 
 def shown(person: Person) -> list[dict[str, Any]]:
     rows = TranscriptEntry.objects.filter(conversation=person.conversation, kind="disclosure")
-    return in_database(lambda: list(rows.order_by("id").values("text", "version", "after_turn")))
+    columns = ("text", "version", "after_turn")
+    found = in_database(lambda: list(rows.order_by("id").values_list(*columns)))
+    return [dict(zip(columns, row, strict=True)) for row in found]
 
 
 def counted(person: Person) -> int:
@@ -129,12 +131,9 @@ async def test_a_key_that_comes_again_tells_nothing_again(desk: LedgerProcess, p
 
 
 def test_a_year_is_counted_by_site_and_a_small_number_is_not_told(people: People) -> None:
-    for site, showings in ((people.site, SUPPRESSED_BELOW), (people.elsewhere, SUPPRESSED_BELOW - 1)):
-        in_database(
-            lambda site=site, showings=showings: DisclosureCount.objects.create(
-                site=site, year=2031, showings=showings
-            )
-        )
+    counts = {people.site: SUPPRESSED_BELOW, people.elsewhere: SUPPRESSED_BELOW - 1}
+    rows = [DisclosureCount(site=site, year=2031, showings=showings) for site, showings in counts.items()]
+    in_database(lambda: DisclosureCount.objects.bulk_create(rows))
     said = io.StringIO()
     in_database(lambda: call_command("disclosures", "--year", "2031", "--json", stdout=said))
 
