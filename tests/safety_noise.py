@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+VOWELS = "aeiouAEIOU"
 CALM_BEFORE = (
     "Hello again. It has been a long sort of day, I went to the shop for bread and saw the woman with the brown dog. "
     "The bus was full and my feet got wet. My sister rang about the curtains and we talked for half an hour. "
@@ -49,10 +50,12 @@ def curl_apostrophes(text: str, chance: random.Random) -> str:
 def stretch(text: str, chance: random.Random) -> str:
     """Stretch the last vowel of one word."""
     words = text.split(" ")
-    open_words = [place for place, word in enumerate(words) if any(letter in "aeiou" for letter in word)]
+    open_words = [place for place, word in enumerate(words) if any(letter in VOWELS for letter in word)]
+    if not open_words:
+        return text
     place = chance.choice(open_words)
     word = words[place]
-    at = max(index for index, letter in enumerate(word) if letter in "aeiou")
+    at = max(index for index, letter in enumerate(word) if letter in VOWELS)
     words[place] = word[:at] + word[at] * chance.randrange(3, 7) + word[at + 1 :]
     return " ".join(words)
 
