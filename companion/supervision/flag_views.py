@@ -15,8 +15,8 @@ from companion.turn_close import Row
 
 MAX_LISTED_PER_SITE = 200
 """Flags of one site that a list holds, the newest first. Staff close flags, so a site seldom has a dozen."""
-MAX_STEPS = 500
-"""Steps that one read returns."""
+MAX_STEPS = 100
+"""Steps of one flag that a read returns, the newest."""
 
 _COLUMNS = """
 f.id, f.tier, f.kind, f.source, f.rule, f.about_staff, f.conversation_id, f.participant, coalesce(p.name, ''),
@@ -55,7 +55,12 @@ FROM (SELECT * FROM companion_flag WHERE conversation_id = %(conversation)s ORDE
 WHERE f.site_id = ANY(%(sites)s) ORDER BY f.id
 """
 READ_STEPS = """
-SELECT flag_id, at, what, who, note FROM companion_flagstep WHERE flag_id = ANY(%(flags)s) ORDER BY id LIMIT %(limit)s
+SELECT s.flag_id, s.at, s.what, s.who, s.note
+FROM unnest(%(flags)s::bigint[]) AS wanted(flag)
+CROSS JOIN LATERAL (
+    SELECT * FROM companion_flagstep WHERE flag_id = wanted.flag ORDER BY flag_id DESC, id DESC LIMIT %(limit)s
+) s
+ORDER BY s.id
 """
 
 
@@ -137,7 +142,7 @@ async def read_of_conversation(
 
 
 async def read_steps(cursor: AsyncCursor[Row], flags: Collection[int]) -> list[FlagStepView]:
-    """The steps of these flags, oldest first, at most `MAX_STEPS`."""
+    """The steps of these flags, oldest first: of each flag the newest `MAX_STEPS`."""
     await cursor.execute(READ_STEPS, {"flags": sorted(flags), "limit": MAX_STEPS})
     return [
         FlagStepView(flag=flag, at=at, what=what, who=who, note=text)

@@ -16,7 +16,10 @@ from companion.supervision.states import FlagStepKind
 
 Row = tuple[Any, ...]
 
-# A press or a message that comes again while the flag is open is a step of it.
+REPEATED_EVERY_S = 60
+"""A flag that is raised again and again has one step about it in this time, in seconds. Every cause is counted."""
+
+# A press or a message that comes again while the flag is open is a step of it. The last step is found by index.
 RAISE_FLAG = f"""
 WITH raised AS (
     INSERT INTO companion_flag AS f (tier, kind, source, rule, rules_version, about_staff, conversation_id,
@@ -37,6 +40,11 @@ WITH raised AS (
 step AS (
     INSERT INTO companion_flagstep (flag_id, what)
     SELECT id, CASE WHEN count = 1 THEN '{FlagStepKind.OPENED}' ELSE '{FlagStepKind.REPEATED}' END FROM raised
+    WHERE count = 1 OR NOT EXISTS (
+        SELECT 1 FROM (SELECT what, at FROM companion_flagstep WHERE flag_id = raised.id
+                       ORDER BY flag_id DESC, id DESC LIMIT 1) last
+        WHERE last.what = '{FlagStepKind.REPEATED}'
+          AND last.at > clock_timestamp() - make_interval(secs => {REPEATED_EVERY_S}))
 )
 SELECT id, site_id, count FROM raised
 """

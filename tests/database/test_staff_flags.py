@@ -79,6 +79,28 @@ async def test_of_many_who_accept_at_once_one_owns_the_flag_and_the_others_learn
     assert steps(flag) == [("opened", ""), ("accepted", owners[0].owner_name)]
 
 
+async def test_a_flood_of_presses_is_counted_and_hides_no_step_of_staff(
+    pool: AsyncConnectionPool[Any], people: People
+) -> None:
+    rosa = people.rosa
+    flag = await raise_for(pool, rosa)
+    for _ in range(5):
+        await raise_for(pool, rosa)
+    assert [what for what, _ in steps(flag)] == ["opened", "repeated"]
+    await change(pool, lambda cursor: flag_changes.accept(cursor, flag, SAM, sites={people.site.pk}))
+    in_database(
+        lambda: FlagStep.objects.bulk_create(
+            FlagStep(flag_id=flag, what="noted", note=str(number)) for number in range(flag_views.MAX_STEPS)
+        )
+    )
+    other = await raise_for(pool, rosa, kind="help")
+    read = await change(pool, lambda cursor: flag_views.read_steps(cursor, [flag, other]))
+    assert [step.what for step in read if step.flag == other] == ["opened"]
+    assert [step.note for step in read if step.flag == flag][-1] == str(flag_views.MAX_STEPS - 1)
+    view = in_database(lambda: Flag.objects.get(pk=flag))
+    assert (view.count, view.owner) == (6, SAM.user)
+
+
 async def test_the_owner_who_accepts_again_is_not_refused_and_adds_no_step(
     pool: AsyncConnectionPool[Any], people: People
 ) -> None:
