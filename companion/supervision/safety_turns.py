@@ -201,10 +201,9 @@ class SafetyTurns:
             try:
                 async with self._transaction() as cursor:
                     return await call(cursor)
-            except LiveTurnsBusy:
+            except (LiveTurnsBusy, psycopg.errors.DeadlockDetected):
                 await asyncio.sleep(SEIZE_RETRY_S)
-        async with self._transaction() as cursor:
-            return await call(cursor)
+        raise psycopg.OperationalError("the live turns of the conversation stayed locked")
 
     async def _store_red(
         self, cursor: AsyncCursor[Row], request: SayRequest, notice: Notice
@@ -306,7 +305,7 @@ class SafetyTurns:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(min(RECHECK_S, max(0.0, give_up_at - loop.time()))):
                         await seen.wait()
-        except (psycopg.Error, TimeoutError) as failure:
+        except psycopg.Error as failure:
             log.warning("safety.undecided flag=%d cause=%s", flag.flag, type(failure).__name__)
         finally:
             self._waiting[flag.flag].discard(seen)
@@ -317,13 +316,17 @@ class SafetyTurns:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
-        async with (
-            asyncio.timeout(self._policy.lease_s),
-            self._pool.connection() as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
-            yield cursor
+        try:
+            async with (
+                asyncio.timeout(self._policy.lease_s),
+                self._pool.connection() as connection,
+                connection.transaction(),
+                connection.cursor() as cursor,
+            ):
+                yield cursor
+        except TimeoutError:
+            # As the ledger does: sockets answer a database that is away by *come back*.
+            raise psycopg.OperationalError("the database did not answer within the lease") from None
 
 
 def _stored_before(turn: int, conversation: int) -> SafetyStored:

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from dataclasses import replace
 
+import psycopg
 import pytest
 
 from companion.models import Control, Flag, FlagStep, TranscriptEntry, Turn, Visit
@@ -113,6 +114,22 @@ async def test_the_same_key_again_is_the_same_turn_and_one_flag(safety: SafetyTu
     assert [one.opened.is_new for one in both].count(True) == 1
     flags = in_database(lambda: list(Flag.objects.filter(conversation=rosa.conversation)))
     assert [flag.count for flag in flags] == [1]
+
+
+async def test_a_red_message_that_cannot_be_stored_in_time_is_an_error_of_the_database(
+    desk: LedgerProcess, people: People
+) -> None:
+    policy = replace(desk.policy, lease_s=0.3)
+    hasty = SafetyTurns(desk.pool, policy, process=desk.id, on_change=lambda *_: None)
+    rosa = people.rosa
+    async with desk.pool.connection() as connection, connection.transaction():
+        await connection.execute(
+            "SELECT 1 FROM companion_control WHERE conversation_id = %s FOR UPDATE", [rosa.conversation.pk]
+        )
+        # Sockets answer it by *come back*, and the page sends the words again.
+        with pytest.raises(psycopg.OperationalError):
+            await hasty.store_red(say(rosa), RED)
+    assert rosa.turns() == []
 
 
 async def test_a_second_red_message_shows_its_line_again_and_counts_in_the_open_flag(
