@@ -38,6 +38,11 @@ DROP TRIGGER companion_flagstep_rows ON companion_flagstep;
 DROP FUNCTION companion_flagstep_append_only();
 """
 
+# The state before this migration that shows the same: a drafted line. It knew `handed_over`.
+STATES_OF_BEFORE = """
+UPDATE companion_turn SET state = 'refused' WHERE state = 'safety';
+"""
+
 
 class Migration(migrations.Migration):
 
@@ -134,6 +139,8 @@ class Migration(migrations.Migration):
             model_name='turn',
             name='turn_known_state',
         ),
+        # Here, so that backwards it comes before the constraint that knows fewer states.
+        migrations.RunSQL(migrations.RunSQL.noop, STATES_OF_BEFORE),
         migrations.AddField(
             model_name='site',
             name='disclosure_s',
