@@ -32,6 +32,11 @@ DELETE FROM companion_flagstep WHERE flag_id IN (SELECT id FROM companion_flag W
 # Counts and times of flags stay for the figures, without the participant's number.
 ANONYMIZE_FLAGS = "UPDATE companion_flag SET participant = 0, turn = NULL WHERE conversation_id = %s"
 DELETE_CONTROL = "DELETE FROM companion_control WHERE conversation_id = %s"
+# Reasons that staff typed: they may name the participant or say what happened.
+DELETE_REASONS = """
+DELETE FROM ops_statedreason WHERE participant = %(participant)s AND site_id = %(site)s
+"""
+DELETE_PAUSES = "DELETE FROM companion_staffpause WHERE scope = 'person' AND about = %(participant)s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,11 +70,15 @@ def erase(
 
     Raises ChangeRefused under a hold. After any other failure a further call goes on.
     """
-    erasure = _begin(person, by=by)
+    try:
+        erasure = _begin(person, by=by)
+    except Participant.DoesNotExist:
+        # Another process erased them a moment ago: two may start at once beside the same list.
+        return
     entry = _to_entry(erasure)
     for path in lists:
         erasure_list.add_to_list(path, [entry])
-    _delete_everything(person.pk, on_progress)
+    _delete_everything(person, on_progress)
     if erasure.finished_at is None:
         erasure.finished_at = timezone.now()
         erasure.save(update_fields=["finished_at"])
@@ -129,7 +138,8 @@ def _begin(person: Participant, *, by: str) -> Erasure:
     return erasure
 
 
-def _delete_everything(participant: int, on_progress: Callable[[int], None]) -> None:
+def _delete_everything(person: Participant, on_progress: Callable[[int], None]) -> None:
+    participant = person.pk
     conversation = Conversation.objects.filter(participant=participant).values_list("pk", flat=True).first()
     if conversation is not None:
         deleted = 0
@@ -140,6 +150,9 @@ def _delete_everything(participant: int, on_progress: Callable[[int], None]) -> 
             for statement in (DELETE_STEPS, ANONYMIZE_FLAGS, DELETE_CONTROL):
                 cursor.execute(statement, [conversation])
     with transaction.atomic():
+        with connection.cursor() as cursor:
+            for statement in (DELETE_REASONS, DELETE_PAUSES):
+                cursor.execute(statement, {"participant": participant, "site": person.site_id})
         SafeguardingHold.objects.filter(participant=participant).delete()
         # Django deletes what refers to the row, and unlinks flags.
         Participant.objects.filter(pk=participant).delete()

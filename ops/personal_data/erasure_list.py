@@ -67,12 +67,25 @@ def add_to_list(path: Path, people: Iterable[ErasedPerson]) -> int:
         new = list({person.identity: person for person in people if person.identity not in known}.values())
         if not new:
             return 0
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{_format(person)}\n" for person in new)
-            file.flush()
-            os.fsync(file.fileno())
+        _append(path, "".join(f"{_format(person)}\n" for person in new))
         _sync_folder(path.parent)
     return len(new)
+
+
+def _append(path: Path, lines: str) -> None:
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        try:
+            # A list that a person has edited may end without a line break.
+            if size and os.pread(file.fileno(), 1, size - 1) != b"\n":
+                lines = f"\n{lines}"
+            file.write(lines.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            # Half a line, as of a full disk, would make the list unreadable.
+            os.ftruncate(file.fileno(), size)
+            raise
 
 
 def _format(person: ErasedPerson) -> str:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from companion.models import Participant
 from ops import audit
 from ops.changes import ChangeRefused, ChangeResult
-from ops.models import SafeguardingHold
+from ops.models import Erasure, SafeguardingHold
 from ops.people import lookup
 
 MAX_REVIEW_DAYS = 366
@@ -29,6 +29,10 @@ def place_hold(person: Participant, *, reason: str, review_by: date, by: str) ->
             "The review must be after today and within a year: --review-by names a day as 2027-03-31."
         )
     person = lookup.lock_participant(person)
+    if Erasure.objects.filter(participant=person.pk, added_at=person.created_at).exists():
+        raise ChangeRefused(
+            f"The erasure of participant {person.pk} has begun, and a hold cannot stop it any more."
+        )
     if existing := get_hold(person):
         return ChangeResult(sentence=describe_hold(existing), is_new=False)
     hold = SafeguardingHold.objects.create(participant=person, by=by, reason=reason, review_by=review_by)

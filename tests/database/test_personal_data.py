@@ -25,11 +25,12 @@ from companion.models import (
     FlagStep,
     Participant,
     ReplyChunk,
+    StaffPause,
     TranscriptEntry,
     Turn,
     Visit,
 )
-from ops.models import AuditEntry, Erasure, SafeguardingHold
+from ops.models import AuditEntry, Erasure, SafeguardingHold, StatedReason
 from ops.personal_data import erasure, erasure_list
 from ops.personal_data.erasure_list import ErasedPerson
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
@@ -98,7 +99,22 @@ def _fill(person: Person, turn: Turn) -> Flag:
         turn=turn.pk,
     )
     FlagStep.objects.create(flag=flag, what="noted", who="Sam", note=SECRET)
+    _add_reasons(person, SECRET)
     return flag
+
+
+def _add_reasons(person: Person, reason: str) -> None:
+    """What staff typed about a participant outside their conversation."""
+    StaffPause.objects.create(scope="person", about=person.row.pk, reason=reason, by_name="Sam")
+    StatedReason.objects.create(
+        staff=1,
+        name="Ines",
+        conversation=person.conversation.pk,
+        participant=person.row.pk,
+        site=person.row.site,
+        reason=reason,
+        until=timezone.now() + timedelta(hours=1),
+    )
 
 
 def add_old_visit(person: Person) -> None:
@@ -140,7 +156,13 @@ def test_an_erasure_leaves_no_row_with_the_name_or_a_word_of_the_participant(
     word = f"kettle-{os.urandom(6).hex()}"
     add_turn(rosa, word)
     flag = fill(rosa)
-    assert in_database(lambda: find_text(word)) == ["companion_turn"]
+    in_database(lambda: StaffPause.objects.filter(about=rosa.row.pk).update(reason=word))
+    in_database(lambda: StatedReason.objects.filter(participant=rosa.row.pk).update(reason=word))
+    assert set(in_database(lambda: find_text(word))) == {
+        "companion_turn",
+        "companion_staffpause",
+        "ops_statedreason",
+    }
     run("erase", *named(rosa), *BY)
     assert in_database(lambda: find_text(word)) == []
     assert in_database(lambda: find_text(rosa.row.name)) == []
@@ -241,6 +263,40 @@ def test_an_interrupted_erasure_goes_on(rosa: Person, state: Path) -> None:
         in_database(lambda: erasure.erase(rosa.row, by="Ines", lists=[], on_progress=fail))
     assert in_database(lambda: erasure.finish_erasures([])) >= 1
     assert not in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).exists())
+
+
+def test_an_erasure_that_has_begun_refuses_a_hold(rosa: Person, state: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def fail(_turns: int) -> None:
+        raise Killed
+
+    add_turn(rosa, "question")
+    with pytest.raises(Killed):
+        in_database(lambda: erasure.erase(rosa.row, by="Ines", lists=[], on_progress=fail))
+    review = (timezone.localdate() + timedelta(days=30)).isoformat()
+    said = refused("hold", *named(rosa), "--reason", "An inquiry", "--review-by", review, *BY)
+    assert "has begun" in said
+    assert in_database(lambda: erasure.finish_erasures([])) >= 1
+
+
+def test_of_two_processes_that_erase_the_same_person_neither_fails(rosa: Person, state: Path) -> None:
+    for _ in range(2):
+        in_database(lambda: erasure.erase(rosa.row, by="Ines", lists=[]))
+    assert in_database(lambda: Erasure.objects.filter(participant=rosa.row.pk).count()) == 1
+
+
+def test_an_erasure_is_added_to_a_list_that_ends_without_a_line_break(rosa: Person, state: Path) -> None:
+    path = state / erasure_list.FILE
+    now = timezone.now()
+    first, second = (
+        ErasedPerson(participant=number, added_at=now, erased_at=now) for number in (2**40, 2**40 + 1)
+    )
+    erasure_list.add_to_list(path, [first])
+    path.write_text(path.read_text().removesuffix("\n"))
+    erasure_list.add_to_list(path, [second])
+    assert erasure_list.read_list(path) == [first, second]
 
 
 def test_a_restored_database_forgets_the_same_people_and_no_other(people: People, state: Path) -> None:

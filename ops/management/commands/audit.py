@@ -78,7 +78,8 @@ def _parse_since(typed: str | None) -> datetime | None:
     try:
         if typed[-1:] in units and typed[:-1].isdigit():
             return timezone.now() - timedelta(**{units[typed[-1]]: int(typed[:-1])})
-        return datetime.fromisoformat(typed).replace(tzinfo=UTC)
+        since = datetime.fromisoformat(typed)
+        return since if since.tzinfo else since.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise CommandError(
             "--since takes a day such as 2027-03-31, or 90m, 12h or 7d.", returncode=2
