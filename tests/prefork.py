@@ -47,6 +47,7 @@ LIBRARIES = (
     "ops.backups.drill",
     "ops.stack.switch",
     "personas.load",
+    "personas.safety",
     "personas.wording",
     "psycopg_pool",
     "pydantic",
@@ -254,6 +255,11 @@ def main() -> None:
     for name in LIBRARIES:
         importlib.import_module(name)
     from django.conf import settings
+
+    from personas import safety
+
+    # Every web process reads messages by these rules, which it would load at its start.
+    safety.load()
 
     assert not settings.configured
     assert "twisted.internet.reactor" not in sys.modules

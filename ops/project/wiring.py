@@ -71,7 +71,6 @@ def build_persona() -> Persona:
     return load(settings.COMPANION_PERSONA)
 
 
-@cache
 def build_safety_rules() -> SafetyRules:
     """The rules that read messages and replies, read once. Raises SafetyInvalid."""
     return safety.load()

@@ -1,7 +1,7 @@
-"""PURE. Matches all patterns at once over the words of a text, in time proportional to the text.
+"""PURE. Matches all patterns at once over a text that comes in pieces, in time proportional to the text.
 
 Each place of each pattern is one bit of a number (shift-and). A word costs the same few operations on those numbers
-however many patterns are under way, so no text can make it slow.
+however many patterns are under way, so no text can make it slow. `matching.py` matches whole texts.
 """
 
 import itertools
@@ -22,7 +22,6 @@ class _Node:
     """A word of a phrase. `mask` has the bits of places whose phrase ends here; `fresh` those that begin a pattern."""
 
     children: dict[str, "_Node"] = field(default_factory=dict)
-    places: list[int] = field(default_factory=list)
     mask: int = 0
     fresh: int = 0
     fresh_at_start: int = 0
@@ -77,7 +76,7 @@ class Automaton:
 
     def _lay_out(self) -> tuple[int, int]:
         base = starts = starts_at_start = 0
-        nodes: dict[Phrase, _Node] = {}
+        nodes: dict[str, list[_Node]] = {}
         for number, pattern in enumerate(self.patterns):
             self.bases.append(base)
             for place, element in enumerate(pattern.elements, 1):
@@ -86,11 +85,11 @@ class Automaton:
                     self.optional |= bit
                 if element.gap:
                     self.gaps |= bit
-                for phrase in element.phrases:
-                    node = nodes.get(phrase)
-                    if node is None:
-                        node = nodes[phrase] = self._node_of(phrase)
-                    node.places.append(base + place)
+                # Places that are written alike have the same phrases.
+                if (alike := nodes.get(element.text)) is None:
+                    alike = nodes[element.text] = [self._node_of(phrase) for phrase in element.phrases]
+                for node in alike:
+                    node.mask |= bit
             if pattern.at_start:
                 starts_at_start |= 1 << base
             else:
@@ -102,9 +101,6 @@ class Automaton:
             else:
                 self.accept |= 1 << last
             base = last + 1
-        size = base // 8 + 1
-        for node in nodes.values():
-            node.mask = _bits(node.places, size)
         return starts, starts_at_start
 
     def _node_of(self, phrase: Phrase) -> _Node:
@@ -248,13 +244,6 @@ class Scanner:
                 return
             number = automaton.pattern_of_bit[bit.bit_length() - 1]
             self.matches.append((number, end))
-
-
-def _bits(places: Sequence[int], size: int) -> int:
-    octets = bytearray(size)
-    for place in places:
-        octets[place >> 3] |= 1 << (place & 7)
-    return int.from_bytes(octets, "little")
 
 
 def start_of(pattern: Pattern, tokens: Tokens, end: int) -> int:

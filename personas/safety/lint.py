@@ -1,11 +1,11 @@
 """PURE. The lint of a file of safety rules: a pattern must match what it says, and not match everyday words."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from personas.errors import Problem
-from personas.safety.automaton import Automaton
 from personas.safety.patterns import Pattern
-from personas.safety.tokens import Tokenizer
+from personas.safety.tokens import Tokenizer, Tokens
 
 EVERYDAY = (
     "hello how are you today",
@@ -20,12 +20,21 @@ EVERYDAY = (
 """No rule may match any of these."""
 
 
+class Finder(Protocol):
+    """What finds patterns in a text."""
+
+    patterns: Sequence[Pattern]
+
+    def matching(self, tokens: Tokens) -> set[int]:
+        """Return the numbers of all patterns that match."""
+
+
 def lint(
     *,
     tokenizer: Tokenizer,
     vocabulary: set[str],
     function: frozenset[str],
-    automata: Mapping[str, tuple[Automaton, Sequence[Pattern]]],
+    finders: Mapping[str, Finder],
 ) -> list[Problem]:
     """Return what is wrong. No everyday sentence may match a pattern of `rules`."""
     problems = [
@@ -37,10 +46,9 @@ def lint(
         for word in sorted(vocabulary)
         if not word.startswith("#") and not _survives(tokenizer, word)
     ]
-    for key, (automaton, patterns) in automata.items():
-        problems += _lint_examples(key, automaton, patterns, tokenizer)
-    automaton, patterns = automata["rules"]
-    problems += _lint_everyday(automaton, patterns, tokenizer, function)
+    for key, finder in finders.items():
+        problems += _lint_examples(key, finder, tokenizer)
+    problems += _lint_everyday(finders["rules"], tokenizer, function)
     return problems
 
 
@@ -53,12 +61,10 @@ def _read_as(tokenizer: Tokenizer, word: str) -> str:
     return " ".join(readings[0] if readings else "…" for readings in tokenizer.read(word).words)
 
 
-def _lint_examples(
-    key: str, automaton: Automaton, patterns: Sequence[Pattern], tokenizer: Tokenizer
-) -> list[Problem]:
+def _lint_examples(key: str, finder: Finder, tokenizer: Tokenizer) -> list[Problem]:
     problems = []
-    for number, pattern in enumerate(patterns):
-        if number not in automaton.matching(tokenizer.read(pattern.example())):
+    for number, pattern in enumerate(finder.patterns):
+        if number not in finder.matching(tokenizer.read(pattern.example())):
             problems.append(
                 Problem(
                     key=key,
@@ -69,12 +75,8 @@ def _lint_examples(
     return problems
 
 
-def _lint_everyday(
-    automaton: Automaton,
-    patterns: Sequence[Pattern],
-    tokenizer: Tokenizer,
-    function: frozenset[str],
-) -> list[Problem]:
+def _lint_everyday(finder: Finder, tokenizer: Tokenizer, function: frozenset[str]) -> list[Problem]:
+    patterns = finder.patterns
     problems = [
         Problem(
             key="rules",
@@ -85,7 +87,7 @@ def _lint_everyday(
         if all(word in function for word in pattern.example().split())
     ]
     for sentence in EVERYDAY:
-        for number in sorted(automaton.matching(tokenizer.read(sentence))):
+        for number in sorted(finder.matching(tokenizer.read(sentence))):
             fault = f"“{patterns[number].text}” matches “{sentence}”"
             problems.append(Problem(key="rules", fault=fault, mend="make it narrower"))
     return problems

@@ -1,6 +1,7 @@
 """Reads a file of safety rules and makes it ready, or reports the file, the key and the mend."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -11,7 +12,8 @@ from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
 from personas.safety.lint import lint
-from personas.safety.patterns import Classes, Pattern, PatternInvalid, read_classes, read_patterns
+from personas.safety.matching import TextMatcher
+from personas.safety.patterns import Pattern, PatternInvalid, PatternReader, read_classes
 from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
 from personas.safety.rules import ContextMaterial, Explanation, MessageReader, MessageRule, PhraseReader
 from personas.safety.schema import PatternRule, RulesFile
@@ -20,6 +22,7 @@ from personas.safety.tokens import Ambiguous, Tokenizer
 from validation.phrases import Phrases, explain_error
 
 FOLDER = Path(__file__).parent
+RULES = FOLDER / "en.toml"
 REAL_WORDS = FOLDER / "real_words.txt"
 MIN_LETTERS_OF_AN_EXPANSION = 4
 """From this length on, a contraction such as “gonna” is found with a slip in it."""
@@ -41,7 +44,7 @@ class SafetyRules:
         self.version = document.version
         self.owner, self.approver, self.review_by = document.owner, document.approver, document.review_by
         self._messages = MessageReader(
-            compiled.tokenizer, compiled.message_rules, compiled.message_automaton, compiled.contexts
+            compiled.tokenizer, compiled.message_rules, compiled.messages, compiled.contexts
         )
         self._replies = compiled.replies
         self._human = PhraseReader(compiled.tokenizer, compiled.human)
@@ -78,35 +81,49 @@ class SafetyRules:
         return self._goodbye.matches(text)
 
 
+@cache
 def load(language: str = "en") -> SafetyRules:
-    """Load the rules that ship for a language. Raises SafetyInvalid."""
+    """Load the rules that ship for a language, once in a process. Raises SafetyInvalid."""
     return load_file(FOLDER / f"{language}.toml")
 
 
 def load_file(path: Path) -> SafetyRules:
-    """Load a file of safety rules. Raises SafetyInvalid unless it is complete and passes its lint."""
+    """Load a file of safety rules. Raises SafetyInvalid unless it is complete and its patterns can be read."""
+    document = _read_file(path)
+    return SafetyRules(document, _Compiled(path, document))
+
+
+def check_file(path: Path) -> SafetyRules:
+    """Load a file of safety rules. Raises SafetyInvalid too if it does not pass its lint, which takes long."""
+    document = _read_file(path)
+    compiled = _Compiled(path, document)
+    if problems := compiled.lint():
+        raise SafetyInvalid(path, tuple(problems))
+    return SafetyRules(document, compiled)
+
+
+def _read_file(path: Path) -> RulesFile:
     content = read_document(path, what="file of safety rules", refusal=SafetyInvalid)
     try:
-        document = RulesFile.model_validate(content)
+        return RulesFile.model_validate(content)
     except ValidationError as refusal:
         problems = []
         for error in refusal.errors():
             told = explain_error(error, _PHRASES, mend="compare it with the file that ships")
             problems.append(Problem(key=told.key, fault=told.fault, mend=told.mend))
         raise SafetyInvalid(path, tuple(problems)) from None
-    compiled = _Compiled(path, document)
-    return SafetyRules(document, compiled)
 
 
 class _Compiled:
-    """A document made ready: its patterns in automata, its words in a tokenizer."""
+    """A document made ready: its patterns in matchers, its words in a tokenizer."""
 
     def __init__(self, path: Path, document: RulesFile) -> None:
         self._problems: list[Problem] = []
         try:
-            self._classes: Classes = read_classes(document.words)
+            self._classes = read_classes(document.words)
         except PatternInvalid as fault:
             raise SafetyInvalid(path, (Problem(key="words", fault=fault.fault, mend=fault.mend),)) from None
+        self._patterns = PatternReader(self._classes)
         single = self._read_context_classes()
         context_patterns = self._read_contexts(document)
         self.message_rules = self._read_message_rules(document)
@@ -116,7 +133,12 @@ class _Compiled:
         if self._problems:
             raise SafetyInvalid(path, tuple(self._problems))
 
-        def compile_patterns(patterns: Iterable[Pattern], max_matches: int = MAX_MATCHES) -> Automaton:
+        def build_matcher(patterns: Iterable[Pattern]) -> TextMatcher:
+            return TextMatcher(
+                list(patterns), never_in_gap=single["never_in_gap"], connectors=single["connectors"]
+            )
+
+        def build_automaton(patterns: Iterable[Pattern], max_matches: int = MAX_MATCHES) -> Automaton:
             return Automaton(
                 list(patterns),
                 never_in_gap=single["never_in_gap"],
@@ -124,32 +146,36 @@ class _Compiled:
                 max_matches=max_matches,
             )
 
-        self.message_automaton = compile_patterns(rule.pattern for rule in self.message_rules)
-        reply_automaton = compile_patterns(rule.pattern for rule in reply_rules)
-        context_automaton = compile_patterns((pattern for _, pattern in context_patterns), MAX_CONTEXTS)
-        self.human, self.goodbye = compile_patterns(human), compile_patterns(goodbye)
-        automata = (self.message_automaton, reply_automaton, context_automaton, self.human, self.goodbye)
-        vocabulary = set().union(*(automaton.vocabulary() for automaton in automata), *single.values())
-        self.tokenizer = _build_tokenizer(document, vocabulary)
-        words = ContextWords(**{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"})
+        self.messages = build_matcher(rule.pattern for rule in self.message_rules)
+        self.human, self.goodbye = build_matcher(human), build_matcher(goodbye)
+        reply_automaton = build_automaton(rule.pattern for rule in reply_rules)
         self.contexts = ContextMaterial(
-            automaton=context_automaton, roles=[role for role, _ in context_patterns], words=words
+            matcher=build_matcher(pattern for _, pattern in context_patterns),
+            automaton=build_automaton((pattern for _, pattern in context_patterns), MAX_CONTEXTS),
+            roles=[role for role, _ in context_patterns],
+            words=ContextWords(**{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"}),
         )
+        self._finders: dict[str, TextMatcher | Automaton] = {
+            "rules": self.messages,
+            "contexts": self.contexts.matcher,
+            "replies": reply_automaton,
+            "asks_if_human": self.human,
+            "goodbye": self.goodbye,
+        }
+        self._vocabulary = set().union(
+            *(finder.vocabulary() for finder in self._finders.values()), *single.values()
+        )
+        self.tokenizer = _build_tokenizer(document, self._vocabulary)
         self.replies = self._build_replies(document, reply_rules, reply_automaton)
-        problems = lint(
+
+    def lint(self) -> list[Problem]:
+        """Return what is wrong with the patterns beyond what keeps them from being read."""
+        return lint(
             tokenizer=self.tokenizer,
-            vocabulary=vocabulary,
-            function=words.function,
-            automata={
-                "rules": (self.message_automaton, [rule.pattern for rule in self.message_rules]),
-                "contexts": (context_automaton, [pattern for _, pattern in context_patterns]),
-                "replies": (reply_automaton, [rule.pattern for rule in reply_rules]),
-                "asks_if_human": (self.human, human),
-                "goodbye": (self.goodbye, goodbye),
-            },
+            vocabulary=self._vocabulary,
+            function=self.contexts.words.function,
+            finders=self._finders,
         )
-        if problems:
-            raise SafetyInvalid(path, tuple(problems))
 
     def _read_context_classes(self) -> dict[str, frozenset[str]]:
         single = {}
@@ -165,7 +191,7 @@ class _Compiled:
         patterns = []
         for row in rows:
             try:
-                patterns += read_patterns(row, self._classes)
+                patterns += self._patterns.read_row(row)
             except PatternInvalid as fault:
                 self._problems.append(Problem(key=key, fault=fault.fault, mend=fault.mend))
         return patterns

@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 Phrase = tuple[str, ...]
 
@@ -20,6 +21,7 @@ MAX_GAP = 8
 MAX_PHRASES_OF_A_CLASS = 8000
 _WORD = re.compile(r"[a-z0-9#]+(?:_[a-z0-9]+)*")
 _GAP = re.compile(r"~([1-9])")
+_PLAIN_ENTRY = re.compile(r"[a-z0-9#]+(?:[_ ][a-z0-9#]+)*")
 
 
 class PatternInvalid(ValueError):
@@ -30,14 +32,40 @@ class PatternInvalid(ValueError):
         super().__init__(f"{fault}. To mend it: {mend}.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Element:
-    """One place of a pattern: any of `phrases`, or any one word where `gap` is set."""
+    """One place of a pattern: any phrase of `choices`, or any one word where `gap` is set.
 
-    phrases: frozenset[Phrase]
+    `choices` has the phrases of each class or word by its name. Places that are written alike are one object.
+    """
+
+    text: str
+    choices: Mapping[str, frozenset[Phrase]]
     optional: bool = False
     gap: bool = False
-    lengths: tuple[int, ...] = ()
+
+    @cached_property
+    def phrases(self) -> frozenset[Phrase]:
+        """All phrases of the choices."""
+        return frozenset().union(*self.choices.values())
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the choices."""
+        return frozenset(self.choices)
+
+    @cached_property
+    def required(self) -> "Element":
+        """The same, but not optional."""
+        return Element(self.text.removesuffix("?"), self.choices)
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many words its phrases have."""
+        return tuple(sorted(set(map(len, self.phrases))))
+
+
+_GAP_OF_ONE_WORD = Element("~1", {}, optional=True, gap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +78,17 @@ class Pattern:
     at_end: bool
 
     @property
-    def longest(self) -> int:
-        """Most words that it can cover."""
-        return sum(max(map(len, element.phrases), default=1) for element in self.elements)
+    def may_be_first(self) -> tuple[bool, ...]:
+        """Which elements its matches can begin with: the first that must be there, and optional ones before it."""
+        needed = next(place for place, element in enumerate(self.elements) if not element.optional)
+        return tuple(place <= needed and not element.gap for place, element in enumerate(self.elements))
 
     def example(self) -> str:
         """Return the shortest text that it matches."""
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                shortest: Phrase = min(sorted(element.phrases), key=len)
+                shortest: Phrase = min(element.phrases, key=lambda phrase: (len(phrase), phrase))
                 words += shortest
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
 
@@ -84,10 +113,12 @@ def read_classes(written: Mapping[str, str]) -> dict[str, frozenset[Phrase]]:
 
 
 def _read_entry(entry: str, classes: Classes) -> set[Phrase]:
+    if _PLAIN_ENTRY.fullmatch(entry):
+        return {tuple(entry.replace("_", " ").split())}
     parts: list[frozenset[Phrase]] = []
     for part in entry.split():
         optional = part.endswith("?")
-        phrases = _read_choice(part.removesuffix("?"), classes)
+        phrases = frozenset().union(*_read_choices(part.removesuffix("?"), classes).values())
         parts.append(phrases | {()} if optional else phrases)
     rows = {tuple(itertools.chain.from_iterable(row)) for row in itertools.product(*parts)}
     if () in rows:
@@ -95,15 +126,45 @@ def _read_entry(entry: str, classes: Classes) -> set[Phrase]:
     return rows
 
 
-def read_patterns(row: str, classes: Classes) -> list[Pattern]:
-    """Read one row. Its last place may be a choice with `>` in it: the end of a clause, or one of the words."""
-    head, _, last = row.rpartition(" ")
-    choices = last.split("|")
-    if len(choices) > 1 and ">" in choices:
-        rest = "|".join(choice for choice in choices if choice != ">")
-        bare = " ".join(_without_last_gaps(head.split()))
-        return [read_pattern(f"{bare} >", classes), read_pattern(f"{head} {rest}", classes)]
-    return [read_pattern(row, classes)]
+class PatternReader:
+    """Reads rows of patterns. Places that are written alike are read once."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._elements: dict[str, Element] = {}
+
+    def read_row(self, row: str) -> list[Pattern]:
+        """Read one row. Its last place may be a choice with `>` in it: the end of a clause, or one of the words."""
+        head, _, last = row.rpartition(" ")
+        choices = last.split("|")
+        if len(choices) > 1 and ">" in choices:
+            rest = "|".join(choice for choice in choices if choice != ">")
+            bare = " ".join(_without_last_gaps(head.split()))
+            return [self.read(f"{bare} >"), self.read(f"{head} {rest}")]
+        return [self.read(row)]
+
+    def read(self, text: str) -> Pattern:
+        """Read one pattern. Raises PatternInvalid where it would match nothing, everything or the empty text."""
+        elements: list[Element] = []
+        parts = text.split()
+        at_start, at_end = parts[:1] == ["<"], parts[-1:] == [">"]
+        for part in parts[at_start : len(parts) - at_end]:
+            if gap := _GAP.fullmatch(part):
+                elements += [_GAP_OF_ONE_WORD] * int(gap[1])
+            else:
+                elements.append(self._read_element(part))
+        if not any(not element.optional for element in elements):
+            raise PatternInvalid(f"“{text}” matches the empty text", "give it a word that must be there")
+        if elements[0].gap or elements[-1].gap:
+            raise PatternInvalid(f"“{text}” begins or ends with a gap", "take the gap out")
+        return Pattern(text, tuple(elements), at_start, at_end)
+
+    def _read_element(self, part: str) -> Element:
+        element = self._elements.get(part)
+        if element is None:
+            choices = _read_choices(part.removesuffix("?"), self._classes)
+            element = self._elements[part] = Element(part, choices, optional=part.endswith("?"))
+        return element
 
 
 def _without_last_gaps(parts: list[str]) -> list[str]:
@@ -112,40 +173,20 @@ def _without_last_gaps(parts: list[str]) -> list[str]:
     return parts
 
 
-def read_pattern(text: str, classes: Classes) -> Pattern:
-    """Read one pattern. Raises PatternInvalid where it would match nothing, everything or the empty text."""
-    elements: list[Element] = []
-    parts = text.split()
-    at_start, at_end = parts[:1] == ["<"], parts[-1:] == [">"]
-    for part in parts[at_start : len(parts) - at_end]:
-        if gap := _GAP.fullmatch(part):
-            elements += [Element(frozenset(), optional=True, gap=True)] * int(gap[1])
-            continue
-        optional = part.endswith("?")
-        phrases = _read_choice(part.removesuffix("?"), classes)
-        lengths = tuple(sorted(set(map(len, phrases))))
-        elements.append(Element(phrases, optional=optional, lengths=lengths))
-    if not any(not element.optional for element in elements):
-        raise PatternInvalid(f"“{text}” matches the empty text", "give it a word that must be there")
-    if elements[0].gap or elements[-1].gap:
-        raise PatternInvalid(f"“{text}” begins or ends with a gap", "take the gap out")
-    return Pattern(text, tuple(elements), at_start, at_end)
-
-
-def _read_choice(part: str, classes: Classes) -> frozenset[Phrase]:
-    phrases: set[Phrase] = set()
+def _read_choices(part: str, classes: Classes) -> dict[str, frozenset[Phrase]]:
+    choices: dict[str, frozenset[Phrase]] = {}
     for choice in part.split("|"):
         if choice.startswith("@"):
             if choice[1:] not in classes:
                 raise PatternInvalid(
                     f"“{choice}” names no class", "write the class above it, or mend its spelling"
                 )
-            phrases |= classes[choice[1:]]
+            choices[choice] = classes[choice[1:]]
         elif _WORD.fullmatch(choice):
-            phrases.add(tuple(choice.split("_")))
+            choices[choice] = frozenset({tuple(choice.split("_"))})
         else:
             raise PatternInvalid(
                 f"“{choice}” matches nothing: words are read in small letters, without signs",
                 "write it as it is read, such as “do not” for “don't”",
             )
-    return frozenset(phrases)
+    return choices

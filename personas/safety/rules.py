@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 
-from personas.safety.automaton import Automaton
+from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
 from personas.safety.contexts import Contexts, ContextWords, Guard, Role
 from personas.safety.findings import BROKEN_RULE, NOTHING, Finding, Tier
+from personas.safety.matching import Matches, TextMatcher
 from personas.safety.patterns import Pattern
 from personas.safety.tokens import Tokenizer, Tokens
 
@@ -40,8 +42,12 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextMaterial:
-    """What every reader needs to judge a match: the patterns of contexts, their roles, and single words."""
+    """What every reader needs to judge a match: the patterns of contexts, their roles, and single words.
 
+    `matcher` finds them in whole texts, `automaton` in texts that come in pieces.
+    """
+
+    matcher: TextMatcher
     automaton: Automaton
     roles: Sequence[Role]
     words: ContextWords
@@ -54,12 +60,12 @@ class MessageReader:
         self,
         tokenizer: Tokenizer,
         rules: Sequence[MessageRule],
-        automaton: Automaton,
+        matcher: TextMatcher,
         contexts: ContextMaterial,
     ) -> None:
         self._tokenizer = tokenizer
         self._rules = rules
-        self._automaton = automaton
+        self._matcher = matcher
         self._contexts = contexts
 
     def read(self, text: str) -> Finding:
@@ -76,53 +82,58 @@ class MessageReader:
             )
 
     def explain(self, text: str) -> list[Explanation]:
-        """Return every match of a rule, the most serious first."""
+        """Return the matches of rules, the most serious first; at most MAX_MATCHES."""
         tokens = self._tokenizer.read(text)
-        found = self._automaton.scan(tokens)
-        return sorted(self._weigh(tokens, found.ends), key=lambda one: -one.finding.tier)
+        found = islice(self._weigh(tokens, self._matcher.find(tokens)), MAX_MATCHES)
+        return sorted(found, key=lambda one: -one.finding.tier)
 
     def _judge(self, text: str) -> Finding:
         tokens = self._tokenizer.read(text)
-        found = self._automaton.scan(tokens)
+        found = self._matcher.find(tokens)
         best = NOTHING
-        for explanation in self._weigh(tokens, found.ends):
+        for count, explanation in enumerate(self._weigh(tokens, found)):
+            if count == MAX_MATCHES:
+                if best.tier < Tier.AMBER:
+                    why = "More signals than are looked at one by one."
+                    return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
+                break
             if explanation.finding.tier > best.tier:
                 best = explanation.finding
                 if best.tier is Tier.RED:
                     break
-        if found.cut and best.tier < Tier.AMBER:
-            why = "More signals than are looked at one by one."
-            return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
         return best
 
-    def _weigh(self, tokens: Tokens, ends: Sequence[tuple[int, int]]) -> Iterator[Explanation]:
-        if not ends:
+    def _weigh(self, tokens: Tokens, found: Matches) -> Iterator[Explanation]:
+        """Yield the matches of the most serious rules first, and of rules that are alike by their place."""
+        if not found.ends:
             return
         rules, material = self._rules, self._contexts
-        found = material.automaton.scan(tokens).ends
-        spans = [material.automaton.locate(tokens, number, end) for number, end in found]
+        around = material.matcher.find(tokens)
+        spans = list(islice(around.in_order(around.ends), MAX_CONTEXTS))
         contexts = Contexts(tokens, material.words, material.roles, spans)
-        for number, end in sorted(ends, key=lambda one: rules[one[0]].order):
-            rule = rules[number]
-            match = self._automaton.locate(tokens, number, end)
-            guard = contexts.guard_of(match, apart_from=rule.apart_from)
-            finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
-            yield Explanation(
-                finding=finding,
-                rule=rule.finding.rule,
-                why=rule.finding.why,
-                pattern=rule.pattern.text,
-                guard=guard,
-            )
+        for _, alike in groupby(
+            sorted(found.ends, key=lambda number: rules[number].order), key=lambda number: rules[number].order
+        ):
+            for match in found.in_order(alike):
+                rule = rules[match.pattern]
+                guard = contexts.guard_of(match, apart_from=rule.apart_from)
+                finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
+                yield Explanation(
+                    finding=finding,
+                    rule=rule.finding.rule,
+                    why=rule.finding.why,
+                    pattern=rule.pattern.text,
+                    guard=guard,
+                )
 
 
 class PhraseReader:
     """Says whether a text has one of a few patterns."""
 
-    def __init__(self, tokenizer: Tokenizer, automaton: Automaton) -> None:
+    def __init__(self, tokenizer: Tokenizer, matcher: TextMatcher) -> None:
         self._tokenizer = tokenizer
-        self._automaton = automaton
+        self._matcher = matcher
 
     def matches(self, text: str) -> bool:
         """Whether any pattern matches."""
-        return bool(self._automaton.scan(self._tokenizer.read(text)).ends)
+        return bool(self._matcher.find(self._tokenizer.read(text)).ends)

@@ -4,7 +4,7 @@ Every lookup is bounded by the length of the word: slips are found by deleting s
 with each word of the rules.
 """
 
-from collections import defaultdict
+import re
 from collections.abc import Iterable
 
 MIN_SLIP_LETTERS = 4
@@ -15,6 +15,7 @@ MIN_SQUASHED_LETTERS = 6
 MAX_SQUASHED_LETTERS = 400
 MAX_READINGS = 4
 
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
 _LETTERS_FOR_SIGNS = [
     str.maketrans("01345789$@!|", "oieastbgsail"),
     str.maketrans("01345789$@!|", "oleastbgsaii"),
@@ -28,14 +29,18 @@ class Spelling:
         self._words = frozenset(vocabulary)
         self._real = frozenset(real_words) - self._words
         self._longest = max(map(len, self._words), default=0)
-        self._by_deletion: dict[str, list[str]] = defaultdict(list)
-        self._by_squeezing: dict[str, list[str]] = defaultdict(list)
+        self._by_deletion: dict[str, list[str]] = {}
+        self._by_squeezing: dict[str, list[str]] = {}
         self._starts = {word[:end] for word in self._words for end in range(1, len(word) + 1)}
+        by_deletion = self._by_deletion
         for word in sorted(self._words):
-            self._by_squeezing[_squeeze(word)].append(word)
+            self._by_squeezing.setdefault(_squeeze(word), []).append(word)
             if len(word) >= MIN_SLIP_LETTERS and word.isalpha():
                 for shorter in _deletions(word):
-                    self._by_deletion[shorter].append(word)
+                    if near := by_deletion.get(shorter):
+                        near.append(word)
+                    else:
+                        by_deletion[shorter] = [word]
 
     def is_word(self, written: str) -> bool:
         """Whether this is exactly a word of the rules."""
@@ -146,11 +151,7 @@ def _deletions(word: str) -> set[str]:
 
 
 def _squeeze(word: str) -> str:
-    kept = word[:1]
-    for letter in word[1:]:
-        if letter != kept[-1]:
-            kept += letter
-    return kept
+    return _RUN.sub(r"\1", word)
 
 
 def _is_stretched(word: str) -> bool:

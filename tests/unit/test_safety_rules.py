@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from personas.errors import SafetyInvalid
-from personas.safety import SafetyRules, Tier, load, load_file
+from personas.safety import SafetyRules, Tier, check_file, load, load_file
 from personas.safety.load import FOLDER
 
 WHOLE = (FOLDER / "en.toml").read_text(encoding="utf-8")
@@ -21,7 +21,7 @@ def refusal(folder: Path, before: str, after: str) -> str:
     path = folder / "en.toml"
     path.write_text(WHOLE.replace(before, after), encoding="utf-8")
     with pytest.raises(SafetyInvalid) as refused:
-        load_file(path)
+        check_file(path)
     return str(refused.value)
 
 
@@ -45,6 +45,19 @@ def test_a_pattern_that_matches_everything_or_nothing_is_refused(
     tmp_path: Path, pattern: str, fault: str
 ) -> None:
     assert fault in refusal(tmp_path, FIRST_RULE, f'{FIRST_RULE}    "{pattern}",\n')
+
+
+def test_the_file_that_ships_passes_its_lint() -> None:
+    assert check_file(FOLDER / "en.toml").version == load().version
+
+
+@pytest.mark.parametrize("pattern", ["kill? myself?", "@no_such_class now", "Kill myself"])
+def test_a_start_refuses_a_pattern_that_cannot_be_read(tmp_path: Path, pattern: str) -> None:
+    path = tmp_path / "en.toml"
+    path.write_text(WHOLE.replace(FIRST_RULE, f'{FIRST_RULE}    "{pattern}",\n'), encoding="utf-8")
+
+    with pytest.raises(SafetyInvalid):
+        load_file(path)
 
 
 def test_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:

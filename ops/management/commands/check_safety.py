@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from personas.errors import SafetyInvalid
-from personas.safety import SafetyRules, load, load_file
+from personas.safety import SafetyRules, check_file, load_file
+from personas.safety.load import RULES
 
 BAD_LINES = 2
 MAX_LINE_CHARACTERS = 100_000
@@ -36,7 +37,9 @@ class Command(BaseCommand):
 
     def handle(self, *_arguments: Any, text: str | None, json: bool, **options: Any) -> None:
         try:
-            rules = load_file(options["rules"]) if options["rules"] else load()
+            path = options["rules"] or RULES
+            is_check = text is None and not options["file"]
+            rules = check_file(path) if is_check else load_file(path)
         except SafetyInvalid as refusal:
             raise CommandError(str(refusal)) from None
         if options["file"]:
