@@ -19,7 +19,7 @@ from ops.access import StaffAccess, get_access, staff_only
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.turn_pages import MAX_ID, parse_id
-from ops.supervision.reasons import MAX_REASON_CHARS, has_stated_reason, store_reason
+from ops.supervision.reasons import clean_reason, has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 
 OPENED_SALT = "ops.people.opened"
@@ -45,7 +45,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
     page = read_timeline(head, before=before)
     pauses = [
         pause
-        for pause in list_pauses(access.sites)
+        for pause in list_pauses(access)
         if (pause.scope, pause.about) in (("everyone", 0), ("site", head.site), ("person", head.participant))
     ]
     context: dict[str, Any] = {
@@ -88,7 +88,7 @@ def _may_read(head: TimelineHead, access: StaffAccess) -> bool:
 
 
 def _state_reason(request: HttpRequest, head: TimelineHead, access: StaffAccess) -> HttpResponseBase:
-    reason = " ".join(request.POST.get("reason", "").split())[:MAX_REASON_CHARS]
+    reason = clean_reason(request.POST.get("reason", ""))
     if not reason:
         return render(
             request, "ops/conversation_reason.html", {"head": head, "here": "people", "is_empty": True}

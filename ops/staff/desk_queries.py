@@ -97,12 +97,14 @@ def list_people(access: StaffAccess) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda item: {"red": 0, "amber": 1}.get(item["tier"], 2))
 
 
-def list_pauses(sites: Collection[int]) -> list[PauseRow]:
-    """The pauses in force that concern these sites, oldest first."""
+def list_pauses(access: StaffAccess) -> list[PauseRow]:
+    """The pauses in force that concern the reader's sites, oldest first. Without names of people at sites that are not
+    the reader's own."""
+    sites = access.sites
     people = Participant.objects.filter(site__in=sites)
     open_pauses = StaffPause.objects.filter(ended_at=None).order_by("id")
     of_people = {
-        person.pk: person.name
+        person.pk: person.name if person.site_id in access.supervised else f"Person {person.pk}"
         for person in people.filter(
             pk__in=[one.about for one in open_pauses if one.scope == PauseScope.PERSON]
         )

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from companion.frames import clean_text
 from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState, PauseScope
 from ops import audit
@@ -26,11 +27,11 @@ def people(request: HttpRequest) -> HttpResponse:
     """Flags, then who is here. With `?name=`, also those of this name who are not here; such a search is recorded."""
     access = get_access(request.user)
     here = list_people(access)
-    name = request.GET.get("name", "").strip()[:MAX_NAME_CHARS]
+    name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
     context: dict[str, Any] = {
         "flags": [flag_context(flag) for flag in list_flags(access) if flag.state == FlagState.ACCEPTED],
         "people": [_person_context(item) for item in here],
-        "pauses": [pause for pause in list_pauses(access.sites) if pause.scope != PauseScope.PERSON],
+        "pauses": [pause for pause in list_pauses(access) if pause.scope != PauseScope.PERSON],
         "reasons": list_reasons(access),
         "has_sites": bool(access.sites),
         "name": name,

@@ -47,7 +47,7 @@ def shift(request: HttpRequest) -> HttpResponse:
         "unaccepted": _contexts(flags.unaccepted),
         "of_others": _contexts(flags.of_others),
         "watched": watched,
-        "pauses": list_pauses(access.sites),
+        "pauses": list_pauses(access),
         "colleagues": list_receivers(access),
         "handled": count_handled(access.sites, now=now),
         "my_name": access.name,

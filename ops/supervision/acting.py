@@ -170,7 +170,7 @@ class DeskActs:
         if isinstance(request, requests.Unwatch):
             self._desk.unwatch(screen, request.conversation)
             return ActDone()
-        if reason := " ".join(request.reason.split()):
+        if reason := reasons.clean_reason(request.reason):
             await self._state_reason(request.conversation, access, staff, reason)
         head = await self._find_readable(request.conversation, access)
         ends_at_s = None

@@ -183,15 +183,7 @@ class LiveDesk:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._is_open:
-            try:
-                async with (
-                    asyncio.timeout(2),
-                    self.pool.connection() as connection,
-                    connection.cursor() as cursor,
-                ):
-                    await screens.delete_desk(cursor, self._process)
-            except (psycopg.Error, TimeoutError):
-                log.warning("desk.left_without_goodbye")
+            await screens.leave(self.pool, self._process)
             await self.pool.close(timeout=2)
 
     async def _open(self) -> None:
@@ -200,6 +192,14 @@ class LiveDesk:
             await self.pool.open()
 
     async def _run(self) -> None:
+        while True:
+            await self._run_rounds()
+            await screens.leave(self.pool, self._process)
+            # A screen that was opened meanwhile found this task running.
+            if not self._shown:
+                return
+
+    async def _run_rounds(self) -> None:
         loop, rounds, due, began = asyncio.get_running_loop(), 0, 0.0, 0.0
         while self._shown:
             try:
@@ -211,13 +211,11 @@ class LiveDesk:
                         due = began + INTERVAL_S
                         await self._run_round(renews=rounds % LEASE_ROUNDS == 0)
                         rounds += 1
-            except (psycopg.Error, TimeoutError) as failure:
-                # Send nothing: the page notices by itself that it hears nothing.
+            except Exception as failure:
+                # Send nothing: the page notices it. The rounds go on after any failure: without them no right ends.
                 log.warning("desk.cannot_read screens=%d cause=%s", len(self._shown), type(failure).__name__)
                 await asyncio.sleep(0.2)
             await self._sleep_until(due)
-        async with self.pool.connection() as connection, connection.cursor() as cursor:
-            await screens.delete_desk(cursor, self._process)
 
     async def _run_flags(self) -> None:
         """Send changed flags at once, beside the rounds: a round of many people takes a moment."""
@@ -225,7 +223,7 @@ class LiveDesk:
             try:
                 async with asyncio.timeout(ROUND_TIMEOUT_S):
                     await self._send_changed_flags()
-            except (psycopg.Error, TimeoutError) as failure:
+            except Exception as failure:
                 log.warning("desk.cannot_read_flags cause=%s", type(failure).__name__)
                 await asyncio.sleep(0.2)
                 self._flags_wake.set()

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 from psycopg import AsyncCursor
 
+from companion.frames import clean_text, is_visible
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
 from ops import audit
@@ -53,16 +54,22 @@ class ReasonView:
     until: datetime
 
 
+def clean_reason(typed: str) -> str:
+    """The reason as it is stored: one line of at most `MAX_REASON_CHARS`. Empty if a reader would see nothing of it."""
+    reason = " ".join(clean_text(typed).split())[:MAX_REASON_CHARS]
+    return reason if is_visible(reason) else ""
+
+
 async def state_reason(
     cursor: AsyncCursor[Row], conversation: int, staff: Staff, *, sites: Collection[int], reason: str
 ) -> bool:
-    """Store the reason and record it. False: no such conversation at these sites."""
+    """Store a reason of `clean_reason` and record it. False: no such conversation at these sites."""
     facts: dict[str, Any] = {
         "staff": staff.user,
         "name": staff.name,
         "conversation": conversation,
         "sites": sorted(sites),
-        "reason": reason[:MAX_REASON_CHARS],
+        "reason": reason,
         "for": IN_FORCE_FOR,
     }
     await cursor.execute(STATE, facts)

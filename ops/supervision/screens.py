@@ -1,18 +1,25 @@
 """The row in which a process says which staff screens it has open, and who else may be handed a flag."""
 
+import asyncio
+import logging
 from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from psycopg import AsyncCursor
 from psycopg.types.json import Jsonb
+from psycopg_pool import AsyncConnectionPool
 
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
 from ops.access import OPERATORS
 from ops.supervision.people import DESK_TIMEOUT_S
 
+log = logging.getLogger(__name__)
+
 MAX_COLLEAGUES = 500
+LEAVE_TIMEOUT_S = 2.0
 
 WRITE = """
 INSERT INTO ops_deskprocess AS d (process, at, sites, readers)
@@ -58,9 +65,18 @@ async def write_desk(
     await cursor.execute(WRITE, {"process": process, "sites": sorted(sites), "readers": listed})
 
 
-async def delete_desk(cursor: AsyncCursor[Row], process: UUID) -> None:
-    """Say that there are no screens here, and delete the rows of processes that are long gone."""
-    await cursor.execute(DELETE, {"process": process})
+async def leave(pool: AsyncConnectionPool[Any], process: UUID) -> None:
+    """Say that there are no screens here, and delete the rows of processes that are long gone. Raises nothing."""
+    try:
+        async with (
+            asyncio.timeout(LEAVE_TIMEOUT_S),
+            pool.connection() as connection,
+            connection.cursor() as cursor,
+        ):
+            await cursor.execute(DELETE, {"process": process})
+    except (psycopg.Error, TimeoutError):
+        # The row counts as no screens in a moment, by its age.
+        log.warning("desk.left_without_goodbye")
 
 
 async def read_elsewhere(cursor: AsyncCursor[Row], process: UUID, user: int) -> set[int]:

@@ -291,7 +291,11 @@ def test_an_operator_reads_a_conversation_only_with_a_stated_reason_and_the_site
         asked = client.get(page_of(rosa))
         assert "State a reason" in asked.text and SECRET not in asked.text and "Rosa" not in asked.text
         assert client.get(f"{page_of(rosa)}items/").status_code == 403
-        form = {"reason": "A complaint", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        for nothing in ("\u200b", "\x00", "  "):
+            client.post(page_of(rosa), data={**form, "reason": nothing}, headers={"Origin": service.url})
+            assert SECRET not in client.get(page_of(rosa)).text
+        form["reason"] = "A complaint"
         client.post(page_of(rosa), data=form, headers={"Origin": service.url})
 
         assert SECRET in client.get(page_of(rosa)).text
@@ -314,3 +318,18 @@ def test_times_of_flags_are_shown_by_site_and_week_against_the_target(
 
     assert people.site.name in text and "3 flags; 67 % accepted within 60 s" in text
     assert "accepted 20 s 5 min 5 min" in text
+
+
+def test_an_operator_reads_no_name_of_a_person_whom_staff_have_paused(
+    service: Web, people: People, desk: httpx.Client
+) -> None:
+    rosa = people.rosa
+    in_database(
+        lambda: StaffPause.objects.create(
+            scope="person", about=rosa.row.pk, reason="To talk first", by_name="Sam"
+        )
+    )
+    assert "Rosa : To talk first" in text_of(desk.get("/ops/shift/"))
+    with open_staff_client(service, people.add_ines(), people.password) as client:
+        shown = text_of(client.get("/ops/shift/"))
+    assert f"Person {rosa.row.pk} : To talk first" in shown and "Rosa" not in shown

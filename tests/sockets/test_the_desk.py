@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import psycopg
 import pytest
 
 from companion.models import Control, Flag, Site, StaffPause, TranscriptEntry
@@ -540,3 +541,44 @@ async def test_no_word_of_the_companion_follows_any_of_many_take_overs_from_anot
             assert "words" not in {frame["type"] for frame in page.frames[seen:]}
             stored = next(one for one in rosa.turns() if one.pk == turn)
             assert stored.state == "handed_over" and stored.reply == page.words(turn)
+
+
+async def wait_for_blocked(database: EmbeddedPostgres, statement: str) -> None:
+    """Wait until a statement that begins so waits for a lock."""
+    asked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND btrim(query, E' \\n') LIKE %s"
+    async with (
+        asyncio.timeout(20),
+        await psycopg.AsyncConnection.connect(database.url, autocommit=True) as connection,
+    ):
+        while await (await connection.execute(asked, [f"{statement}%"])).fetchone() is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def test_a_screen_that_opens_while_the_last_one_leaves_is_kept_up_to_date(
+    another_web: Callable[..., Web], people: People, database: EmbeddedPostgres
+) -> None:
+    web, rosa = another_web(), people.rosa
+    cookie = sign_staff_in(web, people, people.add_sam())
+    desk = Desk(web, cookie)
+    async with await psycopg.AsyncConnection.connect(database.url) as blocker:
+        async with Desk(web, cookie):
+            await blocker.execute("LOCK TABLE ops_deskprocess IN SHARE ROW EXCLUSIVE MODE")
+            await wait_for_blocked(database, "INSERT INTO ops_deskprocess")
+        await wait_for_blocked(database, "DELETE FROM ops_deskprocess")
+        opening = asyncio.create_task(desk.__aenter__())
+        await wait_for_blocked(database, "INSERT INTO ops_deskprocess")
+        await blocker.rollback()
+        await opening
+    rosa.sign_in(web.url)
+    await desk.person(rosa.conversation.pk, name="Rosa")
+    await desk.connection.close()
+
+
+async def test_a_reason_of_which_a_reader_sees_nothing_opens_no_conversation(
+    service: Web, people: People
+) -> None:
+    conversation = people.rosa.conversation.pk
+    async with Desk(service, sign_staff_in(service, people, people.add_ines())) as ines:
+        for reason in ("\u200b\u2060", "\x00 ", "\u3164"):
+            refused = await ines.act("watch", conversation=conversation, reason=reason)
+            assert refused["code"] == "reason_needed"
