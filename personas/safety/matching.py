@@ -49,8 +49,9 @@ class TextMatcher:
         self.connectors = connectors
         self.choices_of: dict[str, list[str]] = {}
         """The choices of which a word is a phrase."""
-        self.longer: dict[str, _Words] = {}
-        """The phrases of several words, by their first word."""
+        self.longer: dict[str, list[tuple[Phrase, str]]] = {}
+        """The phrases of several words with the choice that each belongs to, by their first word."""
+        self._behind: dict[str, dict[str, _Words]] = {}
         self.first: dict[str, list[_Step]] = {}
         """The first places of patterns by their choices."""
         self.first_at_start: dict[str, list[_Step]] = {}
@@ -75,25 +76,26 @@ class TextMatcher:
                 if len(phrase) == 1:
                     single.setdefault(phrase[0], []).append(choice)
                     continue
-                words = longer.get(phrase[0])
-                if words is None:
-                    words = longer[phrase[0]] = _Words()
-                for word in phrase[1:]:
-                    following = words.behind.get(word)
-                    if following is None:
-                        following = words.behind[word] = _Words()
-                    words = following
-                words.choices.append(choice)
+                longer.setdefault(phrase[0], []).append((phrase, choice))
 
     def vocabulary(self) -> set[str]:
         """Every word that a pattern names."""
-        words = set(self.choices_of)
-        nodes = [self.longer]
-        while nodes:
-            behind = nodes.pop()
-            words.update(behind)
-            nodes.extend(node.behind for node in behind.values() if node.behind)
-        return words
+        phrases = {phrase for rows in self.longer.values() for phrase, _ in rows}
+        return set(self.choices_of).union(*phrases)
+
+    def behind(self, word: str) -> dict[str, _Words]:
+        """What may stand behind the first word of a phrase. It is made ready when the word is first read."""
+        behind = self._behind.get(word)
+        if behind is None:
+            behind = {}
+            for phrase, choice in self.longer[word]:
+                following = behind
+                for next_word in phrase[1:]:
+                    words = following.setdefault(next_word, _Words())
+                    following = words.behind
+                words.choices.append(choice)
+            self._behind[word] = behind
+        return behind
 
     def find(self, tokens: Tokens) -> "Matches":
         """Find the matches of all patterns."""
@@ -151,8 +153,8 @@ class Matches:
             still_open: list[tuple[int, int, dict[str, _Words]]] = []
             for word in readings:
                 places[word] = places.get(word, 0) | bit
-                if node := starts.get(word):
-                    still_open.append((bit, 1, node.behind))
+                if word in starts:
+                    still_open.append((bit, 1, self._matcher.behind(word)))
                 if brk < STRONG:
                     for begun, length, behind in open_phrases:
                         if node := behind.get(word):

@@ -1,5 +1,6 @@
 """PURE. Reads what the companion says, as it comes, at a cost in proportion to its length."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ MAX_OPEN_LETTERS = 64
 MIN_PHONE_DIGITS = 7
 MIN_DIGITS_WITHOUT_MARK = 10
 """A number without a leading 0 or + is taken for a telephone number from this many digits on."""
+
+_FINISHED = re.compile(r".*[^\w'’*$@|]", re.DOTALL)
+"""Finished words at the beginning of a text: up to the last character that ends a word."""
 
 LINK = "link"
 PHONE_NUMBER = "phone-number"
@@ -46,7 +50,7 @@ class ReplyMaterial:
 
 
 class ReplyReader:
-    """Reads one reply piece by piece. `feed` returns a stop as soon as its words are there; `finish` a flag."""
+    """Reads one reply piece by piece. `feed` returns a stop as soon as its words are finished; `finish` a flag."""
 
     def __init__(self, material: ReplyMaterial) -> None:
         self._material = material
@@ -61,7 +65,7 @@ class ReplyReader:
         self._addresses = _AddressWatch(material)
 
     def feed(self, text: str) -> ReplyFinding | None:
-        """Read on. Returns the first `stop` whose words are there, the unfinished last word included."""
+        """Read on. Returns the first `stop` whose last word is finished: “person” may go on as “personality”."""
         if self._stop is None:
             try:
                 self._stop = self._addresses.feed(text) or self._read(text)
@@ -85,7 +89,7 @@ class ReplyReader:
                 self._take_in(self._open)
                 self._open = ""
                 self._scanner.advance(final=True)
-                self._stop = self._weigh_new()
+                self._stop = self._addresses.finish() or self._weigh_new()
             except Exception:
                 self._flag = self._flag or _broken()
         return self._stop or self._flag
@@ -113,9 +117,10 @@ class ReplyReader:
         return more
 
     def _peek(self) -> ReplyFinding | None:
-        if not self._open:
+        finished = _FINISHED.match(self._open)
+        if not finished:
             return None
-        more = self._read_tokens(self._open)
+        more = self._read_tokens(finished[0])
         matches = self._scanner.peek(more)
         if not matches:
             return None
@@ -178,6 +183,10 @@ class _AddressWatch:
                 self._word = ""
             elif len(self._word) < MAX_OPEN_LETTERS:
                 self._word += letter
+        return self._material.link if _begins_address(self._word) else None
+
+    def finish(self) -> ReplyFinding | None:
+        """End the reply, and with it its last word."""
         return self._material.link if _is_address(self._word) else None
 
     def _counts_as_phone(self, letter: str) -> bool:
@@ -196,8 +205,12 @@ class _AddressWatch:
         return False
 
 
+def _begins_address(word: str) -> bool:
+    return "://" in word or word.startswith("www.")
+
+
 def _is_address(word: str) -> bool:
-    if "://" in word or word.startswith("www."):
+    if _begins_address(word):
         return True
     bare = word.strip(".,;:!?()[]\"'<>")
     host = bare.partition("/")[0]

@@ -84,12 +84,38 @@ def test_a_stop_is_found_across_pieces_of_any_size(
     assert found is not None and found.kind == kind
 
 
-def test_a_stop_is_found_as_soon_as_its_words_are_there(rules: SafetyRules) -> None:
-    text = "Well, you should stop taking your tablets because they are bad for you."
-
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Well, you should stop taking your tablets because", "Well, you should stop taking your tablets "),
+        ("I am a person, honestly", "I am a person,"),
+        ("See www.example.com now", "See www."),
+        ("See example.com now", "See example.com "),
+    ],
+)
+def test_a_stop_is_found_as_soon_as_its_words_are_finished(rules: SafetyRules, text: str, read: str) -> None:
     _, fed = first_stop(rules, text, 1)
 
-    assert text[:fed] == "Well, you should stop taking your tablet"
+    assert text[:fed] == read
+
+
+@pytest.mark.parametrize(
+    ("start", "rest"),
+    [("I am a person", "ality, like that of a radio."), ("It is a file named notes.in", " the box")],
+)
+def test_an_unfinished_word_is_no_stop(rules: SafetyRules, start: str, rest: str) -> None:
+    reader = rules.reply_reader()
+
+    assert reader.feed(start) is None
+    assert reader.feed(rest) is None
+    assert reader.finish() is None
+
+
+def test_the_end_of_a_reply_finishes_its_last_word(rules: SafetyRules) -> None:
+    reader = rules.reply_reader()
+
+    assert reader.feed("I am a person") is None
+    assert (found := reader.finish()) is not None and found.kind == "claims-person"
 
 
 def test_what_was_read_before_is_not_found_again(rules: SafetyRules) -> None:
