@@ -34,5 +34,5 @@ def _build_bell(request: HttpRequest) -> dict[str, Any]:
     return {
         "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.OPEN],
         "sounds": bool(request.session.get(SOUND)),
-        "kinds": json.dumps({"tiers": dict(desk_text.TIERS), "kinds": dict(desk_text.FLAG_KINDS)}),
+        "kinds": json.dumps({"tiers": dict(desk_text.TIERS), "kinds": dict(desk_text.name_kinds())}),
     }

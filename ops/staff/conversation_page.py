@@ -59,6 +59,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "my_name": access.name,
         "outcomes": desk_text.OUTCOMES,
         "max_chars": MAX_MESSAGE_CHARS,
+        "character": desk_text.get_character(),
         "opened": signing.dumps([request.user.pk, head.conversation], salt=OPENED_SALT),
         "words": json.dumps(_words()),
         "here": "people",
@@ -166,7 +167,7 @@ def _clock(moment: str) -> str:
 
 def _words() -> dict[str, Any]:
     return {
-        "turns": dict(desk_text.TURN_STATES),
+        "turns": desk_text.name_character(desk_text.TURN_STATES),
         "entries": dict(desk_text.ENTRIES),
-        "doings": dict(desk_text.DOINGS),
+        "doings": desk_text.name_character(desk_text.DOINGS),
     }

@@ -1,12 +1,16 @@
-"""PURE. The words of the desk: what a person's turn is doing, what a flag is about, what stands beside the turns.
+"""The words of the desk: what a person's turn is doing, what a flag is about, what stands beside the turns.
 
 Pages and scripts share them: a page hands its scripts the tables it needs.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from django.conf import settings
+
+from companion.supervision.noticing import BROKEN
 from companion.supervision.states import (
     EntryKind,
     FlagKind,
@@ -16,11 +20,13 @@ from companion.supervision.states import (
     FlagTier,
     PauseScope,
 )
+from personas import safety
+from personas.load import load
 
 DOINGS: Mapping[str, str] = MappingProxyType(
     {
         "person": "With a person",
-        "quiet": "Companion is quiet",
+        "quiet": "{character} is quiet",
         "staff_pause": "Paused by staff",
         "being_answered": "Being answered",
         "waiting": "Waits for a reply",
@@ -29,7 +35,7 @@ DOINGS: Mapping[str, str] = MappingProxyType(
         "idle": "Nothing under way",
     }
 )
-"""What a person's conversation is doing, the most important first."""
+"""What a person's conversation is doing, the most important first. See `name_character`."""
 
 TIERS: Mapping[str, str] = MappingProxyType({FlagTier.RED: "Red flag", FlagTier.AMBER: "Amber flag"})
 
@@ -37,9 +43,10 @@ FLAG_KINDS: Mapping[str, str] = MappingProxyType(
     {
         FlagKind.HELP: "Wants to talk to a person",
         FlagKind.SCREEN_LOST: "The person who had taken over is gone",
+        BROKEN: "A rule broke: read this message",
     }
 )
-"""What a flag is about. The kinds of rules are spoken as they are written: see `describe_kind`."""
+"""What a flag is about. The kinds of rules have their names in the file of the rules: see `name_kinds`."""
 
 FLAG_STATES: Mapping[str, str] = MappingProxyType(
     {FlagState.OPEN: "not accepted", FlagState.ACCEPTED: "accepted", FlagState.CLOSED: "closed"}
@@ -72,7 +79,7 @@ TURN_STATES: Mapping[str, str] = MappingProxyType(
         "stopped": "stopped by the participant",
         "refused": "found no place",
         "handed_over": "",
-        "handed_over:quiet": "not answered: the companion is quiet",
+        "handed_over:quiet": "not answered: {character} is quiet",
         "safety": "answered by the safety line",
     }
 )
@@ -94,14 +101,31 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 )
 
 
+@cache
+def get_character() -> str:
+    """The name of the character that speaks here. Raises PersonaInvalid."""
+    return load(settings.COMPANION_PERSONA).name
+
+
+def name_character(words: Mapping[str, str]) -> dict[str, str]:
+    """A table of words with the character's name in place of `{character}`."""
+    return {key: says.replace("{character}", get_character()) for key, says in words.items()}
+
+
 def describe_turn(state: str, reason: str) -> str:
     """How a turn stands, beside its question."""
-    return TURN_STATES.get(f"{state}:{reason}", TURN_STATES.get(state, state))
+    says = TURN_STATES.get(f"{state}:{reason}", TURN_STATES.get(state, state))
+    return says.replace("{character}", get_character())
+
+
+def name_kinds() -> Mapping[str, str]:
+    """What flags of each kind are about: ours, and those of the rules that ship."""
+    return {**safety.name_kinds(), **FLAG_KINDS}
 
 
 def describe_kind(kind: str) -> str:
-    """What a flag is about, in words."""
-    return FLAG_KINDS.get(kind) or kind.replace("_", " ").replace("-", " ").capitalize()
+    """What a flag is about, in words. A kind of earlier rules that has no name any more is spoken as it is written."""
+    return name_kinds().get(kind) or kind.replace("_", " ").replace("-", " ").capitalize()
 
 
 def choose_doing(item: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "name": name,
         "here": "people",
         "now": timezone.now(),
-        "words": json.dumps({"doings": dict(desk_text.DOINGS)}),
+        "words": json.dumps({"doings": desk_text.name_character(desk_text.DOINGS)}),
     }
     if name:
         found = find_people(name, sites=access.supervised)
@@ -60,7 +60,7 @@ def _person_context(item: Mapping[str, Any]) -> dict[str, Any]:
         **item,
         "name": item["name"] or f"Person {item['participant']}",
         "doing": doing,
-        "says": desk_text.DOINGS[doing],
+        "says": desk_text.name_character(desk_text.DOINGS)[doing],
         "person_name": item["person"]["name"] if item["person"] else "",
         "since": datetime.fromisoformat(item["since"]),
         "last_at": item["last_at"] and datetime.fromisoformat(item["last_at"]),

@@ -1,7 +1,10 @@
 """Noticing: rules, in our own process, that read what participants write and what the companion says."""
 
 from personas.safety.findings import Finding, ReplyFinding, Tier
-from personas.safety.load import SafetyRules, check_file, load, load_file
+from personas.safety.load import SafetyRules, check_file, load, load_file, name_kinds
 from personas.safety.replies import ReplyReader
 
-__all__ = ["Finding", "ReplyFinding", "ReplyReader", "SafetyRules", "Tier", "check_file", "load", "load_file"]
+__all__ = [
+    *("Finding", "ReplyFinding", "ReplyReader", "SafetyRules", "Tier"),
+    *("check_file", "load", "load_file", "name_kinds"),
+]

@@ -1,8 +1,9 @@
 """Reads a file of safety rules and makes it ready, or reports the file, the key and the mend."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ValidationError
 
@@ -85,6 +86,15 @@ class SafetyRules:
 def load(language: str = "en") -> SafetyRules:
     """Load the rules that ship for a language, once in a process. Raises SafetyInvalid."""
     return load_file(FOLDER / f"{language}.toml")
+
+
+@cache
+def name_kinds(language: str = "en") -> Mapping[str, str]:
+    """What staff read for each kind of the rules that ship for a language, read once. Raises SafetyInvalid."""
+    document = _read_file(FOLDER / f"{language}.toml")
+    of_messages = {kind: declared.name for kind, declared in document.kinds.items()}
+    of_replies = {kind: declared.name for kind, declared in document.reply_kinds.items()}
+    return MappingProxyType(of_messages | of_replies)
 
 
 def load_file(path: Path) -> SafetyRules:

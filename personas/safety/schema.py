@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Sentence = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
 Identifier = Annotated[str, StringConstraints(strict=True, pattern=r"^[a-z][a-z0-9_-]{1,60}$")]
+KindName = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=40)]
+"""How staff read a kind in a list of flags: a few plain words, one line on a phone."""
 Rows = Annotated[tuple[Sentence, ...], Field(min_length=1)]
 
 
@@ -20,6 +22,7 @@ class _Table(BaseModel):
 class MessageKind(_Table):
     """A kind of danger in what a participant writes."""
 
+    name: KindName
     tier: Literal["red", "amber"]
     means: Sentence
     about_staff: bool = False
@@ -30,6 +33,7 @@ class MessageKind(_Table):
 class ReplyKind(_Table):
     """A kind of fault in what the companion says."""
 
+    name: KindName
     severity: Literal["stop", "flag"]
     means: Sentence
 

@@ -103,7 +103,7 @@ def test_what_stands_between_a_person_and_the_companion_is_said(
     text = text_of(desk.get("/ops/people/"))
 
     assert "With a person : Tess" in text
-    assert "Companion is quiet" in text and "Paused by staff" in text
+    assert "Robin is quiet" in text and "Paused by staff" in text
 
 
 async def test_flags_stand_on_top_by_kind_and_never_with_words(

@@ -63,7 +63,7 @@ export class FlagList {
 
 /** What a flag is about. */
 export function kindInWords(kind, words) {
-  return words.kinds[kind] ?? (kind.charAt(0).toUpperCase() + kind.slice(1)).replaceAll(/[_-]/g, " ");
+  return words.kinds[kind] ?? (kind.charAt(0).toUpperCase() + kind.slice(1)).replace(/[-_]/g, " ");
 }
 
 /** Whose a flag is. */
