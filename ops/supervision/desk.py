@@ -60,7 +60,8 @@ class LiveDesk:
         """When flags were last sent outside a round, which may have read them earlier."""
         self._flags_wake = asyncio.Event()
         self._flags_task: asyncio.Task[None] | None = None
-        self._writing: dict[int, float] = {}
+        self._writing: dict[int, tuple[float, str | None]] = {}
+        """Conversations that are typed in: until when, and the `last_at` of the message before."""
         self._wake = asyncio.Event()
         self._round_soon = False
         self._task: asyncio.Task[None] | None = None
@@ -173,7 +174,8 @@ class LiveDesk:
 
     def _mark_writing(self, conversation: int) -> None:
         """Show from the next round on, and for some seconds, that the participant is typing."""
-        self._writing[conversation] = asyncio.get_running_loop().time() + WRITING_S
+        last_at = self._snapshot.people.get(conversation, {}).get("last_at")
+        self._writing[conversation] = (asyncio.get_running_loop().time() + WRITING_S, last_at)
 
     async def close(self, code: int) -> None:
         """Close every screen's socket with this code, and stop reading."""
@@ -266,14 +268,15 @@ class LiveDesk:
 
     async def _read(self, sites: Collection[int]) -> DeskSnapshot:
         now = asyncio.get_running_loop().time()
-        self._writing = {number: until for number, until in self._writing.items() if until > now}
+        self._writing = {number: mark for number, mark in self._writing.items() if mark[0] > now}
+        writing = {number: last_at for number, (_, last_at) in self._writing.items()}
         async with self._reading, self.pool.connection() as connection:
             async with connection.cursor() as cursor:
                 await screens.write_desk(
                     cursor, self._process, sites=self._own_sites(), readers=self._readers()
                 )
             self._snapshot = await read_snapshot(
-                connection, sites, before=self._snapshot, writing=self._writing, at_s=now
+                connection, sites, before=self._snapshot, writing=writing, at_s=now
             )
         return self._snapshot
 

@@ -21,7 +21,7 @@ MAX_VISITS = 2_000
 LAST_TURNS = 3
 """Turns of each person that are looked at: as many as may be live at once."""
 WRITING_S = 6
-"""A draft that was saved within so many seconds counts as writing."""
+"""A draft that was saved within so many seconds, and after the last message, counts as writing."""
 DESK_TIMEOUT_S = 10
 """A row of `ops_deskprocess` that is older counts as no screens."""
 
@@ -41,7 +41,8 @@ pages AS MATERIALIZED (
 SELECT c.id, p.id, p.name, p.site_id, s.name, here.opened_at, here.id, here.visits,
        last.is_speaking, last.is_waiting, last.state, last.last_at,
        {IS_QUIET}, k.person, k.person_name, k.person_since,
-       d.saved_at > clock_timestamp() - make_interval(secs => %(writing_s)s),
+       d.text <> '' AND d.saved_at > clock_timestamp() - make_interval(secs => %(writing_s)s)
+       AND (last.last_at IS NULL OR d.saved_at > last.last_at),
        c.id IN (SELECT page FROM pages)
 FROM here
 JOIN companion_participant p ON p.id = here.participant_id AND p.site_id = ANY(%(sites)s)
@@ -126,9 +127,11 @@ def build_items(
     flags: Sequence[FlagView],
     open_pauses: Sequence[PauseView],
     readers: Mapping[int, Mapping[int, str]],
-    writing: Collection[int],
+    writing: Mapping[int, str | None],
 ) -> dict[int, dict[str, Any]]:
-    """The items of `people` frames, by conversation. `writing` are conversations that are being typed in now."""
+    """The items of `people` frames, by conversation. `writing` are conversations that are being typed in now, with the
+    `last_at` that was known then: a message that was sent since ends it.
+    """
     tiers: dict[int, str] = {}
     for flag in flags:
         if flag.conversation is not None and tiers.get(flag.conversation) != FlagTier.RED:
@@ -137,6 +140,8 @@ def build_items(
     items = {}
     for one in people:
         pause = _find_pause(by_scope, one)
+        last_at = one.last_at.isoformat() if one.last_at else None
+        is_writing = one.is_writing or (one.conversation in writing and writing[one.conversation] == last_at)
         items[one.conversation] = {
             "conversation": one.conversation,
             "participant": one.participant,
@@ -146,8 +151,8 @@ def build_items(
             "since": one.since.isoformat(),
             "visit": one.visit,
             "visits": one.visits,
-            "turn": _describe_turn(one, is_writing=one.is_writing or one.conversation in writing),
-            "last_at": one.last_at.isoformat() if one.last_at else None,
+            "turn": _describe_turn(one, is_writing=is_writing),
+            "last_at": last_at,
             "tier": tiers.get(one.conversation),
             "quiet": one.is_quiet,
             "paused": pause and {"scope": pause.scope, "by": pause.by_name, "reason": pause.reason},

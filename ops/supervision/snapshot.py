@@ -52,7 +52,7 @@ async def read_snapshot(
     sites: Collection[int],
     *,
     before: DeskSnapshot,
-    writing: Collection[int],
+    writing: Mapping[int, str | None],
     at_s: float,
 ) -> DeskSnapshot:
     """Read what screens of these sites show. Raises psycopg.Error."""

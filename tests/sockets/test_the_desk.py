@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from companion.models import Control, Flag, Site, StaffPause, TranscriptEntry
+from companion import drafts
+from companion.models import Control, Flag, Site, StaffPause, TranscriptEntry, Visit
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
 from companion.supervision.causes import FlagCause
 from companion.supervision.flags import raise_flag
@@ -18,6 +19,7 @@ from companion.supervision.states import FlagSource, FlagTier
 from ops.models import AuditEntry, Supervision
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
+from ops.supervision.people import WRITING_S
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
@@ -478,6 +480,30 @@ async def test_what_each_side_types_shows_as_is_writing_on_every_process_and_nev
         await desk.send({"type": "writing", "conversation": conversation})
         typing = await page.until("person_writing")
         assert set(typing) == {"type", "line"}
+
+
+async def test_a_message_that_was_sent_ends_that_its_writer_is_writing(service: Web, people: People) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    sam = sign_staff_in(service, people, people.add_sam())
+    async with Page(service.socket_url, cookie) as page, Desk(service, sam) as desk:
+        await desk.act("take_over", conversation=conversation)
+        await page.until("person")
+        await page.send({"type": "writing"})
+        in_database(lambda: store_draft(rosa, "I am"))
+        await desk.person(conversation, turn="writing")
+        await page.say("I am here.")
+        # The page saves its empty box, too.
+        in_database(lambda: store_draft(rosa, ""))
+        # Within less than the time that typing is shown for.
+        async with asyncio.timeout(WRITING_S - 2):
+            await desk.person(conversation, turn="idle")
+
+
+def store_draft(person: Person, text: str) -> None:
+    visit = Visit.objects.filter(participant=person.row, ended_at=None).latest("opened_at")
+    assert drafts.save(visit.pk, conversation=person.conversation.pk, text=text)
 
 
 async def test_a_screen_that_confirms_a_red_flag_makes_the_line_say_that_staff_know(
