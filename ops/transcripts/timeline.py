@@ -22,8 +22,7 @@ MAX_STEPS = 50
 """Steps of one flag, the newest."""
 MAX_VISITS = 20
 
-_TURN, _BESIDE = range(2)
-"""Ranks of a place: a turn, then what stands beside it, in the order of time."""
+Place = list[int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +64,8 @@ def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelineP
     """The last page of a conversation, or the one before turn `before`.
 
     Each item is a dict that JSON can hold, with `kind` (turn, entry, flag or visit), `at` (ISO 8601) and `place`: items
-    are ordered by it.
+    are ordered by it. It is [turn, 0 for the turn itself or 1, milliseconds, number]: what stands after the same turn
+    is in the order in which it happened.
     """
     records, has_earlier = list_turns_before(head.conversation, before, size=PAGE_TURNS)
     page = _Page(head.conversation, records, is_first=not has_earlier, before=before)
@@ -82,7 +82,13 @@ def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelineP
 def read_flags(flags: Collection[int], *, conversation: int) -> list[dict[str, Any]]:
     """Those of these flags that are of this conversation, as items with their notes."""
     found = Flag.objects.filter(id__in=flags, conversation=conversation).order_by("id")[:MAX_FLAGS]
-    return [_flag_item(flag, place=[flag.turn or 0, _BESIDE, _to_ms(flag.opened_at)]) for flag in found]
+    # Without a turn, an open page knows where a flag stands, or that it is new.
+    places = [_place(flag.turn, flag.opened_at, flag.pk) if flag.turn else None for flag in found]
+    return [_flag_item(flag, place=place) for flag, place in zip(found, places, strict=True)]
+
+
+def _place(turn: int, at: datetime, number: int) -> Place:
+    return [turn, 1, int(at.timestamp() * 1000), number]
 
 
 class _Page:
@@ -118,7 +124,7 @@ def _turn_item(record: TurnRecord) -> dict[str, Any]:
     return {
         "kind": "turn",
         "id": record.id,
-        "place": [record.id, _TURN, 0],
+        "place": [record.id, 0, 0, 0],
         "at": record.created_at.isoformat(),
         "key": str(record.key),
         "question": record.question,
@@ -140,7 +146,7 @@ def _entry_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
         {
             "kind": "entry",
             "id": entry.pk,
-            "place": [entry.after_turn, _BESIDE, _to_ms(entry.at)],
+            "place": _place(entry.after_turn, entry.at, entry.pk),
             "at": entry.at.isoformat(),
             "entry": entry.kind,
             "key": str(entry.key) if entry.key else "",
@@ -160,11 +166,11 @@ def _flag_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
     items = []
     for flag in flags.order_by("-id")[:MAX_FLAGS]:
         turn = flag.turn if flag.turn in page.ids else page.turn_before(flag.opened_at)
-        items.append(_flag_item(flag, place=[turn or 0, _BESIDE, _to_ms(flag.opened_at)]))
+        items.append(_flag_item(flag, place=_place(turn or 0, flag.opened_at, flag.pk)))
     return items
 
 
-def _flag_item(flag: Flag, *, place: list[int]) -> dict[str, Any]:
+def _flag_item(flag: Flag, *, place: Place | None) -> dict[str, Any]:
     steps = list(flag.steps.order_by("-id")[:MAX_STEPS])[::-1]
     return {
         "kind": "flag",
@@ -200,14 +206,10 @@ def _visit_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
         {
             "kind": "visit",
             "id": str(visit.pk),
-            "place": [page.turn_before(visit.opened_at), _BESIDE, _to_ms(visit.opened_at)],
+            "place": _place(page.turn_before(visit.opened_at), visit.opened_at, 0),
             "at": visit.opened_at.isoformat(),
             "ended_at": visit.ended_at.isoformat() if visit.ended_at else None,
             "is_open": visit.ended_at is None and visit.expires_at > now,
         }
         for visit in visits.order_by("-expires_at")[:MAX_VISITS]
     ]
-
-
-def _to_ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)

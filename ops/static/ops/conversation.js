@@ -53,9 +53,9 @@ function watched(frame) {
 }
 
 function take(frame) {
-  const entry = entryOf(frame, talk.newestTurn);
+  const entry = entryOf(frame, [talk.newestTurn, view.latestMs]);
   if (!entry) {
-    if (frame.type === "accepted") say(find("writing"), "");
+    if (frame.type === "accepted") stopWriting();
     return show(talk.take(frame, new Date().toISOString()));
   }
   show(talk.merge([entry]));
@@ -114,23 +114,29 @@ function knowPerson(item) {
   here = item;
   stepIn.know({ person: item.person, quiet: item.quiet, paused: item.paused });
   if (item.turn === "writing") showWriting();
+  else stopWriting();
 }
 
 /** One sentence about who speaks. */
 function stand() {
   const { person, quiet, paused } = stepIn.state;
-  const name = page.dataset.name;
+  const { name, character } = page.dataset;
   if (stepIn.isMine) say(find("standing"), `You have taken over. ${name} reads what you write.`);
   else if (person) say(find("standing"), `${person.name} has taken over.`);
-  else if (quiet) say(find("standing"), "The companion is quiet. Take over, or let it speak again.");
-  else if (paused) say(find("standing"), "The companion is paused.");
+  else if (quiet) say(find("standing"), `${character} is quiet. Take over, or let ${character} speak again.`);
+  else if (paused) say(find("standing"), `${character} is paused.`);
   else say(find("standing"), here ? words.doings[doingOf(here)] ?? "" : "");
 }
 
 function showWriting() {
   say(find("writing"), `${page.dataset.name} is writing.`);
   clearTimeout(writing);
-  writing = setTimeout(() => say(find("writing"), ""), WRITING_MS);
+  writing = setTimeout(stopWriting, WRITING_MS);
+}
+
+function stopWriting() {
+  clearTimeout(writing);
+  say(find("writing"), "");
 }
 
 async function endVisit(event) {

@@ -2,14 +2,15 @@
 
 const LIVE = new Set(["waiting", "speaking"]);
 const ENDINGS = new Set(["complete", "stopped", "paused", "refused", "handed_over", "safety", "held"]);
+
 /** Whether a turn has not ended. */
 export function isLive(turn) {
   return LIVE.has(turn.state);
 }
 
-/** Compare the places of two items: [turn, 0 for the turn and 1 for what stands beside it, milliseconds]. */
+/** Compare the places of two items: [turn, 0 for the turn itself or 1, milliseconds, number]. */
 export function compare(a, b) {
-  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3];
 }
 
 /** Items by `kind:id`. `take` and `merge` return {changed: [items], again}: `again` asks for the whole anew. */
@@ -83,7 +84,8 @@ export class Talk {
   }
 
   #placeOf(item) {
-    return item.kind === "turn" ? [item.id, 0, 0] : [this.newestTurn, 1, Date.parse(item.at)];
+    if (item.kind === "turn") return [item.id, 0, 0, 0];
+    return [this.newestTurn, 1, Date.parse(item.at) || 0, Number(item.id) || 0];
   }
 }
 

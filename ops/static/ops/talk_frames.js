@@ -6,17 +6,19 @@ const LINES = { help: "help", disclosure: "disclosure", reading: "reading" };
 export function itemsOf(snapshots) {
   let after = 0;
   return snapshots.map((one) => {
-    if ("entry" in one) return { ...one, kind: "entry", id: one.entry, entry: one.kind, place: [after, 1, Date.parse(one.at)] };
+    if ("entry" in one) return { ...one, kind: "entry", id: one.entry, entry: one.kind, place: [after, 1, Date.parse(one.at), one.entry] };
     after = one.id;
-    return { ...one, kind: "turn", place: [one.id, 0, 0] };
+    return { ...one, kind: "turn", place: [one.id, 0, 0, 0] };
   });
 }
 
-/** The entry that a frame tells of, after the newest turn; null for other frames. */
-export function entryOf(frame, newestTurn) {
-  const at = frame.at ?? new Date().toISOString();
-  const place = [newestTurn, 1, Date.parse(at)];
-  const rest = { id: frame.id, name: frame.name ?? "", at, place, kind: "entry" };
+/**
+ * The entry that a frame tells of; null for other frames. `after` [turn, milliseconds] is where the conversation ends: a
+ * frame without a time is of now, but the clock of this machine is not the service's.
+ */
+export function entryOf(frame, [turn, ms]) {
+  const place = [turn, 1, frame.at ? Date.parse(frame.at) : ms, frame.id ?? 0];
+  const rest = { id: frame.id, name: frame.name ?? "", at: frame.at ?? new Date().toISOString(), place, kind: "entry" };
   if (frame.type === "said") return { ...rest, entry: "said", text: frame.text };
   if (frame.type === "person") return { ...rest, entry: frame.state, text: frame.line };
   if (LINES[frame.type] && frame.id) return { ...rest, entry: frame.type, text: frame.line };

@@ -29,6 +29,11 @@ export class TalkView {
     return node;
   }
 
+  /** The time of the latest item that has one, in milliseconds. */
+  get latestMs() {
+    return Math.max(0, ...[...this.#list.children].map((node) => placeOf(node)[2]));
+  }
+
   /** The element of an item, if it is there. */
   find({ kind, id }) {
     return this.#list.querySelector(`[data-item="${kind}"][data-id="${CSS.escape(id)}"]`);
@@ -97,7 +102,8 @@ function stepItem(step) {
   const item = document.createElement("li");
   item.append(`${step.clock} ${step.says}`);
   if (step.who) item.append(`, ${step.who}`);
-  if (!step.note) return item;
+  if (!step.who && step.note) item.append(` ${step.note}`);
+  if (!step.note || !step.who) return item;
   const note = document.createElement("q");
   note.dir = "auto";
   note.textContent = step.note;
