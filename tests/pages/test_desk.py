@@ -27,6 +27,8 @@ from tests.staff import play_broken_turn, store_flag
 DANGER = "I am going to kill myself tonight."
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1200, "height": 900}}
 PHONE: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True}
+SIDEWAYS: dict[str, Any] = {"viewport": {"width": 640, "height": 320}, "has_touch": True, "is_mobile": True}
+ZOOMED: dict[str, Any] = {"viewport": {"width": 320, "height": 256}}
 
 OpenDesk = Callable[..., Awaitable["Screen"]]
 
@@ -51,6 +53,11 @@ class Screen:
     @property
     def ringing(self) -> Locator:
         return self.page.locator("[data-bell-flags] > [data-flag][data-state=open]")
+
+    @property
+    def fold(self) -> Locator:
+        """The one line of the bell on a small screen."""
+        return self.page.locator("[data-bell-fold]")
 
     @property
     def words(self) -> Locator:
@@ -122,6 +129,7 @@ async def test_a_worrying_sentence_rings_on_two_screens_and_one_person_steps_in_
     flag = in_database(lambda: Flag.objects.get(participant=rosa.row.pk, tier="red"))
     assert flag.seen_at is not None
 
+    await tess.fold.tap()
     await tess.button("Accept").tap()
 
     await expect(sam.page.locator("[data-bell-flags]")).to_contain_text("Accepted by tess")
@@ -265,7 +273,7 @@ async def test_a_pause_says_who_and_why_and_is_resumed_on_the_shift_page(
     await expect(sam.page.get_by_label(re.compile("^Why"))).to_be_focused()
     await sam.page.keyboard.type("Rosa asked for rest")
     await sam.page.keyboard.press("Enter")
-    await expect(sam.page.locator("[data-standing]")).to_have_text("The companion is paused.")
+    await expect(sam.page.locator("[data-standing]")).to_have_text("Robin is paused.")
     await expect(sam.button("Resume for this person")).to_be_visible()
 
     await sam.go("/ops/shift/")
@@ -294,6 +302,92 @@ async def test_a_flag_is_handed_over_and_stays_with_its_owner_until_it_is_taken_
 
     await expect(tess.page.get_by_text("It is yours now.")).to_be_visible()
     assert in_database(lambda: Flag.objects.get(pk=flag.pk)).owner == tess.user.pk
+
+
+@pytest.mark.parametrize("small", [PHONE, SIDEWAYS, ZOOMED], ids=["phone", "sideways", "zoomed"])
+async def test_on_a_small_screen_the_bell_is_one_line_that_a_press_opens(
+    open_desk: OpenDesk, people: People, small: dict[str, Any]
+) -> None:
+    rosa = people.rosa
+    store_flag(rosa)
+    store_flag(people.add_participant("Ada"))
+    store_flag(rosa, tier="amber", kind="not-eating", source="message")
+    sam = await (await open_desk(**small)).open(rosa)
+    accept = sam.page.locator("[data-bell]").get_by_role("button", name="Accept")
+    await expect(sam.fold).to_have_text(re.compile(r"^\s*3 flags, 2 red\s+silent\s*$"))
+    assert await height(sam.page.locator("[data-bell]")) < 80
+    # It stays in sight.
+    await sam.page.mouse.wheel(0, 2_000)
+    await expect(sam.fold).to_be_in_viewport(ratio=1)
+    await expect(accept.first).to_be_hidden()
+
+    await sam.fold.press("Enter")
+
+    await expect(sam.fold).to_have_attribute("aria-expanded", "true")
+    await accept.first.click()
+    await expect(sam.fold).to_have_text(re.compile(r"^\s*2 flags, 1 red\s+silent\s*$"))
+    await expect(sam.button("Switch the sound on")).to_be_visible()
+    assert await height(sam.page.locator("[data-bell]")) <= small["viewport"]["height"]
+    await sam.page.keyboard.press("Escape")
+    await expect(sam.fold).to_be_focused()
+    await expect(accept.first).to_be_hidden()
+
+
+async def height(place: Locator) -> float:
+    box = await place.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+async def test_what_happens_later_stands_below_whatever_it_is(
+    open_desk: OpenDesk, service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
+        await socket.say(DANGER)
+        await socket.ending()
+        sam = await (await open_desk(**PHONE)).open(rosa)
+        await sam.take_over()
+        await sam.words.fill("I am here.")
+        await sam.words.press("Enter")
+        said = sam.page.locator('[data-item="entry"]', has_text="I am here.")
+        await expect(said).to_be_in_viewport()
+        await socket.send({"type": "help"})
+        help_flag = sam.page.locator('[data-item="flag"]', has_text="Wants to talk to a person")
+        await expect(help_flag).to_be_visible()
+    kinds = [kind for kind in await item_kinds(sam.page) if kind != "visit"]
+    assert kinds[:2] == ["turn", "flag"] and kinds.index("said") > kinds.index("joins") > 1
+    assert kinds[-2:] == ["flag", "help"] or kinds[-2:] == ["help", "flag"]
+
+    await sam.open(rosa)
+    assert [kind for kind in await item_kinds(sam.page) if kind != "visit"] == kinds
+
+
+async def item_kinds(page: Page) -> list[str]:
+    """What stands in the conversation, from the top."""
+    found: list[str] = await page.locator("[data-item]").evaluate_all(
+        "(nodes) => nodes.map((node) => node.dataset.entry ?? node.dataset.item)"
+    )
+    return found
+
+
+async def test_a_wide_screen_shows_every_flag_without_a_press(open_desk: OpenDesk, people: People) -> None:
+    store_flag(people.rosa)
+    sam = await (await open_desk()).go("/ops/routing/")
+    await expect(sam.page.locator("[data-bell]").get_by_role("button", name="Accept")).to_be_visible()
+    await expect(sam.fold).to_be_hidden()
+
+
+async def test_flags_and_speakers_have_plain_names(open_desk: OpenDesk, service: Web, people: People) -> None:
+    rosa = people.rosa
+    async with Socket(service.socket_url, rosa.sign_in(service.url)) as socket:
+        await socket.say(DANGER)
+        await socket.ending()
+    sam = await (await open_desk()).open(rosa)
+    await expect(sam.ringing).to_contain_text("Red flag: Speaks of ending their life")
+    await expect(sam.page.locator('[data-item="flag"]')).to_contain_text("Speaks of ending their life")
+    await expect(sam.page.get_by_role("heading", name="Robin", exact=True)).to_have_count(1)
+    await expect(sam.button("Let Robin speak again")).to_be_visible()
 
 
 async def test_the_list_of_people_moves_neither_focus_nor_scroll(

@@ -1,6 +1,7 @@
 /** The bell on every page for staff: a flag rings by sight, by sound, in the title and in the icon until it is accepted. */
 
 import "./ages.js";
+import { BellFold } from "./bell_fold.js";
 import { join, send } from "./desk_socket.js";
 import { FlagList, kindInWords } from "./flag_item.js";
 import { flagOf } from "./flag_frames.js";
@@ -18,6 +19,7 @@ const icon = document.querySelector("link[rel=icon]");
 const [plainIcon, plainTitle] = [icon.href, document.title];
 export const words = JSON.parse(bell.dataset.kinds);
 const list = new FlagList(find("bell-flags"), { words, page: bell.dataset.page });
+const fold = new BellFold(bell);
 const sound = new Sound();
 const tabs = new BroadcastChannel("companion-staff-sound");
 const flags = new Map();
@@ -65,6 +67,7 @@ function draw() {
   if (isBlank) return;
   const shown = [...flags.values()].sort((a, b) => rank(a) - rank(b) || a.id - b.id);
   list.show(shown);
+  fold.show(shown, trouble());
   const open = shown.filter((flag) => flag.state === "open");
   const red = open.filter((flag) => flag.tier === "red");
   bell.toggleAttribute("data-rings", open.length > 0);
@@ -104,6 +107,12 @@ async function switchOn({ pressed }) {
   fetch(bell.dataset.soundUrl, { method: "POST", body, keepalive: true }).catch(() => {});
 }
 
+/** Why a ring would not be heard here, in a word or two. */
+function trouble() {
+  if (unreachable === "yes") return "not connected";
+  return sound.isOn ? "" : "silent";
+}
+
 function saySound() {
   const says = find("sound-says");
   const silent = sound.isOn ? "The sound is on." : wasOn ? BLOCKED : SILENT;
@@ -111,6 +120,7 @@ function saySound() {
   says.parentElement.toggleAttribute("data-silent", !sound.isOn || unreachable === "yes");
   find("sound-on").hidden = sound.isOn;
   find("sound-test").hidden = !sound.isOn;
+  fold.show([...flags.values()], trouble());
 }
 
 function down() {
