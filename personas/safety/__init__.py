@@ -5,6 +5,13 @@ from personas.safety.load import SafetyRules, check_file, load, load_file, name_
 from personas.safety.replies import ReplyReader
 
 __all__ = [
-    *("Finding", "ReplyFinding", "ReplyReader", "SafetyRules", "Tier"),
-    *("check_file", "load", "load_file", "name_kinds"),
+    "Finding",
+    "ReplyFinding",
+    "ReplyReader",
+    "SafetyRules",
+    "Tier",
+    "check_file",
+    "load",
+    "load_file",
+    "name_kinds",
 ]
