@@ -91,7 +91,7 @@ def list_people(access: StaffAccess) -> list[dict[str, Any]]:
         ],
         # A cursor of Django leaves JSON as text.
         readers=parse_readers((json.loads(row[0]),) for row in _fetch(READ_READERS)),
-        writing=(),
+        writing={},
     )
     shown = [item if item["site"] in access.supervised else hide_name(item) for item in items.values()]
     return sorted(shown, key=lambda item: {"red": 0, "amber": 1}.get(item["tier"], 2))

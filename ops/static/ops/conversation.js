@@ -53,7 +53,7 @@ function watched(frame) {
 }
 
 function take(frame) {
-  const entry = entryOf(frame, [talk.newestTurn, view.latestMs]);
+  const entry = entryOf(frame, [talk.newestTurn, view.endMs]);
   if (!entry) {
     if (frame.type === "accepted") stopWriting();
     return show(talk.take(frame, new Date().toISOString()));

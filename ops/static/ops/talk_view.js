@@ -29,9 +29,9 @@ export class TalkView {
     return node;
   }
 
-  /** The time of the latest item that has one, in milliseconds. */
-  get latestMs() {
-    return Math.max(0, ...[...this.#list.children].map((node) => placeOf(node)[2]));
+  /** A time after that of every item here, in milliseconds. */
+  get endMs() {
+    return 1 + Math.max(0, ...[...this.#list.children].map((node) => placeOf(node)[2]));
   }
 
   /** The element of an item, if it is there. */
