@@ -363,6 +363,34 @@ async def test_what_happens_later_stands_below_whatever_it_is(
     assert [kind for kind in await item_kinds(sam.page) if kind != "visit"] == kinds
 
 
+async def test_a_person_who_took_over_reads_that_the_participant_has_left(
+    open_desk: OpenDesk, service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    async with Socket(service.socket_url, rosa.sign_in(service.url)):
+        sam = await (await open_desk()).open(rosa)
+        await sam.take_over()
+        standing = sam.page.locator("[data-standing]")
+        await expect(standing).to_have_text("You have taken over. Rosa reads what you write.")
+    await expect(standing).to_contain_text("Rosa has no page open", timeout=30_000)
+
+
+async def test_a_reader_is_where_they_were_after_an_outage(
+    open_desk: OpenDesk, people: People, door: Door
+) -> None:
+    rosa = people.rosa
+    for number in range(6):
+        store_flag(rosa, kind=f"kind-{number}")
+    sam = await (await open_desk(base_url=door.url, **PHONE)).open(rosa)
+    await sam.page.evaluate("scrollTo(0, 300)")
+    main = sam.page.locator("#main")
+    await door.shut()
+    await expect(main).to_have_attribute("data-concealed", "", timeout=30_000)
+    await door.open()
+    await expect(main).not_to_have_attribute("data-concealed", "", timeout=30_000)
+    assert await sam.page.evaluate("scrollY") == 300
+
+
 async def item_kinds(page: Page) -> list[str]:
     """What stands in the conversation, from the top."""
     found: list[str] = await page.locator("[data-item]").evaluate_all(

@@ -36,7 +36,10 @@ const stepIn = new StepIn(page.querySelector(".step-in"), me, stand);
 
 function handle(frame) {
   if (frame.type === "hello") return knowPerson(frame.people.find((item) => item.conversation === me.conversation));
-  if (frame.type === "people") return knowPerson(frame.changed.find((item) => item.conversation === me.conversation));
+  if (frame.type === "people") {
+    if (frame.gone?.includes(me.conversation)) knowPerson({ ...here, ...stepIn.state, turn: "idle", page_open: false });
+    return knowPerson(frame.changed.find((item) => item.conversation === me.conversation));
+  }
   if (frame.conversation !== me.conversation) return;
   if (frame.type === "watched") watched(frame);
   // The hour of an operator who stated a reason is over.
@@ -121,7 +124,9 @@ function knowPerson(item) {
 function stand() {
   const { person, quiet, paused } = stepIn.state;
   const { name, character } = page.dataset;
-  if (stepIn.isMine) say(find("standing"), `You have taken over. ${name} reads what you write.`);
+  const isAway = here?.page_open === false;
+  const reads = isAway ? `${name} has no page open, and reads it when they come back.` : `${name} reads what you write.`;
+  if (stepIn.isMine) say(find("standing"), `You have taken over. ${reads}`);
   else if (person) say(find("standing"), `${person.name} has taken over.`);
   else if (quiet) say(find("standing"), `${character} is quiet. Take over, or let ${character} speak again.`);
   else if (paused) say(find("standing"), `${character} is paused.`);

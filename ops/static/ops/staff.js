@@ -23,6 +23,8 @@ const connection = new Connection(document.querySelector("[data-staff]").dataset
 
 let followed = { turns: [], changed() {} };
 let unreachable = null;
+/** Where the reader was when the page was concealed: { top, focus }. */
+let left = null;
 
 /** Follow these turns: calls `changed({turn, stands, seq})` now and whenever one changes. */
 export function follow(turns, changed) {
@@ -55,8 +57,13 @@ function down() {
 /** Hide participants' text while the page cannot learn whether it may still show it. */
 function conceal(isUnknown) {
   if (!main.querySelector("[data-turns]")) return;
+  if (isUnknown === main.hasAttribute("data-concealed")) return;
+  if (isUnknown) left = { top: window.scrollY, focus: document.activeElement };
   main.toggleAttribute("data-concealed", isUnknown);
   outOfReach.hidden = !isUnknown;
+  if (isUnknown || !left) return;
+  if (main.contains(left.focus)) left.focus.focus({ preventScroll: true });
+  window.scrollTo({ top: left.top, behavior: "instant" });
 }
 
 function blank() {
