@@ -113,4 +113,5 @@ def _as_line(identifier: str | int | None, tier: str, rule: str) -> str:
     row = {"id": identifier, "tier": tier, "rule": rule or None}
     if identifier is None:
         del row["id"]
-    return json.dumps(row, ensure_ascii=False)
+    # In ASCII: an id may have half of a surrogate pair, which no encoding of a terminal can write.
+    return json.dumps(row)
