@@ -48,7 +48,7 @@ def lint(
     ]
     for key, finder in finders.items():
         problems += _lint_examples(key, finder, tokenizer)
-    problems += _lint_everyday(finders["rules"], tokenizer, function)
+    problems += lint_everyday(finders["rules"], tokenizer, function)
     return problems
 
 
@@ -75,7 +75,8 @@ def _lint_examples(key: str, finder: Finder, tokenizer: Tokenizer) -> list[Probl
     return problems
 
 
-def _lint_everyday(finder: Finder, tokenizer: Tokenizer, function: frozenset[str]) -> list[Problem]:
+def lint_everyday(finder: Finder, tokenizer: Tokenizer, function: frozenset[str]) -> list[Problem]:
+    """Return the patterns that match an everyday sentence, or that hold no word with a sense."""
     patterns = finder.patterns
     problems = [
         Problem(

@@ -12,7 +12,7 @@ from personas.errors import Problem, SafetyInvalid
 from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
-from personas.safety.lint import lint
+from personas.safety.lint import lint, lint_everyday
 from personas.safety.matching import TextMatcher
 from personas.safety.patterns import Pattern, PatternInvalid, PatternReader, read_classes
 from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
@@ -98,9 +98,15 @@ def name_kinds(language: str = "en") -> Mapping[str, str]:
 
 
 def load_file(path: Path) -> SafetyRules:
-    """Load a file of safety rules. Raises SafetyInvalid unless it is complete and its patterns can be read."""
+    """Load a file of safety rules. Raises SafetyInvalid unless it is complete and its patterns can be read.
+
+    A pattern that matches an everyday sentence is refused too: the companion would be quiet for everyone.
+    """
     document = _read_file(path)
-    return SafetyRules(document, _Compiled(path, document))
+    compiled = _Compiled(path, document)
+    if problems := compiled.lint_everyday():
+        raise SafetyInvalid(path, tuple(problems))
+    return SafetyRules(document, compiled)
 
 
 def check_file(path: Path) -> SafetyRules:
@@ -186,6 +192,10 @@ class _Compiled:
             function=self.contexts.words.function,
             finders=self._finders,
         )
+
+    def lint_everyday(self) -> list[Problem]:
+        """Return the patterns that match everyday sentences, which takes milliseconds."""
+        return lint_everyday(self.messages, self.tokenizer, self.contexts.words.function)
 
     def _read_context_classes(self) -> dict[str, frozenset[str]]:
         single = {}

@@ -51,8 +51,10 @@ def test_the_file_that_ships_passes_its_lint() -> None:
     assert check_file(FOLDER / "en.toml").version == load().version
 
 
-@pytest.mark.parametrize("pattern", ["kill? myself?", "@no_such_class now", "Kill myself"])
-def test_a_start_refuses_a_pattern_that_cannot_be_read(tmp_path: Path, pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["kill? myself?", "@no_such_class now", "Kill myself", "the", "to the"])
+def test_a_start_refuses_a_pattern_that_cannot_be_read_or_matches_everyday_talk(
+    tmp_path: Path, pattern: str
+) -> None:
     path = tmp_path / "en.toml"
     path.write_text(WHOLE.replace(FIRST_RULE, f'{FIRST_RULE}    "{pattern}",\n'), encoding="utf-8")
 
