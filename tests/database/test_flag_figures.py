@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from datetime import timezone as fixed_zone
 from io import StringIO
 from typing import Any
 
@@ -119,6 +120,12 @@ def test_the_record_is_searched_by_person_account_act_and_time_and_the_search_is
     assert json.loads(run("audit", "--who", account, "--since", "2099-01-01", "--json"))["entries"] == []
     searches = in_database(lambda: search_record(what="searched_record", limit=3))
     assert len(searches) == 3 and f"about {rosa.row.pk}" in searches[2].note
+    ahead = (timezone.now() + timedelta(hours=3)).astimezone(fixed_zone(timedelta(hours=5)))
+    behind = ahead - timedelta(hours=6)
+    for since, found in ((ahead, 0), (behind, 4)):
+        listed = json.loads(run("audit", "--who", account, "--since", since.isoformat(), "--json"))["entries"]
+        assert len(listed) == found
+    assert "no such entry" in run("audit", "--who", "a\udcff")
 
 
 def test_a_search_goes_on_before_the_last_entry_shown(people: People) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from companion.frames import clean_text
 from ops import audit
 from ops.people.command import PeopleCommand, find_person
 from ops.supervision.audit_search import MAX_ENTRIES, AuditRow, search_record
@@ -45,12 +46,14 @@ class Command(PeopleCommand):
         if person is not None:
             about = find_person(person, site=options["site"], number=number).pk
         since = _parse_since(options["since"])
+        # A terminal passes on bytes that are no text as lone surrogates, which no query can hold.
+        who, what = clean_text(options["who"]), clean_text(options["what"])
         note = ", ".join(
             part
             for part in (
                 f"about {about}" if about is not None else "",
-                "by who" if options["who"] else "",
-                f"what {options['what']}"[:40] if options["what"] else "",
+                "by who" if who else "",
+                f"what {what}"[:40] if what else "",
             )
             if part
         )
@@ -59,8 +62,8 @@ class Command(PeopleCommand):
             raise CommandError(f"Nothing is shown. {problem}")
         rows = search_record(
             about=about,
-            who=options["who"],
-            what=options["what"],
+            who=who,
+            what=what,
             since=since,
             before=options["before"],
             limit=max(1, options["limit"]),
