@@ -200,6 +200,7 @@ class Matches:
     def _follow(self, first: Iterable[_Step], places: int) -> None:
         """Follow all patterns from these places on."""
         inside, passable, ends = self._inside, self._passable, self.ends
+        occurring = self._present | self._present_longer
         todo = [(step, self._leads_to(step.element, places, 0)) for step in first]
         while todo:
             step, reached = todo.pop()
@@ -218,9 +219,12 @@ class Matches:
                         passed = (passed & passable) << 1
                         skipped |= passed
                     todo.append((next_step, skipped))
-                else:
-                    element = next_step.element
+                    continue
+                element = next_step.element
+                if not element.names.isdisjoint(occurring):
                     todo.append((next_step, self._leads_to(element, onward, reached)))
+                elif element.optional:
+                    todo.append((next_step, reached))
 
     def _leads_to(self, element: Element, places: int, reached: int) -> int:
         single, longer = self._starts(element)

@@ -146,8 +146,9 @@ class Spelling:
         return tuple(reversed(words))
 
 
-def _deletions(word: str) -> set[str]:
-    return {word[:at] + word[at + 1 :] for at in range(len(word))}
+def _deletions(word: str) -> dict[str, None]:
+    # In order: a set has another order in each process, and the first readings are kept.
+    return dict.fromkeys([word[:at] + word[at + 1 :] for at in range(len(word))])
 
 
 def _squeeze(word: str) -> str:
