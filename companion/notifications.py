@@ -16,6 +16,10 @@ MAX_TURNS = 40
 """Turns in one notification, which PostgreSQL limits to 8,000 bytes."""
 MAX_VISITS = 100
 """Visits in one notification."""
+MAX_FLAGS = 150
+"""Flags in one notification."""
+MAX_CONVERSATIONS = 300
+"""Conversations in one notification."""
 
 
 class _Payload(BaseModel):
@@ -130,3 +134,15 @@ def split_visits(visits: Sequence[UUID]) -> Iterator[VisitsEnded]:
     """Split these visits into notifications of at most `MAX_VISITS`."""
     for start in range(0, len(visits), MAX_VISITS):
         yield VisitsEnded(visits=tuple(visits[start : start + MAX_VISITS]))
+
+
+def split_flags(flags: Sequence[tuple[int, int]]) -> Iterator[FlagsChanged]:
+    """Split these (flag, site) into notifications of at most `MAX_FLAGS`."""
+    for start in range(0, len(flags), MAX_FLAGS):
+        yield FlagsChanged(flags=tuple(flags[start : start + MAX_FLAGS]))
+
+
+def split_control(by: UUID, conversations: Sequence[int]) -> Iterator[ControlChanged]:
+    """Split these conversations into notifications of at most `MAX_CONVERSATIONS`."""
+    for start in range(0, len(conversations), MAX_CONVERSATIONS):
+        yield ControlChanged(by=by, control=tuple(conversations[start : start + MAX_CONVERSATIONS]))

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from companion.notifications import NOTIFY, ControlChanged, notify_parameters
+from companion.notifications import NOTIFY, notify_parameters, split_control
 from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
 from companion.supervision.entries import NewEntry, insert_entry
@@ -349,9 +349,8 @@ def make_control(row: Row) -> ControlView:
 
 async def notify_control_changed(cursor: AsyncCursor[Row], *, by: UUID, conversations: Sequence[int]) -> None:
     """Notify every process, when this transaction commits, that control rows or entries have changed."""
-    if conversations:
-        changed = ControlChanged(by=by, control=tuple(conversations))
-        await cursor.execute(NOTIFY, notify_parameters(changed))
+    for part in split_control(by, conversations):
+        await cursor.execute(NOTIFY, notify_parameters(part))
 
 
 async def _insert_line(

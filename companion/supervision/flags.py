@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
-from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
+from companion.notifications import NOTIFY, notify_parameters, split_flags
 from companion.supervision.causes import FlagCause
 from companion.supervision.states import FlagStepKind
 
@@ -93,6 +93,6 @@ def flag_parameters(cause: FlagCause) -> dict[str, Any]:
 
 async def notify_flags_changed(cursor: AsyncCursor[Row], flags: Sequence[RaisedFlag]) -> None:
     """Notify every process, when this transaction commits, of the flags that it changed."""
-    if flags:
-        changed = FlagsChanged(flags=tuple((flag.flag, flag.site) for flag in flags))
-        await cursor.execute(NOTIFY, notify_parameters(changed))
+    # A full batch of messages may raise more flags than one notification holds.
+    for part in split_flags([(flag.flag, flag.site) for flag in flags]):
+        await cursor.execute(NOTIFY, notify_parameters(part))

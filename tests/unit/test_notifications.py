@@ -14,6 +14,8 @@ from companion.notifications import (
     VisitsEnded,
     notify_parameters,
     parse_notification,
+    split_control,
+    split_flags,
     split_turns,
     split_visits,
 )
@@ -101,3 +103,13 @@ def test_a_part_of_many_visits_fits_in_one_payload_and_no_visit_is_left_out() ->
 
     assert all(len(notify_parameters(part)[1].encode()) < PAYLOAD_LIMIT_BYTES for part in parts)
     assert [visit for part in parts for visit in part.visits] == visits
+
+
+def test_a_part_of_many_flags_or_conversations_fits_in_one_payload_and_none_is_left_out() -> None:
+    ids = range(2**62, 2**62 + 1_000)
+    flags = list(split_flags([(flag, flag) for flag in ids]))
+    control = list(split_control(ME, ids))
+    payloads = [*map(notify_parameters, flags), *map(notify_parameters, control)]
+    assert all(len(payload.encode()) < PAYLOAD_LIMIT_BYTES for _, payload in payloads)
+    assert [flag for part in flags for flag, _ in part.flags] == list(ids)
+    assert [conversation for part in control for conversation in part.control] == list(ids)
