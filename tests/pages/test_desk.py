@@ -316,6 +316,11 @@ async def test_on_a_small_screen_the_bell_is_one_line_that_a_press_opens(
     accept = sam.page.locator("[data-bell]").get_by_role("button", name="Accept")
     await expect(sam.fold).to_have_text(re.compile(r"^\s*3 flags, 2 red\s+silent\s*$"))
     assert await height(sam.page.locator("[data-bell]")) < 80
+    says, trouble = (
+        await top(sam.page.locator("[data-bell-says]")),
+        await top(sam.page.locator("[data-bell-trouble]")),
+    )
+    assert abs(says - trouble) < 10
     # It stays in sight.
     await sam.page.mouse.wheel(0, 2_000)
     await expect(sam.fold).to_be_in_viewport(ratio=1)
@@ -331,6 +336,12 @@ async def test_on_a_small_screen_the_bell_is_one_line_that_a_press_opens(
     await sam.page.keyboard.press("Escape")
     await expect(sam.fold).to_be_focused()
     await expect(accept.first).to_be_hidden()
+
+
+async def top(place: Locator) -> float:
+    box = await place.bounding_box()
+    assert box is not None
+    return box["y"]
 
 
 async def height(place: Locator) -> float:
@@ -355,12 +366,16 @@ async def test_what_happens_later_stands_below_whatever_it_is(
         await socket.send({"type": "help"})
         help_flag = sam.page.locator('[data-item="flag"]', has_text="Wants to talk to a person")
         await expect(help_flag).to_be_visible()
-    kinds = [kind for kind in await item_kinds(sam.page) if kind != "visit"]
-    assert kinds[:2] == ["turn", "flag"] and kinds.index("said") > kinds.index("joins") > 1
-    assert kinds[-2:] == ["flag", "help"] or kinds[-2:] == ["help", "flag"]
+        await expect(sam.page.locator('[data-item="entry"][data-entry="help"]')).to_be_visible()
+    # A press is a flag and its answer at one moment, in either order.
+    *kinds, one, other = await item_kinds(sam.page)
+    assert kinds == ["turn", "flag", "joins", "said"]
+    assert {one, other} == {"flag", "help"}
 
     await sam.open(rosa)
-    assert [kind for kind in await item_kinds(sam.page) if kind != "visit"] == kinds
+
+    *again, one, other = await item_kinds(sam.page)
+    assert (again, {one, other}) == (kinds, {"flag", "help"})
 
 
 async def test_a_person_who_took_over_reads_that_the_participant_has_left(
@@ -392,8 +407,8 @@ async def test_a_reader_is_where_they_were_after_an_outage(
 
 
 async def item_kinds(page: Page) -> list[str]:
-    """What stands in the conversation, from the top."""
-    found: list[str] = await page.locator("[data-item]").evaluate_all(
+    """What stands in the conversation beside visits, from the top."""
+    found: list[str] = await page.locator('[data-item]:not([data-item="visit"])').evaluate_all(
         "(nodes) => nodes.map((node) => node.dataset.entry ?? node.dataset.item)"
     )
     return found
