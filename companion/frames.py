@@ -270,10 +270,10 @@ def entry(view: EntryView) -> dict[str, Any]:
             return {"type": "person", **place, "state": view.kind, "name": view.name, "line": view.text}
         case EntryKind.HELP:
             return {"type": "help", **place, "line": view.text}
-        case EntryKind.DISCLOSURE:
-            return {"type": "disclosure", **place, "line": view.text}
         case EntryKind.READING:
             return {"type": "reading", **place, "line": view.text}
+        case EntryKind.DISCLOSURE:
+            raise ValueError("what is disclosed is an opening of its turn")
 
 
 def person_writing(line: str) -> dict[str, Any]:

@@ -92,8 +92,7 @@ class Ledger:
             batch = OpenBatch(cursor.connection, [say])
             await batch.insert(self._open_parameters())
             result = await run_gate(cursor, self._policy)
-            opened = await batch.read_new(result.admitted)
-            await batch.disclose(self._policy)
+            opened = await batch.read_new(result.admitted, self._policy)
             for _, conversation in opened:
                 await settle_question(cursor, request.turn, Settlement.ASKED_AGAIN)
                 await notify_kept_changed(cursor, by=self._process, conversation=conversation)
@@ -204,9 +203,8 @@ class Ledger:
             await batch.insert(self._open_parameters())
             # The gate is the first to fetch a result: until then the statements travel together.
             result = await run_gate(cursor, self._policy)
-            opened = await batch.read_new(result.admitted)
+            opened = await batch.read_new(result.admitted, self._policy)
             await batch.raise_flags(cursor)
-            await batch.disclose(self._policy)
             await notify_turns_changed(cursor, by=self._process, result=result, opened=opened)
         answers = await batch.read_answers()
         self._on_change(result, [])

@@ -29,7 +29,7 @@ MAX_TURNS_READ = 120
 
 # Takes many turns: those that start together share one query.
 READ_INPUTS = f"""
-SELECT t.id, t.question, s.regions,
+SELECT t.id, t.question, t.openings, s.regions,
        said.ids, said.questions, said.replies, said.stopped, said.came_back, said.at,
        broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures,
        {IS_CARE_DUE}, person.places, person.names, person.texts
@@ -104,6 +104,8 @@ class PromptInputs:
     is_care_due: bool = False
     regions: tuple[str, ...] = ()
     """The regions whose lanes may be sent the prompt; empty: all."""
+    openings: tuple[dict[str, str], ...] = ()
+    """Drafted lines that the turn was opened with. They stand before the first words, and are in no prompt."""
 
 
 class _Replied(NamedTuple):
@@ -149,7 +151,7 @@ async def fetch_prompt_inputs(cursor: AsyncCursor[Row]) -> dict[int, PromptInput
 
 
 def _inputs_from(row: Row) -> PromptInputs:
-    _, question, regions, *columns = row
+    _, question, openings, regions, *columns = row
     said = [_Replied(*facts) for facts in _zip_columns(columns[:6])]
     broken = [_Paused(*facts) for facts in _zip_columns(columns[6:13])]
     is_care_due = columns[13]
@@ -180,6 +182,7 @@ def _inputs_from(row: Row) -> PromptInputs:
             if paused.held and is_doubted(paused.tried_along, paused.tried_along_failure)
         ),
         regions=tuple(regions),
+        openings=tuple(openings),
     )
 
 

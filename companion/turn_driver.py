@@ -181,20 +181,33 @@ class TurnDriver:
         is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
         progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())
         events = run_turn(self._draft(inputs), progress, caller, reference=f"turn-{turn.turn}")
+        doubtful = ""
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
-                if isinstance(event, ReplyText):
-                    if caught := watch.catch(event.text):
-                        # The words that complete it are neither stored nor shown.
+                if not isinstance(event, ReplyText):
+                    if doubtful and (caught := watch.catch_end()):
                         turn.caught = caught
                         return
-                    if event.opens:
-                        turn.cancel_still_here()
-                        is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)
-                        buffer.openings = self._openings(progress, is_reduced=is_reduced)
-                    self._journal.append(buffer, event.text)
-                else:
+                    if doubtful:
+                        self._journal.append(buffer, doubtful)
                     turn.result = event
+                    continue
+                if caught := watch.catch(event.text):
+                    # The words that complete it are neither stored nor shown.
+                    turn.caught = caught
+                    return
+                if event.opens:
+                    turn.cancel_still_here()
+                    is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)
+                    buffer.openings = [
+                        *inputs.openings,
+                        *self._openings(progress, is_reduced=is_reduced),
+                    ]
+                text = doubtful + event.text
+                # A word that may complete a forbidden sentence waits until it is finished.
+                doubtful = text if watch.is_in_doubt() else ""
+                if not doubtful:
+                    self._journal.append(buffer, text)
 
     def _draft(self, inputs: PromptInputs) -> PromptDraft:
         return PromptDraft(

@@ -184,7 +184,7 @@ class OpenBatch:
         self._inserted = await self._connection.execute(INSERT_TURNS, parameters)
         self._named = await self._connection.execute(FIND_BY_KEY, parameters)
 
-    async def read_new(self, admitted: Sequence[Admission]) -> list[tuple[int, int]]:
+    async def read_new(self, admitted: Sequence[Admission], policy: TurnPolicy) -> list[tuple[int, int]]:
         """The new turns as (turn, conversation).
 
         Queries the prompt inputs of those that were admitted, if they are few; the result travels with the commit.
@@ -193,6 +193,8 @@ class OpenBatch:
         self._turns = {
             place: (turn, conversation) for place, turn, conversation in await self._named.fetchall()
         }
+        # Before the prompt inputs are read: they carry the openings of the turn.
+        await self._disclose(policy)
         new = [admission.turn for admission in admitted if admission.turn in self._new]
         if 0 < len(new) <= MAX_INPUTS_READ:
             self._inputs = await query_prompt_inputs(self._connection, new)
@@ -210,7 +212,7 @@ class OpenBatch:
                 raised.append(flag)
         await notify_flags_changed(cursor, raised)
 
-    async def disclose(self, policy: TurnPolicy) -> None:
+    async def _disclose(self, policy: TurnPolicy) -> None:
         """Say where it is due, and where it is asked for, that this is a computer program."""
         opened = [
             (turn, request.asks_if_human)

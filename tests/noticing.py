@@ -25,6 +25,9 @@ class BracketReader:
         self.text += text
         return Report(severity="stop", rule="stop-1", kind="medicine") if "[stop]" in self.text else None
 
+    def is_in_doubt(self) -> bool:
+        return False
+
     def finish(self) -> Report | None:
         return Report(severity="flag", rule="flag-1", kind="love") if "[flag]" in self.text else None
 

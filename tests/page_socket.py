@@ -49,10 +49,10 @@ class Page:
         return key
 
     async def next(self, within_s: float = 20) -> Frame:
-        """Receive, keep and acknowledge the next frame. What is disclosed is kept apart: it comes beside any turn."""
+        """Receive, keep and acknowledge the next frame. What is disclosed is kept apart: it opens any first turn."""
         async with asyncio.timeout(within_s):
             frame: Frame = json.loads(await self.connection.recv())
-            while frame["type"] == "disclosure":
+            while frame["type"] == "opening" and frame["kind"] == "disclosure":
                 self.disclosures.append(frame)
                 frame = json.loads(await self.connection.recv())
         self.frames.append(frame)

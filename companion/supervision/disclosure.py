@@ -1,17 +1,16 @@
 """It says that it is a computer program: before the first reply, after a time of talk, and when a person asks.
 
-Each showing is an entry with the version of the persona file. It is stored in the transaction that opens the turn,
-under its gate, so two openings of one conversation show it once. Showings are counted by site and year without
-identifiers, because entries are erased.
+The line is an opening of the turn, so it comes before its first words. Each showing is also an entry with the version
+of the persona file, for the interval and the record. Both are stored in the transaction that opens the turn, under its
+gate, so two openings of one conversation show it once. Showings are counted by site and year without identifiers,
+because entries are erased.
 """
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from psycopg import AsyncConnection, AsyncCursor
 
-from companion.notifications import CHANNEL
 from companion.states import LIVE
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
@@ -20,11 +19,9 @@ Row = tuple[Any, ...]
 
 MAX_INTERVAL_S = 10_800
 """It is said at least this often while a person writes, whatever a site has set."""
-EVERY_PROCESS = UUID(int=0)
-"""The sender of the notification: the process that opened the turn reads the entries like every other one."""
 
 # A turn that a person or the quiet has taken over opens no reply, so it says nothing. The last showing is found by the
-# index `entry_disclosure`. A line that is due stands before the question, an answer to the question behind it.
+# index `entry_disclosure`.
 INSERT_DISCLOSURES = f"""
 WITH opened AS (
     SELECT t.id, t.conversation_id AS conversation, p.site_id AS site, one.asks,
@@ -43,12 +40,9 @@ WITH opened AS (
 ), shown AS (
     INSERT INTO companion_transcriptentry (conversation_id, kind, text, version, after_turn)
     SELECT o.conversation, '{EntryKind.DISCLOSURE}',
-           CASE WHEN o.asks THEN %(asked_line)s ELSE %(line)s END, %(version)s,
-           CASE WHEN o.asks THEN o.id ELSE coalesce(
-               (SELECT b.id FROM companion_turn b WHERE b.conversation_id = o.conversation AND b.id < o.id
-                ORDER BY b.conversation_id DESC, b.id DESC LIMIT 1), 0) END
+           CASE WHEN o.asks THEN %(asked_line)s ELSE %(line)s END, %(version)s, o.id
     FROM opened o WHERE (o.asks OR o.is_due) AND o.place = 1 ORDER BY o.id, o.asks
-    RETURNING conversation_id
+    RETURNING conversation_id, after_turn, text
 ), counted AS (
     INSERT INTO companion_disclosurecount AS kept (site_id, year, showings)
     SELECT o.site, extract(year FROM clock_timestamp() AT TIME ZONE 'UTC')::int, count(*)
@@ -56,9 +50,9 @@ WITH opened AS (
     GROUP BY o.site ORDER BY o.site
     ON CONFLICT (site_id, year) DO UPDATE SET showings = kept.showings + excluded.showings
 )
-SELECT pg_notify('{CHANNEL}', json_build_object(
-    'by', '{EVERY_PROCESS}', 'control', json_agg(DISTINCT conversation_id))::text)
-FROM shown HAVING count(*) > 0
+UPDATE companion_turn t
+SET openings = jsonb_build_array(jsonb_build_object('kind', '{EntryKind.DISCLOSURE}', 'line', shown.text))
+FROM shown WHERE t.id = shown.after_turn
 """
 
 

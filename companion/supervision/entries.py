@@ -58,13 +58,16 @@ ORDER BY e.id DESC LIMIT 1
 _COLUMNS = """e.id, e.conversation_id, e.kind, e.key, e.name, e.text, e.at, e.after_turn,
        greatest(extract(epoch FROM e.show_at - clock_timestamp()), 0)::float8"""
 
+# What was disclosed is shown as an opening of its turn.
+_IS_SHOWN = f"e.kind <> '{EntryKind.DISCLOSURE}'"
+
 # The row comparison and the order match the index `entry_by_conversation` only: the primary key would lead through the
 # entries of every conversation.
 READ_ENTRIES = f"""
 SELECT e.* FROM unnest(%(conversations)s::bigint[], %(after)s::bigint[]) AS c(id, after)
 CROSS JOIN LATERAL (
     SELECT {_COLUMNS} FROM companion_transcriptentry e
-    WHERE e.conversation_id = c.id AND (e.conversation_id, e.id) > (c.id, c.after)
+    WHERE e.conversation_id = c.id AND (e.conversation_id, e.id) > (c.id, c.after) AND {_IS_SHOWN}
     ORDER BY e.conversation_id, e.id LIMIT {MAX_ENTRIES_READ}
 ) e
 """
@@ -75,11 +78,11 @@ READ_PAGE_ENTRIES = f"""
 SELECT e.* FROM unnest(%(conversations)s::bigint[], %(first)s::bigint[], %(before)s::bigint[]) AS c(id, first, before)
 CROSS JOIN LATERAL (
     (SELECT {_COLUMNS} FROM companion_transcriptentry e
-     WHERE e.conversation_id = c.id AND e.after_turn >= c.first AND e.after_turn < c.before
+     WHERE e.conversation_id = c.id AND e.after_turn >= c.first AND e.after_turn < c.before AND {_IS_SHOWN}
      ORDER BY e.conversation_id DESC, e.after_turn DESC, e.id DESC LIMIT {MAX_ENTRIES_OF_PAGE})
     UNION ALL
     (SELECT {_COLUMNS} FROM companion_transcriptentry e
-     WHERE e.conversation_id = c.id AND e.after_turn < c.first
+     WHERE e.conversation_id = c.id AND e.after_turn < c.first AND {_IS_SHOWN}
      ORDER BY e.conversation_id DESC, e.after_turn DESC, e.id DESC LIMIT 1)
 ) e
 """

@@ -55,6 +55,7 @@ class ReplyRules(Protocol):
     """Reads one reply, piece by piece. `feed` returns a rule of severity `stop` as soon as its words are there."""
 
     def feed(self, text: str) -> ReplyReport | None: ...
+    def is_in_doubt(self) -> bool: ...
     def finish(self) -> ReplyReport | None: ...
 
 
@@ -169,6 +170,22 @@ class ReplyWatch:
         if reader is None:
             return None
         report = self._guard(lambda: reader.feed(text))
+        if report is None or report.severity != STOP:
+            return None
+        self._reader = None
+        return self._noticing.notice_reply(report)
+
+    def is_in_doubt(self) -> bool:
+        """Whether the last words must wait for the next: they may complete what must not be shown."""
+        reader = self._reader
+        return reader is not None and bool(self._guard(reader.is_in_doubt))
+
+    def catch_end(self) -> Notice | None:
+        """The reply is over, so its last word is finished. A notice: that word must not be shown."""
+        reader = self._reader
+        if reader is None:
+            return None
+        report = self._guard(reader.finish)
         if report is None or report.severity != STOP:
             return None
         self._reader = None

@@ -73,6 +73,16 @@ class ReplyReader:
                 self._flag = self._flag or _broken()
         return self._stop
 
+    def is_in_doubt(self) -> bool:
+        """Whether the unfinished last word completes a stop if it ends here. Such a word must not be shown yet."""
+        if self._stop is not None or not self._open:
+            return False
+        try:
+            return self._peek(self._open) is not None or self._addresses.finish() is not None
+        except Exception:
+            self._flag = self._flag or _broken()
+            return False
+
     def skip(self, text: str) -> None:
         """Read on without findings: this text was read before."""
         self.feed(text)
@@ -102,7 +112,8 @@ class ReplyReader:
         self._take_in(pending[: end + 1])
         self._open = pending[end + 1 :]
         self._scanner.advance(final=False)
-        return self._weigh_new() or self._peek()
+        finished = _FINISHED.match(self._open)
+        return self._weigh_new() or (self._peek(finished[0]) if finished else None)
 
     def _take_in(self, text: str) -> None:
         if text.strip():
@@ -116,11 +127,8 @@ class ReplyReader:
             more.breaks[0] = self._brk
         return more
 
-    def _peek(self) -> ReplyFinding | None:
-        finished = _FINISHED.match(self._open)
-        if not finished:
-            return None
-        more = self._read_tokens(finished[0])
+    def _peek(self, text: str) -> ReplyFinding | None:
+        more = self._read_tokens(text)
         matches = self._scanner.peek(more)
         if not matches:
             return None

@@ -54,15 +54,16 @@ def let_pass(person: Person, seconds: int) -> None:
     in_database(lambda: rows.update(at=F("at") - timedelta(seconds=seconds)))
 
 
-async def test_it_stands_before_the_first_question_once_with_its_version(
+async def test_it_opens_the_first_turn_alone_and_its_version_is_kept(
     desk: LedgerProcess, people: People
 ) -> None:
     rosa = people.rosa
-    await say(desk, rosa)
-    await say(desk, rosa)
+    first, second = await say(desk, rosa), await say(desk, rosa)
 
     lines, version = desk.policy.lines, desk.policy.persona_version
-    assert shown(rosa) == [{"text": lines.disclosure, "version": version, "after_turn": 0}]
+    assert shown(rosa) == [{"text": lines.disclosure, "version": version, "after_turn": first}]
+    opened_with = {turn.pk: turn.openings for turn in rosa.turns()}
+    assert opened_with == {first: [{"kind": "disclosure", "line": lines.disclosure}], second: []}
     assert counted(rosa) == 1
 
 
@@ -79,7 +80,7 @@ async def test_it_is_said_again_after_the_time_of_the_site_and_after_three_hours
 
     let_pass(rosa, 20)
     third = await say(desk, rosa)
-    assert [row["after_turn"] for row in shown(rosa)] == [0, third - 1] and third - 1 > first
+    assert [row["after_turn"] for row in shown(rosa)] == [first, third]
     in_database(lambda: Turn.objects.filter(conversation=rosa.conversation).delete())
     in_database(lambda: sites.update(disclosure_s=1_000_000))
     let_pass(rosa, 10_810)
@@ -88,7 +89,7 @@ async def test_it_is_said_again_after_the_time_of_the_site_and_after_three_hours
     assert len(shown(rosa)) == 3
 
 
-async def test_who_asks_is_told_behind_the_question_whenever_they_ask(
+async def test_who_asks_is_told_before_the_reply_whenever_they_ask(
     desk: LedgerProcess, people: People
 ) -> None:
     rosa = people.rosa

@@ -249,7 +249,7 @@ async def test_a_pause_by_staff_is_said_over_the_box_until_the_companion_speaks(
     await expect(room.recipient).to_be_hidden()
 
 
-@pytest.mark.parametrize("kind", ["disclosure", "reading", "help", "lost"])
+@pytest.mark.parametrize("kind", ["reading", "help", "lost"])
 async def test_a_drafted_line_beside_the_turns_has_its_own_sign(
     open_room: OpenRoom, people: People, kind: str
 ) -> None:

@@ -45,6 +45,7 @@ ENTRIES = {
         )
     )["type"]
     for kind in EntryKind
+    if kind is not EntryKind.DISCLOSURE
 }
 OUTGOING = set(re.findall(r'"type": "(\w+)"', inspect.getsource(frames))) | ENDINGS | ENTRIES
 COMMANDS = {path.stem for path in (ROOT / "ops" / "management" / "commands").glob("[a-z]*.py")}

@@ -10,7 +10,7 @@ TEXTS = {
     "emoji": "A family 👩‍👩‍👧‍👦, a flag 🇳🇱, a hand 👍🏽 and the world 🌍.",
     "right to left": "שלום لك and back again.",
     "separators": "one\u2028two\u2029three\u0085four\u000bfive\x0csix",
-    "markup": "<script>alert(1)</script> **bold** [a](http://x) &amp; <b>",
+    "markup": "<script>alert(1)</script> **bold** [a](b) &amp; <b>",
     "combining": "e\u0301 and Z\u0351\u036b\u0343algo and नमस्ते",
     "paragraphs": "One.\n\nTwo.\n\n\nThree.",
 }

@@ -184,9 +184,9 @@ async def test_a_page_is_told_how_its_turns_stand_and_shown_neither_figures_nor_
     socket = await following(service, cookie, his.pk, hers.pk, 2**63, -1, True, "1", None)
     try:
         first = json.loads(await socket.recv())
-        assert first == {"type": "turn", "turn": hers.pk, "stands": "paused:0:0::0", "seq": 0}
+        assert first == {"type": "turn", "turn": hers.pk, "stands": "paused:0:0::1", "seq": 0}
         expire_hold(hers)
-        assert json.loads(await socket.recv())["stands"] == "paused:0:1::0"
+        assert json.loads(await socket.recv())["stands"] == "paused:0:1::1"
         await socket.send(json.dumps({"type": "ping"}))
         assert json.loads(await socket.recv()) == {"type": "pong"}
     finally:

@@ -134,3 +134,17 @@ def test_a_long_reply_in_single_letters_costs_in_proportion_to_its_length(rules:
     seconds(text)
 
     assert seconds(text * 4) < 12 * min(seconds(text), seconds(text))
+
+
+def test_an_unfinished_word_that_would_complete_a_stop_is_in_doubt_until_it_goes_on(
+    rules: SafetyRules,
+) -> None:
+    reader = rules.reply_reader()
+    reader.feed("You should stop taking your tablets")
+    assert reader.is_in_doubt()
+    found = reader.finish()
+    assert found is not None and found.severity == "stop"
+
+    reader = rules.reply_reader()
+    reader.feed("Good morning. The weather is calm")
+    assert not reader.is_in_doubt()

@@ -1,6 +1,6 @@
 /** What stands beside the turns: words of a person, and drafted lines about who is there. Pure. */
 
-const KINDS_OF_FRAMES = new Set(["said", "person", "help", "disclosure", "reading"]);
+const KINDS_OF_FRAMES = new Set(["said", "person", "help", "reading"]);
 
 /** The entry that a frame carries; null for every other frame. `after` is null where the frame does not say it. */
 export function readEntry(frame) {

@@ -98,5 +98,5 @@ export const STEPS = {
   still_here: stillHere,
   ...{ complete: ended, stopped: ended, paused: ended, refused: ended },
   ...{ safety: ended, held: ended, handed_over: ended },
-  ...{ said: entry, person: entry, help: entry, disclosure: entry, reading: entry },
+  ...{ said: entry, person: entry, help: entry, reading: entry },
 };

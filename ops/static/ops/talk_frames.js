@@ -1,6 +1,6 @@
 /** Frames and snapshots of a watched conversation as items. Pure. */
 
-const LINES = { help: "help", disclosure: "disclosure", reading: "reading" };
+const LINES = { help: "help", reading: "reading" };
 
 /** The items of a snapshot: turns, and entries that stand after the turn before them. */
 export function itemsOf(snapshots) {
