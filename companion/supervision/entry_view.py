@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from companion.supervision.states import EntryKind
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntryView:
@@ -23,8 +25,13 @@ class EntryView:
     """Seconds before it may be shown."""
 
     def to_snapshot(self) -> dict[str, Any]:
-        """The shape among the turns in `hello` and history pages: entry, kind, key, name, text, at."""
+        """The shape among the turns in `hello` and history pages: entry, kind, key, name, text, at.
+
+        What a person said has `from` as well, as in a `said` frame.
+        """
+        sender = {"from": "person"} if self.kind == EntryKind.SAID else {}
         return {
+            **sender,
             "entry": self.entry,
             "kind": self.kind,
             "key": None if self.key is None else str(self.key),
