@@ -13,7 +13,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 Phrase = tuple[str, ...]
 
@@ -88,9 +88,14 @@ class Pattern:
         words: list[str] = []
         for element in self.elements:
             if not element.optional:
-                shortest: Phrase = min(element.phrases, key=lambda phrase: (len(phrase), phrase))
-                words += shortest
+                words += _find_shortest(element.phrases)
         return " ".join({"#": "5", "#many": "50", "#year": "2010"}.get(word, word) for word in words)
+
+
+@cache
+def _find_shortest(phrases: frozenset[Phrase]) -> Phrase:
+    # Cached: large classes stand in hundreds of patterns.
+    return min(phrases, key=lambda phrase: (len(phrase), phrase))
 
 
 Classes = Mapping[str, frozenset[Phrase]]
