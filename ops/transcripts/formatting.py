@@ -50,7 +50,8 @@ def build_document(story: TurnRecord) -> dict[str, Any]:
 
 def list_shown_lines(story: TurnRecord) -> Iterator[str]:
     """The drafted lines the participant was shown with this turn, in order."""
-    yield from (opening["line"] for opening in story.openings)
+    if story.first_word_at is not None:
+        yield from (opening["line"] for opening in story.openings)
     if story.line:
         yield story.line
 

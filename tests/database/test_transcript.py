@@ -20,6 +20,7 @@ from tests.people import People, Person, in_database
 from tests.processes import ROOT, Rehearsal, Web
 from tests.staff import expire_hold, get_audit_entries, play_broken_turn, play_turn
 
+DISCLOSURE = "I am a computer program. I am not a person. Staff here can read what we write."
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
 BACK = "I am back. First, what you asked me before."
 
@@ -58,8 +59,8 @@ async def test_a_half_answer_stands_whole_with_every_field_of_its_turn(
         "reason": "network",
         "question": "What helps against fear?",
         "reply": stored.reply,
-        "lines": [PAUSE],
-        "openings": [],
+        "lines": [DISCLOSURE, PAUSE],
+        "openings": [{"kind": "disclosure", "line": DISCLOSURE}],
         "line": PAUSE,
         "seq": stored.seq,
         "shortened": False,
@@ -100,7 +101,7 @@ async def test_every_attempt_is_there_with_its_waits(
     told = [(one["number"], one["failure"], one["status"]) for one in turn["attempts"]]
     assert told == [(1, "server_error", 503), (2, "server_error", 503), (3, "", 200)]
     assert all(one["waited_s"] > 0 for one in turn["attempts"][1:])
-    assert (turn["state"], turn["reason"], turn["lines"]) == ("complete", "", [])
+    assert (turn["state"], turn["reason"], turn["lines"]) == ("complete", "", [DISCLOSURE])
 
 
 async def test_a_question_and_the_turn_that_answered_it_name_each_other(
