@@ -46,6 +46,11 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
         Reason.UNSTORED: "Words came that could not be stored in time, so they were not shown.",
         Reason.WAIT_CEILING: "No place became free within the longest wait.",
         Reason.REGION: "No lane of the chain lies in a region that the site allows, so no provider was asked.",
+        Reason.RED: "The message was red, or a red message of the same person ended the reply that was under way.",
+        Reason.PERSON: "A member of staff had taken over.",
+        Reason.QUIET: "The companion was quiet after a red message.",
+        Reason.STAFF_PAUSE: "Staff had paused the companion for the person, the site or everyone.",
+        Reason.CAUGHT: "A rule ended the reply before its last words were shown.",
         Reason.FAULT: "Something in this program went wrong. The log of the web process names it.",
     }
 )

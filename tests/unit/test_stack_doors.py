@@ -59,7 +59,7 @@ def test_every_part_of_the_page_is_there_and_it_asks_no_other_origin_for_anythin
 
     parts = [ask(door, "GET", address) for address in re.findall(r'(?:href|src)="([^"]+)"', page)]
 
-    assert len(parts) == 7
+    assert len(parts) == 8
     assert {part.status for part in parts} == {200}
     assert {part.headers["Content-Type"].split(";")[0] for part in parts} == {
         "text/css",
