@@ -298,7 +298,8 @@ async def test_a_page_whose_socket_is_always_refused_reloads_ever_more_slowly(
 ) -> None:
     async with open_staff_page(browser, service) as page:
         await open_session(page, people.add_sam())
-        await page.route_web_socket("**/ws/ops/**", lambda socket: socket.close(code=4401))
+        # Both of its sockets: the driver writes to one that it does not answer for while the page goes away.
+        await page.route_web_socket("**/ws/**", lambda socket: socket.close(code=4401))
         waits_ms = await waits_before_reloads(page, "/ops/", lambda: page.goto("/ops/"))
         assert waits_ms[1] >= 500 and waits_ms[2] >= 1_000
         await page.unroute_all()
