@@ -9,9 +9,7 @@ from tests.pages.conftest import OpenRoom
 from tests.people import People
 from tests.processes import Rehearsal
 
-MARKUP = (
-    "<img src=x onerror=alert(1)> <script>alert(2)</script> **bold** [a](b) &amp; {{ 7*7 }}"
-)
+MARKUP = "<img src=x onerror=alert(1)> <script>alert(2)</script> **bold** [a](b) &amp; {{ 7*7 }}"
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 
 
