@@ -403,7 +403,8 @@ async def test_a_reader_is_where_they_were_after_an_outage(
     await expect(main).to_have_attribute("data-concealed", "", timeout=30_000)
     await door.open()
     await expect(main).not_to_have_attribute("data-concealed", "", timeout=30_000)
-    assert await sam.page.evaluate("scrollY") == 300
+    # The browser keeps the words in place, so a bell that is a few pixels higher moves the number.
+    assert abs(await sam.page.evaluate("scrollY") - 300) <= 24
 
 
 async def item_kinds(page: Page) -> list[str]:
