@@ -18,13 +18,15 @@ app.autodiscover_tasks(["ops"], related_name="jobs")
 def refuse_without_a_character(**_: Any) -> None:
     """Stop, with exit code 78, where the web would stop: without whole files of persona, routing and safety rules."""
     from ops.project import wiring
+    from personas import safety
     from personas.errors import PersonaInvalid
     from routing.errors import RoutingFileInvalid
 
     try:
         wiring.build_turn_policy()
         wiring.build_routing()
-        wiring.build_safety_rules()
+        # The worker reads no message: the form of the file is checked here, its patterns by the web.
+        safety.name_kinds()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:
         sys.stderr.write(f"The service does not start. {refusal}\n")
         sys.stderr.flush()

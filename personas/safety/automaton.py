@@ -1,7 +1,7 @@
-"""PURE. Matches all patterns at once over a text that comes in pieces, in time proportional to the text.
+"""PURE. Matches all patterns at once over a text, whole or in pieces, in time proportional to the text.
 
 Each place of each pattern is one bit of a number (shift-and). A word costs the same few operations on those numbers
-however many patterns are under way, so no text can make it slow. `matching.py` matches whole texts.
+however many patterns are under way, so no text can make it slow.
 """
 
 import itertools
@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from personas.safety.patterns import Element, Pattern, Phrase
 from personas.safety.tokens import STRONG, WEAK, Tokens
 
+MAX_FOUND = 3_000
+"""More matches of rules than this in one text are not found; the caller is told."""
 MAX_MATCHES = 150
-"""More matches of rules than this in one text are not looked at; the caller is told."""
+"""So many matches, the most serious, are looked at one by one."""
 MAX_CONTEXTS = 60
 """More contexts than this are not looked at, which can only raise a tier."""
 
@@ -57,7 +59,7 @@ class Automaton:
         *,
         never_in_gap: frozenset[str],
         connectors: frozenset[str],
-        max_matches: int = MAX_MATCHES,
+        max_matches: int = MAX_FOUND,
     ) -> None:
         self.max_matches = max_matches
         self.never_in_gap = never_in_gap
@@ -76,7 +78,9 @@ class Automaton:
 
     def _lay_out(self) -> tuple[int, int]:
         base = starts = starts_at_start = 0
-        nodes: dict[str, list[_Node]] = {}
+        # Places that are written alike have the same phrases, so each phrase takes in their bits once for all of them.
+        masks: dict[str, int] = {}
+        elements: dict[str, Element] = {}
         for number, pattern in enumerate(self.patterns):
             self.bases.append(base)
             for place, element in enumerate(pattern.elements, 1):
@@ -85,11 +89,8 @@ class Automaton:
                     self.optional |= bit
                 if element.gap:
                     self.gaps |= bit
-                # Places that are written alike have the same phrases.
-                if (alike := nodes.get(element.text)) is None:
-                    alike = nodes[element.text] = [self._node_of(phrase) for phrase in element.phrases]
-                for node in alike:
-                    node.mask |= bit
+                masks[element.text] = masks.get(element.text, 0) | bit
+                elements[element.text] = element
             if pattern.at_start:
                 starts_at_start |= 1 << base
             else:
@@ -101,12 +102,22 @@ class Automaton:
             else:
                 self.accept |= 1 << last
             base = last + 1
+        bits_of: dict[Phrase, int] = {}
+        for text, element in elements.items():
+            mask = masks[text]
+            for phrase in element.phrases:
+                bits_of[phrase] = bits_of.get(phrase, 0) | mask
+        for phrase, bits in bits_of.items():
+            self._node_of(phrase).mask = bits
         return starts, starts_at_start
 
     def _node_of(self, phrase: Phrase) -> _Node:
         node = self.root
         for word in phrase:
-            node = node.children.setdefault(word, _Node())
+            child = node.children.get(word)
+            if child is None:
+                child = node.children[word] = _Node()
+            node = child
         return node
 
     def _mark_fresh(self, node: _Node, started: int, started_at_start: int) -> None:

@@ -9,11 +9,10 @@ from pydantic import ValidationError
 
 from personas.documents import read_document
 from personas.errors import Problem, SafetyInvalid
-from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
+from personas.safety.automaton import MAX_CONTEXTS, MAX_FOUND, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
 from personas.safety.lint import lint, lint_everyday
-from personas.safety.matching import TextMatcher
 from personas.safety.patterns import Pattern, PatternInvalid, PatternReader, read_classes
 from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
 from personas.safety.rules import ContextMaterial, Explanation, MessageReader, MessageRule, PhraseReader
@@ -131,7 +130,7 @@ def _read_file(path: Path) -> RulesFile:
 
 
 class _Compiled:
-    """A document made ready: its patterns in matchers, its words in a tokenizer."""
+    """A document made ready: its patterns in automata, its words in a tokenizer."""
 
     def __init__(self, path: Path, document: RulesFile) -> None:
         self._problems: list[Problem] = []
@@ -149,12 +148,7 @@ class _Compiled:
         if self._problems:
             raise SafetyInvalid(path, tuple(self._problems))
 
-        def build_matcher(patterns: Iterable[Pattern]) -> TextMatcher:
-            return TextMatcher(
-                list(patterns), never_in_gap=single["never_in_gap"], connectors=single["connectors"]
-            )
-
-        def build_automaton(patterns: Iterable[Pattern], max_matches: int = MAX_MATCHES) -> Automaton:
+        def build_automaton(patterns: Iterable[Pattern], max_matches: int = MAX_FOUND) -> Automaton:
             return Automaton(
                 list(patterns),
                 never_in_gap=single["never_in_gap"],
@@ -162,18 +156,17 @@ class _Compiled:
                 max_matches=max_matches,
             )
 
-        self.messages = build_matcher(rule.pattern for rule in self.message_rules)
-        self.human, self.goodbye = build_matcher(human), build_matcher(goodbye)
+        self.messages = build_automaton(rule.pattern for rule in self.message_rules)
+        self.human, self.goodbye = build_automaton(human), build_automaton(goodbye)
         reply_automaton = build_automaton(rule.pattern for rule in reply_rules)
         self.contexts = ContextMaterial(
-            matcher=build_matcher(pattern for _, pattern in context_patterns),
             automaton=build_automaton((pattern for _, pattern in context_patterns), MAX_CONTEXTS),
             roles=[role for role, _ in context_patterns],
             words=ContextWords(**{name: single[name] for name in CONTEXT_CLASSES if name != "never_in_gap"}),
         )
-        self._finders: dict[str, TextMatcher | Automaton] = {
+        self._finders: dict[str, Automaton] = {
             "rules": self.messages,
-            "contexts": self.contexts.matcher,
+            "contexts": self.contexts.automaton,
             "replies": reply_automaton,
             "asks_if_human": self.human,
             "goodbye": self.goodbye,

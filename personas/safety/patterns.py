@@ -34,30 +34,15 @@ class PatternInvalid(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """One place of a pattern: any phrase of `choices`, or any one word where `gap` is set.
+    """One place of a pattern: any of the phrases, or any one word where `gap` is set.
 
-    `choices` has the phrases of each class or word by its name. Places that are written alike are one object.
+    Places that are written alike are one object.
     """
 
     text: str
-    choices: Mapping[str, frozenset[Phrase]]
+    phrases: frozenset[Phrase]
     optional: bool = False
     gap: bool = False
-
-    @cached_property
-    def phrases(self) -> frozenset[Phrase]:
-        """All phrases of the choices."""
-        return frozenset().union(*self.choices.values())
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of the choices."""
-        return frozenset(self.choices)
-
-    @cached_property
-    def required(self) -> "Element":
-        """The same, but not optional."""
-        return Element(self.text.removesuffix("?"), self.choices)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
@@ -65,7 +50,7 @@ class Element:
         return tuple(sorted(set(map(len, self.phrases))))
 
 
-_GAP_OF_ONE_WORD = Element("~1", {}, optional=True, gap=True)
+_GAP_OF_ONE_WORD = Element("~1", frozenset(), optional=True, gap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +61,6 @@ class Pattern:
     elements: tuple[Element, ...]
     at_start: bool
     at_end: bool
-
-    @property
-    def may_be_first(self) -> tuple[bool, ...]:
-        """Which elements its matches can begin with: the first that must be there, and optional ones before it."""
-        needed = next(place for place, element in enumerate(self.elements) if not element.optional)
-        return tuple(place <= needed and not element.gap for place, element in enumerate(self.elements))
 
     def example(self) -> str:
         """Return the shortest text that it matches."""
@@ -123,7 +102,7 @@ def _read_entry(entry: str, classes: Classes) -> set[Phrase]:
     parts: list[frozenset[Phrase]] = []
     for part in entry.split():
         optional = part.endswith("?")
-        phrases = frozenset().union(*_read_choices(part.removesuffix("?"), classes).values())
+        phrases = _read_choices(part.removesuffix("?"), classes)
         parts.append(phrases | {()} if optional else phrases)
     rows = {tuple(itertools.chain.from_iterable(row)) for row in itertools.product(*parts)}
     if () in rows:
@@ -167,8 +146,8 @@ class PatternReader:
     def _read_element(self, part: str) -> Element:
         element = self._elements.get(part)
         if element is None:
-            choices = _read_choices(part.removesuffix("?"), self._classes)
-            element = self._elements[part] = Element(part, choices, optional=part.endswith("?"))
+            phrases = _read_choices(part.removesuffix("?"), self._classes)
+            element = self._elements[part] = Element(part, phrases, optional=part.endswith("?"))
         return element
 
 
@@ -178,20 +157,20 @@ def _without_last_gaps(parts: list[str]) -> list[str]:
     return parts
 
 
-def _read_choices(part: str, classes: Classes) -> dict[str, frozenset[Phrase]]:
-    choices: dict[str, frozenset[Phrase]] = {}
+def _read_choices(part: str, classes: Classes) -> frozenset[Phrase]:
+    choices: list[frozenset[Phrase]] = []
     for choice in part.split("|"):
         if choice.startswith("@"):
             if choice[1:] not in classes:
                 raise PatternInvalid(
                     f"“{choice}” names no class", "write the class above it, or mend its spelling"
                 )
-            choices[choice] = classes[choice[1:]]
+            choices.append(classes[choice[1:]])
         elif _WORD.fullmatch(choice):
-            choices[choice] = frozenset({tuple(choice.split("_"))})
+            choices.append(frozenset({tuple(choice.split("_"))}))
         else:
             raise PatternInvalid(
                 f"“{choice}” matches nothing: words are read in small letters, without signs",
                 "write it as it is read, such as “do not” for “don't”",
             )
-    return choices
+    return choices[0] if len(choices) == 1 else frozenset().union(*choices)

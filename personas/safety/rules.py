@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 
-from personas.safety.automaton import MAX_CONTEXTS, MAX_MATCHES, Automaton
+from personas.safety.automaton import MAX_MATCHES, Automaton
 from personas.safety.contexts import Contexts, ContextWords, Guard, Role
 from personas.safety.findings import BROKEN_RULE, NOTHING, Finding, Tier
-from personas.safety.matching import Matches, TextMatcher
 from personas.safety.patterns import Pattern
 from personas.safety.tokens import Tokenizer, Tokens
 
@@ -42,12 +41,8 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextMaterial:
-    """What every reader needs to judge a match: the patterns of contexts, their roles, and single words.
+    """What every reader needs to judge a match: the patterns of contexts, their roles, and single words."""
 
-    `matcher` finds them in whole texts, `automaton` in texts that come in pieces.
-    """
-
-    matcher: TextMatcher
     automaton: Automaton
     roles: Sequence[Role]
     words: ContextWords
@@ -60,12 +55,12 @@ class MessageReader:
         self,
         tokenizer: Tokenizer,
         rules: Sequence[MessageRule],
-        matcher: TextMatcher,
+        automaton: Automaton,
         contexts: ContextMaterial,
     ) -> None:
         self._tokenizer = tokenizer
         self._rules = rules
-        self._matcher = matcher
+        self._automaton = automaton
         self._contexts = contexts
 
     def read(self, text: str) -> Finding:
@@ -84,56 +79,52 @@ class MessageReader:
     def explain(self, text: str) -> list[Explanation]:
         """Return the matches of rules, the most serious first; at most MAX_MATCHES."""
         tokens = self._tokenizer.read(text)
-        found = islice(self._weigh(tokens, self._matcher.find(tokens)), MAX_MATCHES)
+        found = islice(self._weigh(tokens, self._automaton.scan(tokens).ends), MAX_MATCHES)
         return sorted(found, key=lambda one: -one.finding.tier)
 
     def _judge(self, text: str) -> Finding:
         tokens = self._tokenizer.read(text)
-        found = self._matcher.find(tokens)
+        found = self._automaton.scan(tokens)
         best = NOTHING
-        for count, explanation in enumerate(self._weigh(tokens, found)):
-            if count == MAX_MATCHES:
-                if best.tier < Tier.AMBER:
-                    why = "More signals than are looked at one by one."
-                    return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
-                break
+        for explanation in islice(self._weigh(tokens, found.ends), MAX_MATCHES):
             if explanation.finding.tier > best.tier:
                 best = explanation.finding
                 if best.tier is Tier.RED:
                     break
+        if best.tier < Tier.AMBER and (found.cut or len(found.ends) > MAX_MATCHES):
+            why = "More signals than are looked at one by one."
+            return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
         return best
 
-    def _weigh(self, tokens: Tokens, found: Matches) -> Iterator[Explanation]:
+    def _weigh(self, tokens: Tokens, ends: Sequence[tuple[int, int]]) -> Iterator[Explanation]:
         """Yield the matches of the most serious rules first, and of rules that are alike by their place."""
-        if not found.ends:
+        if not ends:
             return
         rules, material = self._rules, self._contexts
-        around = material.matcher.find(tokens)
-        spans = list(islice(around.in_order(around.ends), MAX_CONTEXTS))
+        around = material.automaton.scan(tokens).ends
+        spans = [material.automaton.locate(tokens, number, end) for number, end in around]
         contexts = Contexts(tokens, material.words, material.roles, spans)
-        for _, alike in groupby(
-            sorted(found.ends, key=lambda number: rules[number].order), key=lambda number: rules[number].order
-        ):
-            for match in found.in_order(alike):
-                rule = rules[match.pattern]
-                guard = contexts.guard_of(match, apart_from=rule.apart_from)
-                finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
-                yield Explanation(
-                    finding=finding,
-                    rule=rule.finding.rule,
-                    why=rule.finding.why,
-                    pattern=rule.pattern.text,
-                    guard=guard,
-                )
+        for number, end in sorted(ends, key=lambda one: (rules[one[0]].order, one[1])):
+            rule = rules[number]
+            match = self._automaton.locate(tokens, number, end)
+            guard = contexts.guard_of(match, apart_from=rule.apart_from)
+            finding = rule.finding if guard is None else rule.if_past if guard is Guard.PAST else NOTHING
+            yield Explanation(
+                finding=finding,
+                rule=rule.finding.rule,
+                why=rule.finding.why,
+                pattern=rule.pattern.text,
+                guard=guard,
+            )
 
 
 class PhraseReader:
     """Says whether a text has one of a few patterns."""
 
-    def __init__(self, tokenizer: Tokenizer, matcher: TextMatcher) -> None:
+    def __init__(self, tokenizer: Tokenizer, automaton: Automaton) -> None:
         self._tokenizer = tokenizer
-        self._matcher = matcher
+        self._automaton = automaton
 
     def matches(self, text: str) -> bool:
         """Whether any pattern matches."""
-        return bool(self._matcher.find(self._tokenizer.read(text)).ends)
+        return bool(self._automaton.scan(self._tokenizer.read(text)).ends)
