@@ -17,7 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
 
 OPERATORS = "operators"
-"""The group whose members see the people of all sites. Superusers do too."""
+"""The group whose members see how turns of all sites go, by number. Names and words take a stated reason."""
 
 # The rule. Users who are inactive or not staff are left out. One row each: id, password, ids of sites, is_operator, ids
 # of supervised sites, name.
@@ -58,6 +58,10 @@ class StaffAccess:
     is_operator: bool = False
     supervised: frozenset[int] = frozenset()
     name: str = ""
+
+    def name_of(self, name: str, *, participant: int, site: int) -> str:
+        """What this reader is shown of a participant of this site: the name, or else the number."""
+        return name if site in self.supervised else f"Person {participant}"
 
 
 NO_ACCESS = StaffAccess()

@@ -85,7 +85,9 @@ def _list_turn_lines(
 def _list_entries(
     policy: TurnPolicy, conversation: int, *, after: int, upto: int | None
 ) -> list[ExportedLine]:
-    entries = TranscriptEntry.objects.filter(conversation=conversation, after_turn__gt=after)
+    # What was disclosed stands in the openings of its turn.
+    entries = TranscriptEntry.objects.exclude(kind=EntryKind.DISCLOSURE)
+    entries = entries.filter(conversation=conversation, after_turn__gt=after)
     if upto is not None:
         entries = entries.filter(after_turn__lte=upto)
     return [

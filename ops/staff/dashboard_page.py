@@ -36,9 +36,7 @@ def dashboard(request: HttpRequest, status_settings: Callable[[], StatusSettings
         alerts=tuple(list_open_alerts()),
         at=datetime.now(UTC),
     )
-    shown = frames.build_dashboard(
-        snapshot, sites=access.sites, operator=access.is_operator, turn_url=get_turn_url()
-    )
+    shown = frames.build_dashboard(snapshot, access, turn_url=get_turn_url())
     context = {
         "shown": shown,
         "texts": shown["texts"],

@@ -104,7 +104,7 @@ def list_pauses(access: StaffAccess) -> list[PauseRow]:
     people = Participant.objects.filter(site__in=sites)
     open_pauses = StaffPause.objects.filter(ended_at=None).order_by("id")
     of_people = {
-        person.pk: person.name if person.site_id in access.supervised else f"Person {person.pk}"
+        person.pk: access.name_of(person.name, participant=person.pk, site=person.site_id)
         for person in people.filter(
             pk__in=[one.about for one in open_pauses if one.scope == PauseScope.PERSON]
         )

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from django.core import signing
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from ops import audit
-from ops.access import get_access, staff_only
+from ops.access import StaffAccess, get_access, staff_only
+from ops.supervision.reasons import has_stated_reason
 from ops.transcripts.formatting import describe_next_step, format_skipped_lane, list_steps
 from ops.transcripts.queries import get_participant_id, get_turn, list_turns
 from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnRecord
@@ -22,9 +24,10 @@ OPENED_FOR_S = 3_600
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnRow:
-    """A turn in a list. `why` is its reason in words."""
+    """A turn in a list. `name` is what the reader is shown of the participant, `why` its reason in words."""
 
     turn: TurnEntry
+    name: str
     why: str
 
 
@@ -43,13 +46,19 @@ def turns(request: HttpRequest) -> HttpResponse:
     chosen = request.GET.get("show", TurnList.PAUSED)
     if chosen not in list(TurnList):
         raise Http404
-    page = list_turns(
-        TurnList(chosen), sites=get_access(request.user).sites, after=parse_id(request.GET.get("after"))
-    )
+    access = get_access(request.user)
+    page = list_turns(TurnList(chosen), sites=access.sites, after=parse_id(request.GET.get("after")))
     context = {
         "lists": list(TurnList),
         "chosen": chosen,
-        "rows": [TurnRow(turn=entry, why=explain_reason(entry.reason)) for entry in page.entries],
+        "rows": [
+            TurnRow(
+                turn=entry,
+                name=access.name_of(entry.participant_name, participant=entry.participant, site=entry.site),
+                why=explain_reason(entry.reason),
+            )
+            for entry in page.entries
+        ],
         "further": page.further,
         "here": "turns",
     }
@@ -59,35 +68,51 @@ def turns(request: HttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def turn(request: HttpRequest, turn: int) -> HttpResponse:
-    """One turn. The opening is recorded before anything is shown."""
+    """One turn. The opening is recorded before anything is shown.
+
+    An operator who does not supervise its site sees how it went, and no name or word unless a reason is stated.
+    """
     if turn > MAX_ID:
         raise Http404
-    record = get_turn(turn, sites=get_access(request.user).sites)
+    access = get_access(request.user)
+    record = get_turn(turn, sites=access.sites)
     if record is None:
         if (person := get_participant_id(turn)) is not None:
             audit.record_refusal(request.user.get_username(), about=person, note=f"turn {turn}")
         raise Http404
-    _record_opening(request, record)
-    opened = signing.dumps([request.user.pk, record.id], salt=OPENED_SALT)
-    return render(request, "ops/turn.html", _build_context(record) | {"here": "turns", "opened": opened})
+    with_words = _may_read(record, access)
+    _record_opening(request, record, note="" if with_words else ", without words")
+    facts = {
+        "here": "turns",
+        "opened": signing.dumps([request.user.pk, record.id], salt=OPENED_SALT),
+        "with_words": with_words,
+        "name": access.name_of(record.participant_name, participant=record.participant, site=record.site),
+    }
+    return render(request, "ops/turn.html", _build_context(record) | facts)
 
 
 @require_safe
 @staff_only
 def words(request: HttpRequest, turn: int) -> JsonResponse:
     """The reply so far, for an open page of a live turn. The page's opening is recorded, its reading on is not."""
-    record = get_turn(turn, sites=get_access(request.user).sites) if turn <= MAX_ID else None
+    access = get_access(request.user)
+    record = get_turn(turn, sites=access.sites) if turn <= MAX_ID else None
     if record is None:
         raise Http404
+    if not _may_read(record, access):
+        raise PermissionDenied
     if not _was_opened(request, turn):
         _record_opening(request, record)
     return JsonResponse({"stands": record.state_key, "seq": record.seq, "reply": record.reply})
 
 
-def _record_opening(request: HttpRequest, record: TurnRecord) -> None:
-    audit.record(
-        audit.READ_STORY, who=request.user.get_username(), about=record.participant, note=f"turn {record.id}"
-    )
+def _may_read(record: TurnRecord, access: StaffAccess) -> bool:
+    return record.site in access.supervised or has_stated_reason(record.conversation, access.user or 0)
+
+
+def _record_opening(request: HttpRequest, record: TurnRecord, *, note: str = "") -> None:
+    who = request.user.get_username()
+    audit.record(audit.READ_STORY, who=who, about=record.participant, note=f"turn {record.id}{note}")
 
 
 def _was_opened(request: HttpRequest, turn: int) -> bool:

@@ -1,10 +1,11 @@
 """PURE. What the dashboard is sent: everything at first, then the parts that changed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ops.access import StaffAccess
 from ops.alerts.formatting import format_banner
 from ops.alerts.rows import AlertView
 from ops.status import text
@@ -23,17 +24,15 @@ class StatusSnapshot:
     at: datetime
 
 
-def build_dashboard(
-    snapshot: StatusSnapshot, *, sites: Collection[int], operator: bool, turn_url: str
-) -> dict[str, Any]:
-    """The dashboard for a member of staff who sees these sites. `turn_url` is the address of turn 0."""
+def build_dashboard(snapshot: StatusSnapshot, access: StaffAccess, *, turn_url: str) -> dict[str, Any]:
+    """The dashboard for a member of staff. `turn_url` is the address of turn 0."""
     figures = snapshot.figures
     return {
-        "alerts": format_banner(snapshot.alerts, operator=operator, sites=sites),
+        "alerts": format_banner(snapshot.alerts, operator=access.is_operator, sites=access.sites),
         "texts": text.format_texts(figures, at=snapshot.at),
         "level": text.choose_level(figures),
         "ceiling": figures["ceiling"],
-        "held": text.format_held(filter_by_sites(snapshot.held, sites), turn_url=turn_url),
+        "held": text.format_held(filter_by_sites(snapshot.held, access.sites), access, turn_url=turn_url),
         "processes": text.format_processes(figures),
         "reasons": text.format_reasons(figures),
         "lanes": text.format_lanes(figures),

@@ -18,14 +18,15 @@ WITH held AS MATERIALIZED (
     SELECT t.id, t.conversation_id, t.created_at, t.held_until FROM companion_turn t WHERE {IS_HELD}
 ),
 placed AS (
-    SELECT h.id, s.id AS site, p.name AS person, s.name AS house, h.created_at, h.held_until,
+    SELECT h.id, s.id AS site, p.id AS participant, p.name AS person, s.name AS house, h.created_at, h.held_until,
            row_number() OVER (PARTITION BY s.id ORDER BY h.id) AS place
     FROM held h
     JOIN companion_conversation c ON c.id = h.conversation_id
     JOIN companion_participant p ON p.id = c.participant_id
     JOIN companion_site s ON s.id = p.site_id
 )
-SELECT id, site, person, house, created_at, held_until FROM placed WHERE place <= %(max_per_site)s ORDER BY id
+SELECT id, site, participant, person, house, created_at, held_until
+FROM placed WHERE place <= %(max_per_site)s ORDER BY id
 """
 PARAMS = {"max_per_site": MAX_PER_SITE}
 
@@ -36,6 +37,7 @@ class HeldQuestion:
 
     turn: int
     site: int
+    participant: int
     person: str
     house: str
     asked_at: datetime
@@ -46,9 +48,15 @@ def parse_held(rows: Iterable[tuple[Any, ...]]) -> list[HeldQuestion]:
     """The rows that SELECT_HELD gives."""
     return [
         HeldQuestion(
-            turn=turn, site=site, person=person, house=house, asked_at=asked_at, held_until=held_until
+            turn=turn,
+            site=site,
+            participant=participant,
+            person=person,
+            house=house,
+            asked_at=asked_at,
+            held_until=held_until,
         )
-        for turn, site, person, house, asked_at, held_until in rows
+        for turn, site, participant, person, house, asked_at, held_until in rows
     ]
 
 

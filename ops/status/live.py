@@ -178,10 +178,7 @@ class LiveStatus:
         for page, subscription in list(self._pages.items()):
             if not subscription.wants_figures:
                 continue
-            access = subscription.access
-            dashboard = frames.build_dashboard(
-                snapshot, sites=access.sites, operator=access.is_operator, turn_url=turn_url
-            )
+            dashboard = frames.build_dashboard(snapshot, subscription.access, turn_url=turn_url)
             await page.send_frame(frames.build_frame(subscription.sent, dashboard))
             subscription.sent = dashboard
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from companion.turn_policy import LEASE_S
+from ops.access import StaffAccess
 from ops.alerts.statements import WORKER_TIMEOUT
 from ops.status.held_questions import HeldQuestion
 from ops.text import format_length
@@ -90,13 +91,13 @@ def format_processes(figures: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def format_held(held: Sequence[HeldQuestion], *, turn_url: str) -> list[dict[str, str]]:
-    """Held questions as links. `turn_url` is the address of turn 0."""
+def format_held(held: Sequence[HeldQuestion], access: StaffAccess, *, turn_url: str) -> list[dict[str, str]]:
+    """Held questions as links, for this reader. `turn_url` is the address of turn 0."""
     return [
         {
             "href": turn_url.replace("/0/", f"/{question.turn}/"),
             "turn": f"Turn {question.turn}",
-            "person": question.person,
+            "person": access.name_of(question.person, participant=question.participant, site=question.site),
             "house": question.house,
             "says": f"asked {question.asked_at:%d %b, %H:%M}, held until {question.held_until:%d %b, %H:%M} UTC",
         }

@@ -115,8 +115,10 @@ def _record(row: Any) -> TurnRecord:
     return TurnRecord(
         id=row.pk,
         key=row.key,
+        conversation=row.conversation_id,
         participant=person.pk,
         participant_name=person.name,
+        site=person.site_id,
         site_name=person.site.name,
         state=row.state,
         reason=row.reason,
@@ -172,7 +174,9 @@ def _entry(row: Any) -> TurnEntry:
     person = row.conversation.participant
     return TurnEntry(
         id=row.pk,
+        participant=person.pk,
         participant_name=person.name,
+        site=person.site_id,
         site_name=person.site.name,
         state=row.state,
         reason=row.reason,

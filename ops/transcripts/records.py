@@ -50,8 +50,10 @@ class TurnRecord:
 
     id: int
     key: UUID
+    conversation: int
     participant: int
     participant_name: str
+    site: int
     site_name: str
     state: str
     reason: str
@@ -114,7 +116,9 @@ class TurnEntry:
     """One turn in a list, without any of its text."""
 
     id: int
+    participant: int
     participant_name: str
+    site: int
     site_name: str
     state: str
     reason: str

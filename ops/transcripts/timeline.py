@@ -12,6 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from companion.models import Conversation, Flag, TranscriptEntry, Visit
+from companion.supervision.states import EntryKind
 from ops.transcripts.queries import get_turn_time, list_turns_before
 from ops.transcripts.records import TurnRecord
 
@@ -138,7 +139,9 @@ def _turn_item(record: TurnRecord) -> dict[str, Any]:
 
 
 def _entry_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
-    entries = TranscriptEntry.objects.filter(conversation=head.conversation, after_turn__gte=page.lowest)
+    # What was disclosed stands in the openings of its turn.
+    entries = TranscriptEntry.objects.exclude(kind=EntryKind.DISCLOSURE)
+    entries = entries.filter(conversation=head.conversation, after_turn__gte=page.lowest)
     if page.before is not None:
         entries = entries.filter(after_turn__lt=page.before)
     newest = entries.order_by("-after_turn", "-id")[:MAX_ENTRIES]

@@ -15,6 +15,8 @@ from django.utils import timezone
 from companion.models import Control, DisclosureCount, Site, TranscriptEntry, Turn, Visit
 from companion.turn_open import OpenedTurn, SayRequest
 from ops.people.disclosures import SUPPRESSED_BELOW
+from ops.personal_data.export import export_person
+from ops.transcripts.timeline import get_head, read_timeline
 from tests.ledgers import LedgerProcess, StartLedger
 from tests.people import People, Person, in_database
 
@@ -144,3 +146,19 @@ def test_a_year_is_counted_by_site_and_a_small_number_is_not_told(people: People
     plain = io.StringIO()
     in_database(lambda: call_command("disclosures", "--year", "2031", stdout=plain))
     assert f"{people.elsewhere.slug}  {people.elsewhere.name}  2031  fewer than 10" in plain.getvalue()
+
+
+async def test_staff_and_an_export_read_it_once_before_the_reply(desk: LedgerProcess, people: People) -> None:
+    rosa, line = people.rosa, desk.policy.lines.disclosure
+    await say(desk, rosa)
+
+    exported = in_database(lambda: "".join(export_person(rosa.row, desk.policy, with_notes=False)))
+    head = in_database(lambda: get_head(rosa.conversation.pk, sites={rosa.row.site_id}))
+    assert head is not None
+    items = in_database(lambda: read_timeline(head, before=None)).items
+
+    assert exported.count(line) == 1
+    assert [item["openings"] for item in items if item["kind"] == "turn"] == [
+        [{"kind": "disclosure", "line": line}]
+    ]
+    assert not [item for item in items if item["kind"] == "entry"]

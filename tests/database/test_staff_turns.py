@@ -129,12 +129,37 @@ def test_signing_in_is_on_record_and_a_wrong_password_is_not(service: Web, peopl
     assert [(row.what, row.about, row.note) for row in rows] == [("signed_in", None, "")]
 
 
-async def test_an_operator_sees_the_people_of_every_site(
+async def test_an_operator_sees_how_turns_of_every_site_went_and_no_name_or_word_without_a_reason(
     service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
-    turns = [await play_broken_turn(service, person, rehearsal) for person in (people.rosa, people.otto)]
-    with open_staff_client(service, people.add_ines(), people.password) as staff_client:
-        assert [staff_client.get(f"/ops/turns/{turn.pk}/").status_code for turn in turns] == [200, 200]
+    person = people.add_participant("Rosalind")
+    turn = await play_broken_turn(service, person, rehearsal)
+    page, words = f"/ops/turns/{turn.pk}/", f"/ops/turns/{turn.pk}/words/"
+    with open_staff_client(service, people.add_ines(), people.password) as operator:
+        for address in (page, "/ops/turns/?show=paused", "/ops/turns/?show=held", "/ops/"):
+            text = operator.get(address).text
+            assert f"Person {person.row.pk}" in text, address
+            assert "Rosalind" not in text, address
+            assert turn.question not in text, address
+            assert turn.reply not in text, address
+        assert "Attempt 1" in operator.get(page).text
+        assert operator.get(words).status_code == 403
+
+        conversation = f"/ops/people/{person.conversation.pk}/"
+        form = {"reason": "a fault", "csrfmiddlewaretoken": operator.cookies["csrftoken"]}
+        headers = {"Referer": f"{service.url}{conversation}", "Origin": service.url}
+        assert operator.post(conversation, data=form, headers=headers).status_code in {200, 302}
+        assert turn.question in operator.get(page).text
+        assert operator.get(words).json()["reply"] == turn.reply
+    notes = in_database(
+        lambda: list(
+            AuditEntry.objects.filter(about=person.row.pk, what="read_story")
+            .order_by("id")
+            .values_list("note", flat=True)
+        )
+    )
+    assert notes[0] == f"turn {turn.pk}, without words"
+    assert f"turn {turn.pk}" in notes
 
 
 async def test_a_list_holds_no_word_that_a_person_wrote(

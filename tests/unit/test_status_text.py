@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from ops.access import StaffAccess
 from ops.project import wiring
 from ops.status.frames import build_frame
 from ops.status.held_questions import HeldQuestion, filter_by_sites
@@ -132,12 +133,23 @@ def test_a_process_that_is_not_well_is_marked_in_words() -> None:
 def test_held_questions_are_those_of_the_sites_one_may_see_each_with_its_story() -> None:
     kept = [
         HeldQuestion(
-            turn=n, site=n % 2, person="Rosa", house="A", asked_at=AT, held_until=AT + timedelta(days=1)
+            turn=n,
+            site=n % 2,
+            participant=7,
+            person="Rosa",
+            house="A",
+            asked_at=AT,
+            held_until=AT + timedelta(days=1),
         )
         for n in range(1, 5)
     ]
+    supervisor = StaffAccess(user=1, sites=frozenset({1}), supervised=frozenset({1}))
+    operator = StaffAccess(user=2, sites=frozenset({0, 1}), is_operator=True)
 
-    told = format_held(filter_by_sites(kept, {1}), turn_url="/ops/turns/0/")
+    told = format_held(filter_by_sites(kept, {1}), supervisor, turn_url="/ops/turns/0/")
+
+    assert {one["person"] for one in told} == {"Rosa"}
+    assert {one["person"] for one in format_held(kept, operator, turn_url="/ops/turns/0/")} == {"Person 7"}
 
     assert [one["href"] for one in told] == ["/ops/turns/1/", "/ops/turns/3/"]
     assert told[0]["says"] == "asked 04 Mar, 10:30, held until 05 Mar, 10:30 UTC"

@@ -23,6 +23,8 @@ NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 PAUSED = TurnRecord(
     id=7,
     key=UUID(int=1),
+    conversation=1,
+    site=1,
     participant=1,
     participant_name="Rosa",
     site_name="House",
