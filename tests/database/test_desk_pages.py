@@ -1,4 +1,4 @@
-"""The desk's pages as they are served: who is here, flags on top, a whole conversation, the shift, the record (S10)."""
+"""The desk's pages as they are served: people, flags on top, whole conversations, shift, record (S2, S5, S10)."""
 
 import asyncio
 import html

@@ -1,4 +1,4 @@
-"""Messages, red messages, take-overs, stops, closings and sweeps in one moment: no deadlock, and no turn left (S6)."""
+"""Messages, red ones, take-overs, stops, closings and sweeps in one moment: no deadlock, no turn left (S1, S4)."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A person writes along, and the companion is quiet: who speaks is in the text, once, in order (S2, S6)."""
+"""A person writes along, and the companion is quiet: who speaks is in the text, once, in order (S1, S4)."""
 
 import re
 from typing import Any

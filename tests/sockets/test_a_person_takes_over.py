@@ -1,4 +1,4 @@
-"""A member of staff takes over and hands back: who speaks, in which order, and what each page is sent (S6)."""
+"""A member of staff takes over and hands back: who speaks, in which order, and what each page is sent (S4)."""
 
 import asyncio
 

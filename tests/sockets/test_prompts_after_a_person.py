@@ -1,4 +1,4 @@
-"""What a provider is sent after a person was there: their words, but no red message and no drafted line (T15, S6)."""
+"""What a provider is sent after a person was there: their words, but no red message and no drafted line (T15, S4)."""
 
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import Page

@@ -1,4 +1,4 @@
-"""A red message whatever else happens: its line is on the page within seconds, and no reply is (S1, S2)."""
+"""A red message whatever else happens: its line is on the page within seconds, and no reply is (S1, S2, S9)."""
 
 import asyncio
 import time
@@ -18,16 +18,14 @@ from tests.processes import Rehearsal, Web
 from tests.supervised import Supervisor
 
 RED = "I want to kill myself tonight."
-WITHIN_S = 2.0
-"""The line is on the page within so many seconds."""
-MACHINE_IS_BUSY_S = 6.0
-"""What a busy machine may add in a test."""
+WITHIN_S = 8.0
+"""Of one try on a busy machine. `test_red_in_time.py` holds line and flag to two seconds."""
 
 
 async def wait_for_line(page: Page) -> dict[str, Any]:
     began = time.monotonic()
     frame = await page.until("safety")
-    assert time.monotonic() - began < WITHIN_S + MACHINE_IS_BUSY_S
+    assert time.monotonic() - began < WITHIN_S
     assert "0808 157 0123" in frame["line"] and frame["line"].endswith("You can keep writing here.")
     return frame
 

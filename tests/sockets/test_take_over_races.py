@@ -1,4 +1,4 @@
-"""Take-overs against streaming replies over two processes: no word is stored after the commit, none sent after (S6)."""
+"""Take-overs against streaming replies over two processes: no word is stored after the commit, none sent after (S4)."""
 
 import asyncio
 import random

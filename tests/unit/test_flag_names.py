@@ -1,4 +1,4 @@
-"""What staff read for each kind of flag is plain words, and not the key of a rule (S4)."""
+"""What staff read for each kind of flag is plain words, and not the key of a rule (S2)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What one socket is sent beside the turns: once, in order, and a person only after the ends of turns before (S6)."""
+"""What one socket is sent beside the turns: once, in order, and a person only after the ends of turns before (S4)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,0 +1,190 @@
+"""Flags, screens of staff and take-overs while PostgreSQL, Valkey or a process of staff is away (S1, S2, S4, T11)."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+import websockets
+
+from companion.models import Control, Flag, Site, TranscriptEntry
+from ops.stack.postgres import EmbeddedPostgres
+from ops.stack.valkey import EmbeddedValkey
+from tests.desk_socket import Desk, sign_staff_in
+from tests.page_socket import Page
+from tests.patience import until
+from tests.people import People, Person, in_database
+from tests.processes import Web
+from tests.sinks import start_hook
+
+RED = "I want to kill myself tonight."
+LEASE_S = 15.0
+
+
+def read_flag(person: Person) -> Flag:
+    return in_database(lambda: Flag.objects.get(conversation=person.conversation))
+
+
+def kill_database(database: EmbeddedPostgres) -> None:
+    """SIGKILL the server itself. Its children end when they notice it."""
+    assert database.running is not None
+    os.kill(database.running.pid, signal.SIGKILL)
+
+
+def is_with(desk: Desk, conversation: int, user: int) -> bool:
+    """Whether the screen was told that this member of staff speaks with the participant."""
+    items = [item for frame in desk.frames for item in frame.get("changed", ())]
+    return any(
+        item["conversation"] == conversation and (item["person"] or {}).get("id") == user for item in items
+    )
+
+
+async def read_until_gone(page: Page) -> None:
+    with contextlib.suppress(websockets.ConnectionClosed):
+        while True:
+            await page.next()
+
+
+@pytest.mark.parametrize("web_dies_too", [False, True], ids=["database", "database and web process"])
+async def test_a_kill_right_after_the_commit_of_a_red_message_loses_nothing_of(
+    another_web: Callable[..., Web], people: People, database: EmbeddedPostgres, web_dies_too: bool
+) -> None:
+    doomed, left = another_web(), another_web()
+    rosa = people.rosa
+    cookie, key = rosa.sign_in(left.url), str(uuid.uuid4())
+    async with (
+        await psycopg.AsyncConnection.connect(database.url, autocommit=True) as listener,
+        Page(left.socket_url, cookie) as other,
+    ):
+        await listener.execute("LISTEN companion")
+        await other.until("hello")
+        async with Page(doomed.socket_url, cookie) as page:
+            await page.until("hello")
+            await page.say(RED, key)
+            async with asyncio.timeout(20):
+                async for notify in listener.notifies():
+                    if '"flags"' in notify.payload:
+                        kill_database(database)
+                        break
+            if web_dies_too:
+                doomed.kill()
+                await read_until_gone(page)
+        await asyncio.to_thread(database.start)
+        # The page that stayed open on another process shows the line by itself.
+        shown = (await other.until("safety", within_s=30))["line"]
+        assert "Please tell someone near you" in shown and "0808 157 0123" in shown
+        await other.say(RED, key)
+        [turn] = rosa.turns()
+        assert (await other.until("accepted"))["turn"] == turn.pk
+    flag = read_flag(rosa)
+    assert (turn.state, turn.question, turn.line) == ("safety", RED, shown)
+    assert (flag.tier, flag.state, flag.count, flag.turn) == ("red", "open", 1, turn.pk)
+    assert in_database(lambda: Control.objects.get(pk=rosa.conversation.pk)).quiet_since is not None
+
+
+async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_its_take_over(
+    another_web: Callable[..., Web], people: People, database: EmbeddedPostgres
+) -> None:
+    web, rosa, sam = another_web(), people.rosa, people.add_sam()
+    cookie = rosa.sign_in(web.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(web.socket_url, cookie) as page,
+        Desk(web, sign_staff_in(web, people, sam)) as desk,
+    ):
+        assert (await desk.act("watch", conversation=conversation))["type"] == "done"
+        assert (await desk.act("take_over", conversation=conversation))["type"] == "done"
+        await page.until("person")
+        await asyncio.to_thread(database.restart, "immediate")
+        # Neither page was closed. Who is there is as it was, and each reads the other's next words.
+        await say_until_done(desk, conversation, "I am still here, Rosa.")
+        assert (await page.until("said", "person"))["text"] == "I am still here, Rosa."
+        await page.say("Thank you.")
+        assert (await desk.until("accepted"))["question"] == "Thank you."
+        assert (await page.ending())["type"] == "handed_over"
+        # Later changes come by themselves, flags among them.
+        await page.say(RED)
+        flag = await desk.flag(conversation=conversation, kind="suicide-intent")
+        assert (await desk.act("accept", flag=flag["id"]))["type"] == "done"
+        assert (await desk.act("hand_back", conversation=conversation))["type"] == "done"
+        assert (await page.until("person"))["state"] == "leaves"
+    kinds = in_database(
+        lambda: list(
+            TranscriptEntry.objects.filter(conversation=conversation)
+            .order_by("id")
+            .values_list("kind", flat=True)
+        )
+    )
+    assert kinds == ["joins", "said", "leaves"]
+
+
+async def say_until_done(desk: Desk, conversation: int, text: str) -> None:
+    """Write under one key, as the page does, until it is stored."""
+    key = str(uuid.uuid4())
+    async with asyncio.timeout(30):
+        while True:
+            answer = await desk.act("say", conversation=conversation, key=key, text=text)
+            if answer["type"] == "done":
+                return
+            assert answer["code"] not in ("not_taken_over", "taken", "not_there"), answer
+
+
+async def test_a_process_that_sleeps_beyond_the_lease_of_its_owner_loses_the_take_over_and_says_so(
+    another_web: Callable[..., Web], service: Web, people: People
+) -> None:
+    sleeper, rosa, sam = another_web(), people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    mira = people.add_supervisor("mira")
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(sleeper, sign_staff_in(sleeper, people, sam)) as desk,
+        Desk(service, sign_staff_in(service, people, mira)) as colleague,
+    ):
+        await desk.act("watch", conversation=conversation)
+        await desk.act("take_over", conversation=conversation)
+        await page.until("person")
+        sleeper.signal(signal.SIGSTOP)
+        try:
+            lost = await page.until("person", within_s=LEASE_S + 15)
+            assert lost["state"] == "lost" and lost["line"]
+            flag = await colleague.flag(kind="screen_lost", conversation=conversation)
+            assert (flag["tier"], flag["state"]) == ("red", "open")
+            assert (await colleague.act("take_over", conversation=conversation))["type"] == "done"
+        finally:
+            sleeper.signal(signal.SIGCONT)
+        late = await desk.act("say", conversation=conversation, key=str(uuid.uuid4()), text="Hello?")
+        assert (late["type"], late["code"]) == ("refused", "not_taken_over")
+        while not is_with(desk, conversation, mira.pk):
+            await desk.next()
+        assert (await page.until("person"))["name"] == mira.get_username()
+        assert "said" not in page.kinds()
+    assert in_database(lambda: Control.objects.get(pk=conversation)).person != sam.pk
+
+
+async def test_while_valkey_is_away_a_flag_rings_escalates_and_is_accepted(
+    another_web: Callable[..., Web], people: People, tmp_path: Path
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    valkey = EmbeddedValkey(tmp_path / "valkey")
+    in_database(lambda: Site.objects.filter(pk=people.site.pk).update(first_ring_s=1, second_ring_s=2))
+    with start_hook() as posts:
+        web = another_web(VALKEY_URL=valkey.start(), ALERT_WEBHOOK_URL=posts.url)
+        cookie, staff_cookie = rosa.sign_in(web.url), sign_staff_in(web, people, sam)
+        await asyncio.to_thread(valkey.stop)
+        async with Page(web.socket_url, cookie) as page, Desk(web, staff_cookie) as desk:
+            await page.say(RED)
+            flag = (await desk.flag(conversation=rosa.conversation.pk, kind="suicide-intent"))["id"]
+            assert (await desk.act("seen", flag=flag))["type"] == "done"
+            assert "Staff here have been told" in (await page.until("safety"))["line"]
+            await until(lambda: [post for post in posts.posts if post["id"] == flag], within_s=20)
+            assert (await desk.act("accept", flag=flag))["type"] == "done"
+            # A further screen is let in as well: the sign-in counts in Valkey, and does without it.
+            async with Desk(web, sign_staff_in(web, people, people.add_supervisor("mira"))) as second:
+                [listed] = [one for one in second.hello["flags"] if one["id"] == flag]
+                assert listed["owner"] == sam.pk
