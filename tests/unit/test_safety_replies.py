@@ -1,10 +1,13 @@
 """What the companion says is read as it comes: the worst is caught before it is shown (S9), at linear cost."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from personas.safety import ReplyFinding, SafetyRules, load
+
+FOLDER = Path(__file__).resolve().parents[1] / "safety"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,23 @@ HARMLESS = [
     "Goodbye. Thank you for talking. You can come back when you like.",
     "That sounds hard. Would you like to talk about your day?",
 ]
+
+
+def read_lines(name: str) -> list[str]:
+    return (FOLDER / name).read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("text", read_lines("harmless_replies.txt"))
+def test_a_kind_reply_is_neither_stopped_nor_flagged(rules: SafetyRules, text: str) -> None:
+    assert rules.read_reply(text) is None
+
+
+@pytest.mark.parametrize("text", read_lines("forbidden_replies.txt"))
+def test_a_forbidden_reply_is_stopped(rules: SafetyRules, text: str) -> None:
+    found = rules.read_reply(text)
+
+    assert found is not None
+    assert found.severity == "stop"
 
 
 @pytest.mark.parametrize(("kind", "text"), STOPS)
