@@ -17,6 +17,7 @@ from ops.alerts.condition_queries import CONDITION_QUERIES
 from ops.alerts.kinds import AlertKind
 from ops.alerts.sending import AlertTransport, EmailTransport, WebhookTransport
 from ops.models import Alert, DeskProcess, FlagRing
+from ops.personal_data.retention import apply_retention
 from ops.supervision.escalation import escalate_due
 from ops.supervision.ringing import send_rings
 from tests.people import People, Person, in_database
@@ -200,6 +201,17 @@ def test_on_call_is_rung_again_for_red_and_not_for_amber(people: People) -> None
     for flag in (red, amber):
         age(flag, 16 * 60)
     assert in_database(escalate_due) == [(red.pk, 2)]
+
+
+def test_a_flag_that_is_accepted_by_no_one_rings_for_days_and_never_closes(people: People) -> None:
+    flag = add_flag(people.rosa, age_s=70)
+    in_database(lambda: Site.objects.filter(pk=people.site.pk).update(keep_flags_days=1))
+    assert in_database(escalate_due) == [(flag.pk, 2)]
+    for _ in range(3):
+        age(flag, 30 * 24 * 3600)
+        assert in_database(escalate_due) == [(flag.pk, 2)]
+        in_database(apply_retention)
+    assert in_database(lambda: Flag.objects.get(pk=flag.pk)).state == FlagState.OPEN
 
 
 def test_a_red_flag_on_no_screen_is_an_alert_until_one_shows_it(people: People) -> None:
