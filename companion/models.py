@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Collate, Lower, Now
 
+from companion.needs.models import Needs
 from companion.states import LIVE, Settlement, TurnState
 from companion.supervision.models import (
     Control,
@@ -27,6 +28,7 @@ __all__ = [
     "Draft",
     "Flag",
     "FlagStep",
+    "Needs",
     "Participant",
     "Process",
     "ReplyChunk",
@@ -263,6 +265,8 @@ class Turn(models.Model):
     """The `FailureClass` of the last of them."""
 
     persona_version = models.CharField(max_length=16)
+    easy_words = models.BooleanField(db_default=False)
+    """Whether the prompt asks for easy words: the instruction is in the persona of `persona_version`."""
     preset = models.CharField(max_length=64, blank=True, db_default="")
     routing_version = models.IntegerField(db_default=0)
     routing_hash = models.CharField(max_length=16, blank=True, db_default="")
