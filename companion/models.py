@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Collate, Lower, Now
 
+from companion.machines.models import Machine, PairingCode, VisitOffer, VisitWay
 from companion.needs.models import Needs
 from companion.states import LIVE, Settlement, TurnState
 from companion.supervision.models import (
@@ -28,7 +29,9 @@ __all__ = [
     "Draft",
     "Flag",
     "FlagStep",
+    "Machine",
     "Needs",
+    "PairingCode",
     "Participant",
     "Process",
     "ReplyChunk",
@@ -37,6 +40,7 @@ __all__ = [
     "TranscriptEntry",
     "Turn",
     "Visit",
+    "VisitOffer",
 ]
 
 
@@ -74,6 +78,10 @@ class Site(models.Model):
     keep_visits_days = models.PositiveIntegerField(null=True)
     keep_record_days = models.PositiveIntegerField(null=True)
     """Days until messages, closed flags, ended visits and entries of the audit record are deleted; null: never."""
+    cards_only_on_machines = models.BooleanField(db_default=False)
+    """Whether cards of this site open visits on its machines alone."""
+    prints_names_on_cards = models.BooleanField(db_default=False)
+    """Whether a printed card has the name of its holder on it."""
 
     def __str__(self) -> str:
         return self.name
@@ -110,13 +118,28 @@ class Visit(models.Model):
     opened_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    machine = models.ForeignKey(Machine, null=True, on_delete=models.SET_NULL, related_name="visits")
+    """The machine of the participant's site on which it is; null: another browser."""
+    way = models.CharField(max_length=8, blank=True, db_default="")
+    """A `VisitWay`; empty for visits of earlier releases."""
+    opened_by = models.CharField(max_length=150, blank=True, db_default="")
+    """The member of staff who opened it, by name."""
+    has_moved = models.BooleanField(db_default=False)
+    """Whether it ended another live visit of the same participant: the page says that the chat has moved here."""
 
     class Meta:
+        constraints = [models.CheckConstraint(condition=Q(way__in=["", *VisitWay]), name="visit_known_way")]
         indexes = [
             # Bounds the search for a participant's live visits among all earlier ones.
             models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
             # Bounds the search for all live visits.
             models.Index(fields=["expires_at"], condition=Q(ended_at__isnull=True), name="visit_live"),
+            # Finds the visits on a machine that have not ended.
+            models.Index(
+                fields=["machine"],
+                condition=Q(ended_at__isnull=True, machine__isnull=False),
+                name="visit_on_machine",
+            ),
         ]
 
     def __str__(self) -> str:
