@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from personas.wording import Finding, lint_line
+from personas.wording import LintFinding, lint_line
 
 _TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _TEMPLATE_VALUE = re.compile(r"\{\{.*?\}\}", re.S)
@@ -13,7 +13,7 @@ _UNSEEN = {"script", "style"}
 _INLINE = {"a", "abbr", "b", "bdi", "em", "i", "q", "small", "span", "strong"}
 
 
-def lint_page(name: str, html: str) -> list[Finding]:
+def lint_page(name: str, html: str) -> list[LintFinding]:
     """Every breach of the wording rules in a page or template. `name` is the key of each finding."""
     reader = _Reader()
     reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", html)))

@@ -44,7 +44,7 @@ _BRACES = re.compile(r"\{[^}]*\}?|\}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class LintFinding:
     """One violation of a rule, with the sentence that contains it and how to mend it."""
 
     key: str
@@ -53,12 +53,12 @@ class Finding:
     mend: str
 
 
-def lint(lines: Mapping[str, str]) -> list[Finding]:
+def lint(lines: Mapping[str, str]) -> list[LintFinding]:
     """Return every violation in a set of drafted lines, in the order of the lines."""
     return [finding for key, line in lines.items() for finding in lint_line(key, line)]
 
 
-def lint_line(key: str, line: str) -> list[Finding]:
+def lint_line(key: str, line: str) -> list[LintFinding]:
     """Return every violation in one drafted line; `key` selects the exceptions."""
     checks = (
         _check_length,
@@ -70,7 +70,7 @@ def lint_line(key: str, line: str) -> list[Finding]:
         _check_placeholders,
     )
     return [
-        Finding(key=key, sentence=sentence, rule=rule, mend=mend)
+        LintFinding(key=key, sentence=sentence, rule=rule, mend=mend)
         for check in checks
         for sentence, rule, mend in check(key, line)
     ]

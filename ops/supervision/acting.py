@@ -21,7 +21,7 @@ from ops.supervision.desk import LiveDesk
 from ops.supervision.record import record_entry
 from ops.supervision.screen import DeskScreen
 from ops.supervision.sentences import explain
-from ops.supervision.watching import Watch
+from ops.supervision.watching import ConversationWatch
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ class DeskActs:
         note = "by stated reason" if ends_at_s is not None else ""
         if await self._acts.read_along(head.conversation, staff, sites={head.site}, note=note) is None:
             raise Refused("not_there")
-        watch = Watch(
+        watch = ConversationWatch(
             screen.send_frame,
             conversation=head.conversation,
             site=head.site,

@@ -24,7 +24,7 @@ from ops.supervision import frames, screens
 from ops.supervision.people import WRITING_S
 from ops.supervision.screen import DeskScreen, ShownScreen, UserLimits
 from ops.supervision.snapshot import DeskSnapshot, read_snapshot
-from ops.supervision.watching import Watch
+from ops.supervision.watching import ConversationWatch
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class LiveDesk:
         if not any(other.access.user == shown.access.user for other in self._shown.values()):
             self._limits.pop(shown.access.user or 0, None)
 
-    def watch(self, screen: DeskScreen, watch: Watch) -> bool:
+    def watch(self, screen: DeskScreen, watch: ConversationWatch) -> bool:
         """Keep the watch of a screen until it ends. False: the screen is gone, or watches as many as it may."""
         shown = self._shown.get(screen)
         if shown is None or (

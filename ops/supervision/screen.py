@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from ops.access import StaffAccess
 from ops.bucket import Bucket
-from ops.supervision.watching import Watch
+from ops.supervision.watching import ConversationWatch
 
 
 class DeskScreen(Protocol):
@@ -29,7 +29,7 @@ class ShownScreen:
     flags: dict[int, dict[str, Any]] = field(default_factory=dict)
     pauses: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[dict[str, Any]] = field(default_factory=list)
-    watches: dict[int, Watch] = field(default_factory=dict)
+    watches: dict[int, ConversationWatch] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

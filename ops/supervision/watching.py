@@ -20,7 +20,7 @@ class WatchedPage:
     control: ControlView
 
 
-class Watch:
+class ConversationWatch:
     """Reads along until it is closed. It is no page of the participant: it keeps no place in line.
 
     `by_reason`: an operator reads with a stated reason, until `ends_at_s` on the clock of the event loop.

@@ -1,4 +1,4 @@
-"""One name for one thing: a public class name stands in one room only."""
+"""One name for one thing: a public class name stands in one module only."""
 
 import ast
 from collections import defaultdict
@@ -13,12 +13,6 @@ NAMES_OF_THE_FRAMEWORK = {"Command"}
 """Django finds these by their name."""
 
 
-def room_of(path: Path) -> str:
-    """`companion`, or a room inside `ops`, such as `ops.alerts`."""
-    parts = path.relative_to(ROOT).parts
-    return f"ops.{parts[1].removesuffix('.py')}" if parts[0] == "ops" else parts[0]
-
-
 def public_classes(source: str) -> set[str]:
     return {
         node.name
@@ -27,24 +21,36 @@ def public_classes(source: str) -> set[str]:
     }
 
 
-def rooms_by_class() -> dict[str, set[str]]:
-    rooms: dict[str, set[str]] = defaultdict(set)
+def modules_by_class(root: Path) -> dict[str, list[str]]:
+    """Where each public class stands, by its name."""
+    modules: dict[str, list[str]] = defaultdict(list)
     for room in ROOMS:
-        for path in (ROOT / room).rglob("*.py"):
+        for path in sorted((root / room).rglob("*.py")):
             if "migrations" not in path.parts:
                 for name in public_classes(path.read_text(encoding="utf-8")):
-                    rooms[name].add(room_of(path))
-    return rooms
+                    modules[name].append(str(path.relative_to(root)))
+    return modules
 
 
-def test_a_public_class_name_stands_in_one_room_only() -> None:
-    doubles = {
-        name: sorted(rooms)
-        for name, rooms in rooms_by_class().items()
-        if len(rooms) > 1 and name not in NAMES_OF_THE_FRAMEWORK
+def find_doubles(root: Path) -> dict[str, list[str]]:
+    return {
+        name: modules
+        for name, modules in modules_by_class(root).items()
+        if len(modules) > 1 and name not in NAMES_OF_THE_FRAMEWORK
     }
 
-    assert doubles == {}
+
+def test_a_public_class_name_stands_in_one_module_only() -> None:
+    assert find_doubles(ROOT) == {}
+
+
+def test_a_name_that_two_modules_of_one_room_share_is_found(tmp_path: Path) -> None:
+    room = tmp_path / "personas" / "safety"
+    room.mkdir(parents=True)
+    (room / "findings.py").write_text("class Way: ...\n")
+    (room / "lint.py").write_text("class Way: ...\nclass Lint: ...\n")
+
+    assert find_doubles(tmp_path) == {"Way": ["personas/safety/findings.py", "personas/safety/lint.py"]}
 
 
 @pytest.mark.parametrize(
