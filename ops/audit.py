@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from companion.supervision.act_answers import ActKind
 from ops.models import AuditEntry
 from ops.stack.switch import typed_by
 
@@ -56,44 +55,12 @@ RESTORED_STAFF = "restored_staff"
 NEW_PASSWORD = "new_password"
 SET_EMAIL = "set_email"
 
-READ_ALONG = "read_along"
+# The acts of staff at their sockets have the codes of `companion.supervision.act_answers.ActKind`.
 STATED_REASON = "stated_reason"
-TOOK_OVER = "took_over"
-HANDED_BACK = "handed_back"
-SAID = "said"
-RELEASED = "released_companion"
-PAUSED = "paused_companion"
-RESUMED = "resumed_companion"
-ENDED_VISIT = "ended_visit"
-SAW_FLAG = "saw_flag"
-ACCEPTED_FLAG = "accepted_flag"
-NOTED_FLAG = "noted_flag"
-HANDED_FLAG = "handed_flag"
-TOOK_ON_FLAG = "took_on_flag"
-CLOSED_FLAG = "closed_flag"
 SEARCHED_PEOPLE = "searched_people"
 SEARCHED_RECORD = "searched_record"
 LISTED_FLAGS = "listed_flags"
 REHEARSED_FLAG = "rehearsed_flag"
-
-ACTS = {
-    ActKind.READ_ALONG: READ_ALONG,
-    ActKind.TOOK_OVER: TOOK_OVER,
-    ActKind.HANDED_BACK: HANDED_BACK,
-    ActKind.SAID: SAID,
-    ActKind.RELEASED: RELEASED,
-    ActKind.PAUSED: PAUSED,
-    ActKind.RESUMED: RESUMED,
-    ActKind.ENDED_VISIT: ENDED_VISIT,
-    ActKind.SAW_FLAG: SAW_FLAG,
-    ActKind.ACCEPTED_FLAG: ACCEPTED_FLAG,
-    ActKind.NOTED_FLAG: NOTED_FLAG,
-    ActKind.HANDED_FLAG: HANDED_FLAG,
-    ActKind.TOOK_ON_FLAG: TOOK_ON_FLAG,
-    ActKind.CLOSED_FLAG: CLOSED_FLAG,
-}
-"""How the record names the acts of staff at their sockets."""
-
 
 MAX_REFUSALS_A_MINUTE = 10
 """Recorded refusals of one person in one minute. The note of the last says that further ones are left out."""

@@ -18,7 +18,7 @@ TRANSACTION_S = 5.0
 
 
 class ActKind(StrEnum):
-    """The acts. `ops.audit` says how the record names them."""
+    """The acts, by the names that they have in the audit record."""
 
     READ_ALONG = "read_along"
     TOOK_OVER = "took_over"

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from companion.supervision.act_answers import ActKind
 from ops import audit
 from ops.access import get_access, staff_only
 from ops.staff.desk_queries import find_ids_by_name
@@ -19,7 +20,7 @@ WHATS = frozenset(
     value
     for name, value in vars(audit).items()
     if name.isupper() and isinstance(value, str) and value.islower()
-)
+) | frozenset(act.value for act in ActKind)
 """Every code that an entry can have."""
 
 

@@ -5,7 +5,6 @@ from psycopg import AsyncCursor
 from companion.supervision.act_answers import ActKind
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
-from ops import audit
 
 INSERT_ENTRY = """
 INSERT INTO ops_auditentry (who, what, about, note) VALUES (%(who)s, %(what)s, %(about)s, %(note)s)
@@ -17,7 +16,7 @@ async def record_act(
     cursor: AsyncCursor[Row], act: ActKind, staff: Staff, *, about: int | None, note: str
 ) -> None:
     """Record an act of staff under their account's name, as pages do."""
-    await record_entry(cursor, audit.ACTS[act], staff, about=about, note=note)
+    await record_entry(cursor, act.value, staff, about=about, note=note)
 
 
 async def record_entry(
