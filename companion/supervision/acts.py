@@ -4,13 +4,11 @@ The caller checks the rights in the same moment and hands in the sites; every st
 writes the act to the audit record within its transaction.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
@@ -37,8 +35,6 @@ from companion.turn_policy import TurnPolicy
 from companion.waiting_room import GateResult
 
 MAX_REASON_CHARS = 200
-SEIZE_TRIES = 20
-SEIZE_RETRY_S = 0.02
 READING_SHOWN_EVERY_S = 1_800
 """Seconds after which the same person's reading is shown to the participant again."""
 
@@ -146,23 +142,23 @@ class StaffActs:
 
     async def take_over(self, conversation: int, staff: Staff, *, sites: Collection[int]) -> ActAnswer:
         """Speak instead of the companion. Its reply under way ends with this commit. Harmless if repeated."""
-        for _ in range(SEIZE_TRIES):
-            try:
-                taken, head = await self._try_take_over(conversation, staff, sites)
-            except (control.LiveTurnsBusy, psycopg.errors.DeadlockDetected):
-                await asyncio.sleep(SEIZE_RETRY_S)
-                continue
-            if head is None or taken is None:
-                return ActRefused(code=ActRefusal.NOT_THERE)
-            if isinstance(taken, control.HeldBy):
-                if taken.person == staff.user:
-                    return ActDone(facts={"conversation": conversation, "name": taken.name})
-                return ActRefused(code=ActRefusal.TAKEN, name=taken.name)
-            self._on_change(taken.closed, [conversation])
-            if taken.closed:
-                await self._run_gate()
-            return ActDone(facts={"conversation": conversation, "entry": taken.entry, "name": staff.name})
-        return ActRefused(code=ActRefusal.BUSY)
+        try:
+            taken, head = await control.retry_seizure(
+                lambda: open_act(self._pool),
+                lambda cursor: self._take_over(cursor, conversation, staff, sites),
+            )
+        except control.LiveTurnsBusy:
+            return ActRefused(code=ActRefusal.BUSY)
+        if head is None or taken is None:
+            return ActRefused(code=ActRefusal.NOT_THERE)
+        if isinstance(taken, control.HeldBy):
+            if taken.person == staff.user:
+                return ActDone(facts={"conversation": conversation, "name": taken.name})
+            return ActRefused(code=ActRefusal.TAKEN, name=taken.name)
+        self._on_change(taken.closed, [conversation])
+        if taken.closed:
+            await self._run_gate()
+        return ActDone(facts={"conversation": conversation, "entry": taken.entry, "name": staff.name})
 
     async def say(
         self, conversation: int, staff: Staff, key: UUID, text: str, *, sites: Collection[int]
@@ -266,25 +262,24 @@ class StaffActs:
             await self._record(cursor, ActKind.ENDED_VISIT, staff, about=row[0], note=f"visit {visit}")
         return ActDone(facts={"visit": str(visit)})
 
-    async def _try_take_over(
-        self, conversation: int, staff: Staff, sites: Collection[int]
+    async def _take_over(
+        self, cursor: AsyncCursor[Row], conversation: int, staff: Staff, sites: Collection[int]
     ) -> tuple[control.TookOver | control.HeldBy | None, SupervisedConversation | None]:
-        async with open_act(self._pool) as cursor:
-            head = await _find_conversation(cursor, conversation, sites)
-            taken = await control.take_over(
-                cursor,
-                self._policy,
-                conversation=conversation,
-                staff=staff.user,
-                name=staff.name,
-                sites=sorted(sites),
+        head = await _find_conversation(cursor, conversation, sites)
+        taken = await control.take_over(
+            cursor,
+            self._policy,
+            conversation=conversation,
+            staff=staff.user,
+            name=staff.name,
+            sites=sorted(sites),
+        )
+        if isinstance(taken, control.TookOver) and head is not None:
+            await self._record_about(cursor, ActKind.TOOK_OVER, staff, head)
+            await notify_turns_changed(
+                cursor, by=self._process, result=GateResult(admitted=[], lost=[]), ended=taken.closed
             )
-            if isinstance(taken, control.TookOver) and head is not None:
-                await self._record_about(cursor, ActKind.TOOK_OVER, staff, head)
-                await notify_turns_changed(
-                    cursor, by=self._process, result=GateResult(admitted=[], lost=[]), ended=taken.closed
-                )
-                await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+            await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
         return taken, head
 
     async def _say(

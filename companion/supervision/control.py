@@ -5,12 +5,15 @@ gate. An opening holds the gate and then waits for control rows, so what holds a
 A statement on several control rows skips those that are locked.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+import psycopg
 from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, notify_parameters, split_control
@@ -25,7 +28,10 @@ from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
 
 Row = tuple[Any, ...]
+Result = TypeVar("Result")
 
+SEIZE_TRIES = 20
+SEIZE_RETRY_S = 0.02
 CARE_S = 86_400
 """Time after a quiet spell for which prompts carry the instruction for care."""
 MAX_LEASES_LOST = 50
@@ -229,6 +235,23 @@ async def seize(
             raise LiveTurnsBusy
     ends = [TurnEnd(turn=turn, state=TurnState.HANDED_OVER, reason=reason) for turn in sorted(live)]
     return claimed, await close_locked(cursor, ends)
+
+
+async def retry_seizure(
+    begin: Callable[[], AbstractAsyncContextManager[AsyncCursor[Row]]],
+    call: Callable[[AsyncCursor[Row]], Awaitable[Result]],
+) -> Result:
+    """Run `call`, which seizes, in a transaction that `begin` opens, and again while live turns are being changed.
+
+    Raises LiveTurnsBusy if they still are after `SEIZE_TRIES`.
+    """
+    for _ in range(SEIZE_TRIES):
+        try:
+            async with begin() as cursor:
+                return await call(cursor)
+        except (LiveTurnsBusy, psycopg.errors.DeadlockDetected):
+            await asyncio.sleep(SEIZE_RETRY_S)
+    raise LiveTurnsBusy
 
 
 async def take_over(

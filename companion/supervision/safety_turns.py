@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -25,6 +25,7 @@ from companion.supervision.control import (
     LiveTurnsBusy,
     claim_quiet,
     notify_control_changed,
+    retry_seizure,
 )
 from companion.supervision.entries import (
     DECIDE_ENTRY,
@@ -42,11 +43,8 @@ from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import GateResult
 
-Result = TypeVar("Result")
 log = logging.getLogger(__name__)
 
-SEIZE_TRIES = 20
-SEIZE_RETRY_S = 0.02
 RECHECK_S = 0.2
 """Seconds after which a flag is looked at again, in case the notification that it was seen is lost."""
 HELP_LINE_EVERY_S = 5.0
@@ -131,7 +129,12 @@ class SafetyTurns:
 
     async def store_red(self, request: SayRequest, notice: Notice) -> SafetyStored | OpenRefusal:
         """Store a red message with its line and its flag, end what is live, and make the companion quiet."""
-        stored = await self._seize(lambda cursor: self._store_red(cursor, request, notice))
+        try:
+            stored = await retry_seizure(
+                self._transaction, lambda cursor: self._store_red(cursor, request, notice)
+            )
+        except LiveTurnsBusy:
+            raise psycopg.OperationalError("the live turns of the conversation stayed locked") from None
         if isinstance(stored, SafetyStored):
             opened = stored.opened
             turns = [(opened.turn, opened.conversation)] if opened.is_new else []
@@ -195,15 +198,6 @@ class SafetyTurns:
         for flag in flags:
             for event in self._waiting.get(flag, ()):
                 event.set()
-
-    async def _seize(self, call: Callable[[AsyncCursor[Row]], Awaitable[Result]]) -> Result:
-        for _ in range(SEIZE_TRIES):
-            try:
-                async with self._transaction() as cursor:
-                    return await call(cursor)
-            except (LiveTurnsBusy, psycopg.errors.DeadlockDetected):
-                await asyncio.sleep(SEIZE_RETRY_S)
-        raise psycopg.OperationalError("the live turns of the conversation stayed locked")
 
     async def _store_red(
         self, cursor: AsyncCursor[Row], request: SayRequest, notice: Notice
