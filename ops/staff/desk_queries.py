@@ -27,10 +27,11 @@ from ops.supervision.people import (
 from ops.supervision.reasons import LIST_IN_FORCE, ReasonView
 from ops.supervision.reasons import MAX_LISTED as MAX_REASONS
 from ops.supervision.screens import LIST_COLLEAGUES, MAX_COLLEAGUES
+from ops.supervision.search import FIND_PEOPLE, build_found, search_parameters
 
 MAX_PAUSES = 1_000
 PAUSE_FIELDS = tuple(PauseView.__dataclass_fields__)
-MAX_FOUND = 30
+MAX_WATCHED = 30
 SHIFT = timedelta(hours=12)
 """How far back the flags that one person has handled are counted."""
 
@@ -58,16 +59,6 @@ class WatchedPerson:
     person_name: str
     since: datetime
     quiet_until: datetime | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundPerson:
-    """A participant found by name. `is_active`: the card opens."""
-
-    conversation: int
-    name: str
-    site_name: str
-    is_active: bool
 
 
 def list_flags(access: StaffAccess) -> list[FlagView]:
@@ -151,7 +142,7 @@ def list_watched(sites: Collection[int]) -> list[WatchedPerson]:
             "person_since",
             "quiet_since",
             "quiet_until",
-        )[:MAX_FOUND]
+        )[:MAX_WATCHED]
     )
     now = timezone.now()
     watched = []
@@ -173,24 +164,13 @@ def list_watched(sites: Collection[int]) -> list[WatchedPerson]:
     return sorted(watched, key=lambda one: one.since)
 
 
-def find_people(name: str, *, sites: Collection[int]) -> list[FoundPerson]:
-    """Participants of these sites whose name contains these letters, by name."""
-    found = (
-        Participant.objects.filter(site__in=sites, name__icontains=name, conversation__isnull=False)
-        .order_by("name", "id")
-        .values_list("conversation__id", "name", "site__name", "is_active")[:MAX_FOUND]
-    )
-    return [
-        FoundPerson(conversation=row[0], name=row[1], site_name=row[2], is_active=row[3]) for row in found
-    ]
+def find_people(text: str, access: StaffAccess, *, is_whole_name: bool = False) -> list[dict[str, Any]]:
+    """The people of the reader's own sites whose name, or whose site's name, begins with `text`, as at the socket.
 
-
-def find_ids_by_name(name: str, *, sites: Collection[int] | None) -> tuple[int, ...]:
-    """The ids of the participants of this name, in any case of letters; of any site with `sites` None. At most 30."""
-    people = Participant.objects.filter(name__iexact=name)
-    if sites is not None:
-        people = people.filter(site__in=sites)
-    return tuple(people.order_by("id").values_list("id", flat=True)[:MAX_FOUND])
+    `is_whole_name`: only those who are called just so.
+    """
+    facts = search_parameters(text, sites=access.supervised, is_whole_name=is_whole_name)
+    return [build_found(row) for row in _fetch(FIND_PEOPLE, facts)]
 
 
 def get_control(conversation: int) -> dict[str, Any]:

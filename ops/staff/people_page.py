@@ -24,7 +24,8 @@ MAX_NAME_CHARS = 100
 @require_safe
 @staff_only
 def people(request: HttpRequest) -> HttpResponse:
-    """Flags, then who is here. With `?name=`, also those of this name who are not here; such a search is recorded."""
+    """Flags, then who is here. With `?name=`, also those whose name, or whose site's name, begins so and who are not
+    here; such a search is recorded."""
     access = get_access(request.user)
     here = list_people(access)
     name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
@@ -40,17 +41,22 @@ def people(request: HttpRequest) -> HttpResponse:
         "words": json.dumps({"doings": desk_text.name_character(desk_text.DOINGS)}),
     }
     if name:
-        found = find_people(name, sites=access.supervised)
+        found = find_people(name, access)
         audit.record(audit.SEARCHED_PEOPLE, who=request.user.get_username(), note=f"{len(found)} found")
         present = {item["conversation"] for item in here}
-        context["found"] = [person for person in found if person.conversation not in present]
-        context["people"] = [one for one in context["people"] if name.casefold() in one["name"].casefold()]
+        context["found"] = [person for person in found if person["conversation"] not in present]
+        context["people"] = [one for one in context["people"] if _is_wanted(one, name.casefold())]
     return render(request, "ops/people.html", context)
 
 
 def flag_context(flag: FlagView) -> dict[str, Any]:
     """A flag with the words that lists show."""
     return {"flag": flag, "tier": desk_text.TIERS[flag.tier], "about": desk_text.describe_kind(flag.kind)}
+
+
+def _is_wanted(person: Mapping[str, Any], wanted: str) -> bool:
+    """Whether someone who is here has these letters in their name, or is of a site whose name begins so."""
+    return wanted in person["name"].casefold() or person["site_name"].casefold().startswith(wanted)
 
 
 def _person_context(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,19 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from companion.supervision.act_answers import ActKind
 from ops import audit
-from ops.access import get_access, staff_only
-from ops.staff.desk_queries import find_ids_by_name
-from ops.staff.record_queries import RecordPage, RecordQuery, list_whats, search_record
+from ops.access import StaffAccess, get_access, staff_only
+from ops.staff.desk_queries import find_people
 from ops.staff.turn_pages import parse_id
-
-WHATS = frozenset(
-    value
-    for name, value in vars(audit).items()
-    if name.isupper() and isinstance(value, str) and value.islower()
-) | frozenset(act.value for act in ActKind)
-"""Every code that an entry can have."""
+from ops.supervision.record_search import WHATS, RecordPage, RecordQuery, list_whats, search_record
 
 
 class RecordForm(forms.Form):
@@ -42,29 +34,34 @@ def record(request: HttpRequest) -> HttpResponse:
     form = RecordForm(request.GET)
     context: dict[str, Any] = {
         "form": form,
-        "whats": list_whats(WHATS),
+        "whats": list_whats(),
         "here": "record",
         "is_all": access.is_operator,
     }
     if "who" in request.GET and form.is_valid():
         wanted = form.cleaned_data
-        people = None
-        if wanted["person"]:
-            people = find_ids_by_name(wanted["person"], sites=None if access.is_operator else access.sites)
         query = RecordQuery(
             sites=None if access.is_operator else access.sites,
-            people=people,
+            people=_find_ids(wanted["person"], access) if wanted["person"] else None,
             who=wanted["who"],
             what=wanted["what"],
             since=_midnight(wanted["since"]),
             until=_midnight(wanted["until"], days=1),
             before=parse_id(request.GET.get("before")),
+            named_sites=access.supervised,
         )
         page = search_record(query)
         _record_search(request, query, page)
         kept = {name: request.GET[name] for name in form.fields if request.GET.get(name)}
         context |= {"page": page, "again": urlencode({"who": "", **kept})}
     return render(request, "ops/record.html", context)
+
+
+def _find_ids(person: str, access: StaffAccess) -> tuple[int, ...]:
+    """The participants of the reader's own sites who have this name, and the one who has this number."""
+    named = (found["participant"] for found in find_people(person, access, is_whole_name=True))
+    number = parse_id(person)
+    return tuple(named) if number is None else (*named, number)
 
 
 def _record_search(request: HttpRequest, query: RecordQuery, page: RecordPage) -> None:

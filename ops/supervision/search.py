@@ -13,6 +13,10 @@ MAX_FOUND = 100
 
 HIGHEST = "\U0010ffff"
 """Sorts after every character of a name."""
+LOWEST = "\x01"
+"""Sorts before every character of a name."""
+
+FOUND_FIELDS = ("conversation", "participant", "name", "site", "site_name", "active")
 
 # Between two bounds of the index `participant_by_name`; all people of a site whose own name matches.
 FIND_PEOPLE = """
@@ -20,7 +24,7 @@ SELECT c.id, p.id, p.name, p.site_id, s.name, p.is_active
 FROM unnest(%(sites)s::bigint[]) AS wanted(id)
 JOIN companion_site s ON s.id = wanted.id
 CROSS JOIN LATERAL (
-    SELECT starts_with(lower(s.name), %(low)s) OR starts_with(s.slug, %(low)s) AS is_site
+    SELECT %(by_site)s AND (starts_with(lower(s.name), %(low)s) OR starts_with(s.slug, %(low)s)) AS is_site
 ) named
 CROSS JOIN LATERAL (
     SELECT id, name, site_id, is_active FROM companion_participant
@@ -34,26 +38,29 @@ ORDER BY lower(p.name), p.id LIMIT %(most)s
 """
 
 
-async def find_people(cursor: AsyncCursor[Row], text: str, *, sites: Collection[int]) -> list[dict[str, Any]]:
-    """The people of these sites whose name, or whose site's name, begins with `text`; by name."""
+def search_parameters(text: str, *, sites: Collection[int], is_whole_name: bool = False) -> dict[str, Any]:
+    """The parameters of `FIND_PEOPLE`. `is_whole_name`: only those who are called just so, in any case of letters.
+
+    `sites` are those that the reader supervises: staff see no name of another site.
+    """
     low = text.strip().lower()
-    facts = {
+    return {
         "sites": sorted(sites),
         "low": low,
-        "high": low + HIGHEST,
+        "high": low + (LOWEST if is_whole_name else HIGHEST),
         "highest": HIGHEST,
+        "by_site": not is_whole_name,
         "limit": MAX_FOUND_PER_SITE,
         "most": MAX_FOUND,
     }
-    await cursor.execute(FIND_PEOPLE, facts)
-    return [
-        {
-            "conversation": conversation,
-            "participant": participant,
-            "name": name,
-            "site": site,
-            "site_name": site_name,
-            "active": is_active,
-        }
-        for conversation, participant, name, site, site_name, is_active in await cursor.fetchall()
-    ]
+
+
+def build_found(row: Row) -> dict[str, Any]:
+    """{conversation, participant, name, site, site_name, active} of a row of `FIND_PEOPLE`."""
+    return dict(zip(FOUND_FIELDS, row, strict=True))
+
+
+async def find_people(cursor: AsyncCursor[Row], text: str, *, sites: Collection[int]) -> list[dict[str, Any]]:
+    """The people of these sites whose name, or whose site's name, begins with `text`; by name."""
+    await cursor.execute(FIND_PEOPLE, search_parameters(text, sites=sites))
+    return [build_found(row) for row in await cursor.fetchall()]

@@ -5,6 +5,7 @@ import html
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from uuid import uuid4
 
 import httpx
@@ -13,7 +14,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from companion.models import Control, FlagStep, Participant, StaffPause, TranscriptEntry, Turn
-from ops.models import AuditEntry
+from ops.models import AuditEntry, Supervision
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import (
@@ -135,6 +136,18 @@ def test_a_person_who_is_not_here_is_found_by_name_and_the_search_is_on_record(
     assert "ada" not in entry.note and get_audit_entries(ada) == []
 
 
+def test_the_people_of_a_site_are_found_by_its_name_wherever_they_are(
+    service: Web, people: People, desk: httpx.Client
+) -> None:
+    people.rosa.sign_in(service.url)
+    people.add_participant("Ada")
+
+    text = text_of(desk.get("/ops/people/", params={"name": people.site.name[:-1].upper()}))
+
+    here, not_here = text.split("Not here now")
+    assert "Rosa" in here.split("Here now")[1] and "Ada" in not_here and "Rosa" not in not_here
+
+
 async def test_a_conversation_is_one_page_with_half_answers_entries_flags_notes_and_visits(
     service: Web, people: People, rehearsal: Rehearsal, desk: httpx.Client, sam: User
 ) -> None:
@@ -250,14 +263,43 @@ def test_the_record_is_searched_by_person_and_by_who_and_the_search_is_on_record
     assert searched[0].note == "by people; found 1"
 
 
-def test_an_operator_searches_the_whole_record(service: Web, people: People) -> None:
+def test_an_operator_searches_the_whole_record_by_number_and_sees_no_name_of_another_site(
+    service: Web, people: People
+) -> None:
     ines, otto = people.add_ines(), people.otto
+    ada = people.add_participant("Ada")
+    in_database(lambda: Supervision.objects.create(user=ines, site=people.site))
+    in_database(lambda: AuditEntry.objects.create(who="tess", what="read_story", about=otto.row.pk))
+    in_database(lambda: AuditEntry.objects.create(who="tess", what="read_story", about=ada.row.pk))
     with open_staff_client(service, ines, people.password) as client:
-        in_database(lambda: AuditEntry.objects.create(who="tess", what="read_story", about=otto.row.pk))
+        listed, by_name, by_number = (
+            text_of(client.get("/ops/record/", params={"who": "tess", "person": person}))
+            for person in ("", "Otto", str(otto.row.pk))
+        )
 
-        text = text_of(client.get("/ops/record/", params={"who": "tess", "what": "read_story"}))
+    assert "about Ada (number" in listed and f"about number {otto.row.pk} " in listed
+    assert "Otto" not in listed
+    assert "Nothing was found" in by_name
+    assert f"about number {otto.row.pk} " in by_number and "Ada" not in by_number
 
-    assert "Otto" in text
+
+def test_the_record_is_about_those_of_just_this_name_at_ones_own_sites(
+    people: People, desk: httpx.Client
+) -> None:
+    ada, adam = (
+        people.add_participant(f"Ada{people.password}"),
+        people.add_participant(f"Ada{people.password}m"),
+    )
+    for person in (ada, adam, people.otto):
+        in_database(partial(AuditEntry.objects.create, who="tess", what="read_story", about=person.row.pk))
+
+    found, of_elsewhere = (
+        text_of(desk.get("/ops/record/", params={"who": "tess", "person": person}))
+        for person in (ada.row.name.upper(), str(people.otto.row.pk))
+    )
+
+    assert f"(number {ada.row.pk})" in found and f"(number {adam.row.pk})" not in found
+    assert "Nothing was found" in of_elsewhere
 
 
 def store_turns(person: Person, count: int, **fields: object) -> list[Turn]:

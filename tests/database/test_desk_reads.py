@@ -7,7 +7,7 @@ from django.db import connection
 
 from companion.supervision.flag_views import LIST_NOT_CLOSED
 from ops.supervision import people as desk_people
-from ops.supervision.search import FIND_PEOPLE
+from ops.supervision.search import FIND_PEOPLE, search_parameters
 from tests.people import People, in_database
 
 ROWS = 20_000
@@ -84,15 +84,6 @@ def test_each_read_follows_its_own_index(people: People, much: None) -> None:
     assert "visit_live" in here and "Seq Scan on companion_visit" not in here
     flags = explain(LIST_NOT_CLOSED, {"sites": sites, "limit": 200})
     assert "flag_not_closed" in flags and "Seq Scan on companion_flag" not in flags
-    found = explain(
-        FIND_PEOPLE,
-        {
-            "sites": sites,
-            "low": "ro",
-            "high": "ro\U0010ffff",
-            "highest": "\U0010ffff",
-            "limit": 20,
-            "most": 100,
-        },
-    )
-    assert "participant_by_name" in found and "Seq Scan on companion_participant" not in found
+    for is_whole_name in (False, True):
+        found = explain(FIND_PEOPLE, search_parameters("ro", sites=sites, is_whole_name=is_whole_name))
+        assert "participant_by_name" in found and "Seq Scan on companion_participant" not in found

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from datetime import timezone as fixed_zone
+from functools import partial
 from io import StringIO
 from typing import Any
 
@@ -11,8 +12,8 @@ from django.utils import timezone
 
 from companion.models import Flag
 from ops.models import AuditEntry
-from ops.supervision.audit_search import search_record
 from ops.supervision.figures import build_document, read_weeks
+from ops.supervision.record_search import RecordQuery, search_record
 from tests.people import People, Person, in_database
 
 MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
@@ -118,7 +119,7 @@ def test_the_record_is_searched_by_person_account_act_and_time_and_the_search_is
     ]
     assert [(entry["who"], entry["what"]) for entry in one] == [(account, "signed_in")]
     assert json.loads(run("audit", "--who", account, "--since", "2099-01-01", "--json"))["entries"] == []
-    searches = in_database(lambda: search_record(what="searched_record", limit=3))
+    searches = in_database(lambda: search_record(RecordQuery(what="searched_record"), size=3)).entries
     assert len(searches) == 3 and f"about {rosa.row.pk}" in searches[2].note
     ahead = (timezone.now() + timedelta(hours=3)).astimezone(fixed_zone(timedelta(hours=5)))
     behind = ahead - timedelta(hours=6)
@@ -132,6 +133,30 @@ def test_a_search_goes_on_before_the_last_entry_shown(people: People) -> None:
     account = f"mira-{people.site.pk}"
     for _ in range(5):
         in_database(lambda: AuditEntry.objects.create(who=account, what="signed_in"))
-    first = in_database(lambda: search_record(who=account, limit=2))
-    rest = in_database(lambda: search_record(who=account, before=first[-1].id, limit=10))
-    assert len(first) == 2 and len(rest) == 3 and rest[0].id < first[-1].id
+    first = in_database(lambda: search_record(RecordQuery(who=account), size=2))
+    rest = in_database(lambda: search_record(RecordQuery(who=account, before=first.further), size=10))
+    assert len(first.entries) == 2 and len(rest.entries) == 3 and rest.further is None
+    assert rest.entries[0].id < first.entries[-1].id
+
+
+def test_a_search_by_time_finds_the_entries_of_transactions_that_overlapped(people: People) -> None:
+    account, noon = f"tess-{people.site.pk}", timezone.now() - timedelta(days=400)
+
+    def search(since_s: int, until_s: int) -> list[str]:
+        query = RecordQuery(
+            who=account, since=noon + timedelta(seconds=since_s), until=noon + timedelta(seconds=until_s)
+        )
+        return [entry.note for entry in in_database(lambda: search_record(query)).entries]
+
+    def add_entry(second: int) -> None:
+        at = noon + timedelta(seconds=second)
+        AuditEntry.objects.create(who=account, what="signed_in", at=at, note=f"{second}")
+
+    # The entry that began later has the smaller id.
+    for second in (0, 3, 2, 5):
+        in_database(partial(add_entry, second))
+
+    assert search(1, 4) == ["2", "3"]
+    assert search(2, 3) == ["2"]
+    assert search(3, 9) == ["5", "3"]
+    assert search(-9, 0) == search(6, 9) == []

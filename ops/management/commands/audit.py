@@ -11,7 +11,7 @@ from django.utils import timezone
 from companion.frames import clean_text
 from ops import audit
 from ops.people.command import PeopleCommand, find_person
-from ops.supervision.audit_search import MAX_ENTRIES, AuditRow, search_record
+from ops.supervision.record_search import MAX_ENTRIES, RecordEntry, RecordQuery, search_record
 from ops.text import escape_controls, format_time
 
 
@@ -35,9 +35,7 @@ class Command(PeopleCommand):
         parser.add_argument(
             "--since", metavar="WHEN", help="a day such as 2027-03-31, or 90m, 12h or 7d before now"
         )
-        parser.add_argument(
-            "--before", type=int, default=2**63 - 1, metavar="ID", help="continue before this entry"
-        )
+        parser.add_argument("--before", type=int, metavar="ID", help="continue before this entry")
         parser.add_argument("--limit", type=int, default=100, metavar="N", help=f"at most {MAX_ENTRIES}")
         parser.add_argument("--json", action="store_true", help="one document, for programs")
 
@@ -60,18 +58,18 @@ class Command(PeopleCommand):
         # Before the search, so that a search that is shown is on record.
         if problem := audit.record_command(audit.SEARCHED_RECORD, note):
             raise CommandError(f"Nothing is shown. {problem}")
-        rows = search_record(
-            about=about,
+        query = RecordQuery(
+            people=None if about is None else (about,),
             who=who,
             what=what,
             since=since,
             before=options["before"],
-            limit=max(1, options["limit"]),
         )
+        entries = search_record(query, size=max(1, options["limit"])).entries
         if options["json"]:
-            self.stdout.write(json.dumps({"entries": [_document(row) for row in rows]}))
+            self.stdout.write(json.dumps({"entries": [_document(entry) for entry in entries]}))
         else:
-            self.stdout.write("\n".join(map(_format, rows)) or "The record has no such entry.")
+            self.stdout.write("\n".join(map(_format, entries)) or "The record has no such entry.")
 
 
 def _parse_since(typed: str | None) -> datetime | None:
@@ -89,18 +87,18 @@ def _parse_since(typed: str | None) -> datetime | None:
         ) from None
 
 
-def _document(row: AuditRow) -> dict[str, Any]:
+def _document(entry: RecordEntry) -> dict[str, Any]:
     return {
-        "id": row.id,
-        "at": row.at.isoformat(),
-        "who": row.who,
-        "what": row.what,
-        "about": row.about,
-        "note": row.note,
+        "id": entry.id,
+        "at": entry.at.isoformat(),
+        "who": entry.who,
+        "what": entry.what,
+        "about": entry.about,
+        "note": entry.note,
     }
 
 
-def _format(row: AuditRow) -> str:
-    about = f"  participant {row.about}" if row.about is not None else ""
-    note = f"  ({escape_controls(row.note)})" if row.note else ""
-    return f"{row.id:>8}  {format_time(row.at)}  {escape_controls(row.who)}  {row.what}{about}{note}"
+def _format(entry: RecordEntry) -> str:
+    about = f"  participant {entry.about}" if entry.about is not None else ""
+    note = f"  ({escape_controls(entry.note)})" if entry.note else ""
+    return f"{entry.id:>8}  {format_time(entry.at)}  {escape_controls(entry.who)}  {entry.what}{about}{note}"

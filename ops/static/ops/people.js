@@ -39,7 +39,7 @@ function draw() {
 
 function drawPeople() {
   const wanted = name.value.trim().toLocaleLowerCase();
-  const shown = inOrder(people.values()).filter((item) => item.name.toLocaleLowerCase().includes(wanted));
+  const shown = inOrder(people.values()).filter((item) => isWanted(item, wanted));
   const kept = new Set(shown.map((item) => String(item.conversation)));
   const items = () => [...list.querySelectorAll(":scope > [data-person]")];
   for (const node of items()) if (!kept.has(node.dataset.person)) leave(node);
@@ -51,6 +51,11 @@ function drawPeople() {
     if (there[index] !== node && !node.contains(document.activeElement)) list.insertBefore(node, there[index] ?? null);
   });
   document.querySelector("[data-no-people]").hidden = shown.length > 0;
+}
+
+/** Whether a person has these letters in their name, or is of a site whose name begins so. */
+function isWanted(item, wanted) {
+  return item.name.toLocaleLowerCase().includes(wanted) || item.site_name.toLocaleLowerCase().startsWith(wanted);
 }
 
 /** Take a person who left off the list; one whose link has the focus says so first. */

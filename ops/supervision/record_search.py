@@ -1,16 +1,36 @@
-"""Searches the audit record, newest first, by index order: about one person, by one member of staff, of one kind.
+"""Searches the audit record, newest first, by index order: about people, by one account, of one kind, in a time.
 
-A member of staff reads what is about the people of their sites; an operator reads everything.
+Uses Django's connection. The caller checks what the reader may see, and names their sites.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
+from companion.supervision.act_answers import ActKind
+from ops import audit
+
 PER_PAGE = 50
+MAX_ENTRIES = 1_000
+"""Entries that one search returns at most."""
+
+WHATS = frozenset(
+    value
+    for name, value in vars(audit).items()
+    if name.isupper() and isinstance(value, str) and value.islower()
+).union(act.value for act in ActKind)
+"""Every code that an entry can have."""
+
+# Ids rise with time, apart from transactions that overlap. So times become bounds of ids, from the nearest entries by
+# time, and every plan reads backwards from one bound and stops at the other.
+_FIRST_ID = """
+SELECT min(id) FROM (SELECT id FROM ops_auditentry WHERE at >= %(moment)s ORDER BY at, id LIMIT 100) nearest
+"""
+_LAST_ID = """
+SELECT max(id) FROM (SELECT id FROM ops_auditentry WHERE at < %(moment)s ORDER BY at DESC, id DESC LIMIT 100) nearest
+"""
 
 # With sites: the newest entries about each of their people, each by its index, then the newest of all of them.
 _OF_SITES = """
@@ -34,13 +54,16 @@ _OF_ALL = """
 SELECT a.id, a.at, a.who, a.what, a.about, a.note FROM ops_auditentry a
 WHERE true {conditions} ORDER BY a.id DESC LIMIT %(limit)s
 """
+_NAMES = """
+SELECT id, name FROM companion_participant WHERE id = ANY(%(people)s) AND site_id = ANY(%(sites)s)
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordQuery:
     """What is looked for. `sites` None: the whole record. `people`: ids; None for any. Empty texts match everything."""
 
-    sites: frozenset[int] | None
+    sites: frozenset[int] | None = None
     people: tuple[int, ...] | None = None
     who: str = ""
     what: str = ""
@@ -48,11 +71,14 @@ class RecordQuery:
     until: datetime | None = None
     before: int | None = None
     """Only entries with a smaller id: the next page."""
+    named_sites: frozenset[int] = frozenset()
+    """The sites whose participants' names the reader sees: those that they supervise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordEntry:
-    """One entry. `name` is that of the participant it is about; empty for none, or once they are erased."""
+    """One entry. `name` is that of the participant it is about; empty for none, for one whose name the reader does not
+    see, or once they are erased."""
 
     id: int
     at: datetime
@@ -77,23 +103,28 @@ class RecordPage:
 
 
 def search_record(query: RecordQuery, *, size: int = PER_PAGE) -> RecordPage:
-    """The newest entries that match."""
-    conditions, params = _conditions(query)
+    """The newest entries that match, at most `size` and `MAX_ENTRIES`."""
+    size = min(size, MAX_ENTRIES)
     if query.sites is not None:
         statement = _OF_SITES
     elif query.people is not None:
         statement = _OF_PEOPLE
     else:
         statement = _OF_ALL
-    params |= {
-        "sites": sorted(query.sites or ()),
-        "people": None if query.people is None else list(query.people),
-        "limit": size + 1,
-    }
     with connection.cursor() as cursor:
+        bounds = _find_bounds(cursor, query)
+        if bounds is None:
+            return RecordPage(entries=(), further=None)
+        conditions, params = _conditions(query, bounds)
+        params |= {
+            "sites": sorted(query.sites or ()),
+            "people": None if query.people is None else list(query.people),
+            "limit": size + 1,
+        }
         cursor.execute(statement.format(conditions=conditions), params)
         rows = cursor.fetchall()
-        names = _names(cursor, {row[4] for row in rows if row[4] is not None})
+        cursor.execute(_NAMES, {"people": [row[4] for row in rows], "sites": sorted(query.named_sites)})
+        names = dict(cursor.fetchall())
     entries = tuple(
         RecordEntry(
             id=row[0],
@@ -109,9 +140,9 @@ def search_record(query: RecordQuery, *, size: int = PER_PAGE) -> RecordPage:
     return RecordPage(entries=entries, further=entries[-1].id if len(rows) > size else None)
 
 
-def list_whats(known: Collection[str]) -> list[tuple[str, str]]:
+def list_whats() -> list[tuple[str, str]]:
     """(code, words) of everything that can be on record, in the order of the words."""
-    return sorted(((what, describe_what(what)) for what in known), key=lambda one: one[1])
+    return sorted(((what, describe_what(what)) for what in WHATS), key=lambda one: one[1])
 
 
 def describe_what(what: str) -> str:
@@ -119,20 +150,31 @@ def describe_what(what: str) -> str:
     return what.replace("_", " ").capitalize()
 
 
-def _conditions(query: RecordQuery) -> tuple[str, dict[str, Any]]:
+def _find_bounds(cursor: Any, query: RecordQuery) -> tuple[int | None, int | None] | None:
+    """The first and the last id between the times of a query, None where it has no such time. None: no entry is."""
+    found: list[int | None] = []
+    for moment, statement in ((query.since, _FIRST_ID), (query.until, _LAST_ID)):
+        number = None
+        if moment is not None:
+            cursor.execute(statement, {"moment": moment})
+            [number] = cursor.fetchone()
+            if number is None:
+                return None
+        found.append(number)
+    first, last = found
+    return first, last
+
+
+def _conditions(query: RecordQuery, bounds: tuple[int | None, int | None]) -> tuple[str, dict[str, Any]]:
+    first, last = bounds
     wanted = (
         ("a.who = %(who)s", "who", query.who or None),
         ("a.what = %(what)s", "what", query.what or None),
         ("a.at >= %(since)s", "since", query.since),
+        ("a.id >= %(first)s", "first", first),
         ("a.at < %(until)s", "until", query.until),
+        ("a.id <= %(last)s", "last", last),
         ("a.id < %(before)s", "before", query.before),
     )
     used = [(text, name, value) for text, name, value in wanted if value is not None]
     return "".join(f" AND {text}" for text, _, _ in used), {name: value for _, name, value in used}
-
-
-def _names(cursor: Any, people: set[int]) -> dict[int, str]:
-    if not people:
-        return {}
-    cursor.execute("SELECT id, name FROM companion_participant WHERE id = ANY(%s)", [sorted(people)])
-    return dict(cursor.fetchall())
