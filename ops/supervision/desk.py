@@ -7,20 +7,19 @@ round, and what a screen may no longer see is taken from it.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.notifications import FlagsChanged, Notification, StaffPausesChanged, WritingNoticed
-from companion.supervision import flag_views
 from companion.supervision.acts import StaffActs
 from ops.access import StaffAccess
 from ops.bucket import Bucket
 from ops.socket_access import StaffSessions
 from ops.supervision import frames, screens
+from ops.supervision.flag_feed import FlagFeed, send_flags
 from ops.supervision.people import WRITING_S
 from ops.supervision.screen import DeskScreen, ShownScreen, UserLimits
 from ops.supervision.snapshot import DeskSnapshot, read_snapshot
@@ -55,11 +54,7 @@ class LiveDesk:
         self._limits: dict[int, UserLimits] = {}
         self._snapshot = DeskSnapshot()
         self._reading = asyncio.Lock()
-        self._changed_flags: set[int] = set()
-        self._pushed_at_s: dict[int, float] = {}
-        """When flags were last sent outside a round, which may have read them earlier."""
-        self._flags_wake = asyncio.Event()
-        self._flags_task: asyncio.Task[None] | None = None
+        self._flag_feed = FlagFeed(pool, self._shown)
         self._writing: dict[int, tuple[float, str | None]] = {}
         """Conversations that are typed in: until when, and the `last_at` of the message before."""
         self._wake = asyncio.Event()
@@ -100,8 +95,7 @@ class LiveDesk:
         shown = self._shown[screen] = ShownScreen(access=access)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        if self._flags_task is None or self._flags_task.done():
-            self._flags_task = asyncio.create_task(self._run_flags())
+        self._flag_feed.start()
         snapshot = await self._fresh_snapshot(access.sites)
         async with self.pool.connection() as connection, connection.cursor() as cursor:
             colleagues = await screens.list_colleagues(cursor, access.sites)
@@ -160,8 +154,7 @@ class LiveDesk:
             return
         match notification:
             case FlagsChanged():
-                self._changed_flags.update(flag for flag, _ in notification.flags)
-                self._flags_wake.set()
+                self._flag_feed.note_changed(flag for flag, _ in notification.flags)
                 return
             case StaffPausesChanged():
                 self._round_soon = True
@@ -180,10 +173,10 @@ class LiveDesk:
     async def close(self, code: int) -> None:
         """Close every screen's socket with this code, and stop reading."""
         await asyncio.gather(*(screen.close(code) for screen in list(self._shown)), return_exceptions=True)
-        tasks = [task for task in (self._task, self._flags_task) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._flag_feed.close()
         if self._is_open:
             await screens.leave(self.pool, self._process)
             await self.pool.close(timeout=2)
@@ -218,23 +211,6 @@ class LiveDesk:
                 log.warning("desk.cannot_read screens=%d cause=%s", len(self._shown), type(failure).__name__)
                 await asyncio.sleep(0.2)
             await self._sleep_until(due)
-
-    async def _run_flags(self) -> None:
-        """Send changed flags at once, beside the rounds: a round of many people takes a moment."""
-        while self._shown:
-            try:
-                async with asyncio.timeout(ROUND_TIMEOUT_S):
-                    await self._send_changed_flags()
-            except Exception as failure:
-                log.warning("desk.cannot_read_flags cause=%s", type(failure).__name__)
-                await asyncio.sleep(0.2)
-                self._flags_wake.set()
-            try:
-                async with asyncio.timeout(INTERVAL_S):
-                    await self._flags_wake.wait()
-            except TimeoutError:
-                pass
-            self._flags_wake.clear()
 
     async def _sleep_until(self, due: float) -> None:
         """Wait for the next round, or for a notification."""
@@ -299,9 +275,9 @@ class LiveDesk:
         if changed or gone:
             await screen.send_frame(frames.people(changed, gone))
         # A flag that was sent after this round had begun to read is newer than what the round read.
-        newer = {number for number, at_s in self._pushed_at_s.items() if at_s >= snapshot.at_s}
+        newer = self._flag_feed.list_sent_since(snapshot.at_s)
         flags = {number: flag for number, flag in snapshot.flags_for(access).items() if number not in newer}
-        await self._send_flags(screen, shown, flags)
+        await send_flags(screen, shown, flags)
         # Flags that are not listed any more are closed. Those of a site that was withdrawn go with the page.
         closed = [number for number in shown.flags if number not in snapshot.flags and number not in newer]
         for number in closed:
@@ -314,40 +290,6 @@ class LiveDesk:
             if listed != getattr(shown, name):
                 setattr(shown, name, listed)
                 await screen.send_frame({"type": name, name: listed})
-
-    async def _send_flags(
-        self, screen: DeskScreen, shown: ShownScreen, flags: Mapping[int, dict[str, Any]]
-    ) -> None:
-        for number, flag in flags.items():
-            if shown.flags.get(number) != flag:
-                shown.flags[number] = flag
-                await screen.send_frame(flag)
-
-    async def _send_changed_flags(self) -> None:
-        """Send the flags that notifications have named, to every screen of their sites."""
-        numbers, self._changed_flags = self._changed_flags, set()
-        if not numbers:
-            return
-        try:
-            async with self.pool.connection() as connection, connection.cursor() as cursor:
-                views = await flag_views.read_flags(cursor, numbers, sites=self._all_sites())
-        except psycopg.Error:
-            self._changed_flags |= numbers
-            raise
-        now = asyncio.get_running_loop().time()
-        self._pushed_at_s = {
-            number: at_s for number, at_s in self._pushed_at_s.items() if at_s > now - 2 * ROUND_TIMEOUT_S
-        }
-        for view in views:
-            self._pushed_at_s[view.id] = now
-            named, nameless = frames.flag(view), frames.flag(view, with_name=False)
-            for screen, shown in list(self._shown.items()):
-                if not shown.has_hello or view.site not in shown.access.sites:
-                    continue
-                frame = named if view.site in shown.access.supervised else nameless
-                await self._send_flags(screen, shown, {view.id: frame})
-                if view.state == "closed":
-                    shown.flags.pop(view.id, None)
 
     async def _recheck_access(self) -> None:
         """Rights end within a second of a sign-out, a withdrawal or the loss of a site, and take-overs with them."""
