@@ -1,9 +1,13 @@
-"""What tests of the database share: connections as web processes have them."""
+"""What tests of the database share: connections as web processes have them, and where messages arrive."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
+from django.test import override_settings
 from psycopg_pool import AsyncConnectionPool
 
 from companion.models import Process
@@ -16,8 +20,9 @@ from tests.ledgers import (
     end_all_turns,
     open_pool,
 )
-from tests.people import in_database
+from tests.people import People, Person, in_database
 from tests.processes import pause_processes
+from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
 
 
 @pytest_asyncio.fixture
@@ -39,3 +44,38 @@ async def start_ledger(database: EmbeddedPostgres) -> AsyncIterator[StartLedger]
             yield lambda ceiling: LedgerProcess(pool, build_policy(ceiling))
         in_database(end_all_turns)
         in_database(lambda: Process.objects.filter(host="test").delete())
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    with override_settings(COMPANION_STATE_DIR=tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def rosa(people: People) -> Person:
+    """A participant with a name that stands in no other row."""
+    return people.add_participant(f"Rosa {os.urandom(4).hex()}")
+
+
+@pytest.fixture
+def posts() -> Iterator[Hook]:
+    """The webhook of on-call."""
+    with start_hook() as server:
+        yield server
+
+
+@pytest.fixture
+def letters() -> Iterator[Mailbox]:
+    """The mail server of the service."""
+    with (
+        start_mailbox() as server,
+        override_settings(
+            EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
+            EMAIL_HOST="127.0.0.1",
+            EMAIL_PORT=server.port,
+            EMAIL_TIMEOUT=5,
+            DEFAULT_FROM_EMAIL="companion@example.org",
+        ),
+    ):
+        yield server

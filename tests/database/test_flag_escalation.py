@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import override_settings
 from django.utils import timezone
 
 from companion.models import Flag, FlagStep, Process, Site, Visit
@@ -22,7 +21,7 @@ from ops.supervision.escalation import escalate_due
 from ops.supervision.ringing import send_rings
 from tests.people import People, Person, in_database
 from tests.processes import pause_processes
-from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
+from tests.sinks import Hook, Mailbox
 
 DESK_URL = "http://127.0.0.1:8000/ops/people/"
 
@@ -34,27 +33,6 @@ def alone(database: Any) -> Iterator[None]:
         in_database(lambda: Flag.objects.filter(state="open").update(next_stage_at=None))
         in_database(lambda: FlagRing.objects.filter(done_at=None).delete())
         yield
-
-
-@pytest.fixture
-def posts() -> Iterator[Hook]:
-    with start_hook() as server:
-        yield server
-
-
-@pytest.fixture
-def letters() -> Iterator[Mailbox]:
-    with (
-        start_mailbox() as server,
-        override_settings(
-            EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
-            EMAIL_HOST="127.0.0.1",
-            EMAIL_PORT=server.port,
-            EMAIL_TIMEOUT=5,
-            DEFAULT_FROM_EMAIL="companion@example.org",
-        ),
-    ):
-        yield server
 
 
 def add_flag(person: Person, *, age_s: int, tier: str = "red", about_staff: bool = False) -> Flag:

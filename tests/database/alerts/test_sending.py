@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -23,30 +22,9 @@ from ops.alerts.sending import (
 from ops.jobs import send_alerts
 from ops.models import Alert
 from tests.people import in_database
-from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
+from tests.sinks import Hook, Mailbox
 
 PAGE_URL = "http://127.0.0.1:8000/ops/"
-
-
-@pytest.fixture
-def posts() -> Iterator[Hook]:
-    with start_hook() as server:
-        yield server
-
-
-@pytest.fixture
-def letters() -> Iterator[Mailbox]:
-    with (
-        start_mailbox() as server,
-        override_settings(
-            EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
-            EMAIL_HOST="127.0.0.1",
-            EMAIL_PORT=server.port,
-            EMAIL_TIMEOUT=5,
-            DEFAULT_FROM_EMAIL="companion@example.org",
-        ),
-    ):
-        yield server
 
 
 def raised(kind: AlertKind = AlertKind.QUOTA, about: str = "primary") -> int:
