@@ -14,6 +14,8 @@ from playwright.async_api import Browser, async_playwright, expect
 from tests.pages.door import Door, door_to
 from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
+from tests.pages.staff_screens import OpenDesk, open_screens
+from tests.people import People
 from tests.processes import Web
 
 CHROMIUM = "/usr/bin/chromium"
@@ -108,3 +110,10 @@ async def door(service: Web) -> AsyncIterator[Door]:
     async with door_to(service.port) as door:
         yield door
     await asyncio.sleep(0)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_desk(browser: Browser, service: Web, people: People) -> AsyncIterator[OpenDesk]:
+    """Open a screen of a supervisor of this test's site, in a browser profile of its own."""
+    async with open_screens(browser, service, people) as opener:
+        yield opener
