@@ -89,6 +89,14 @@ class Desk:
                     found: Frame = item
                     return found
 
+    async def gone(self, conversation: int) -> Frame:
+        """The frame that takes a person off the list, which may have come before the answer to an act."""
+
+        def takes_off(frame: Frame) -> bool:
+            return frame["type"] == "people" and conversation in frame["gone"]
+
+        return next(filter(takes_off, self.frames), None) or await self.until("people", where=takes_off)
+
     async def close_code(self, within_s: float = 20) -> int:
         """Read on until the server closes; returns the code."""
         try:

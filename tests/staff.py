@@ -106,3 +106,8 @@ def expire_hold(turn: Turn) -> None:
 def get_audit_entries(person: Person) -> list[AuditEntry]:
     """What is on record about a person, oldest first."""
     return in_database(lambda: list(AuditEntry.objects.filter(about=person.row.pk).order_by("id")))
+
+
+def list_recorded(person: Person) -> list[str]:
+    """What was done about a person, as the record names it, oldest first."""
+    return [entry.what for entry in get_audit_entries(person)]

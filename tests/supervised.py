@@ -9,13 +9,16 @@ import psycopg
 from psycopg import AsyncCursor
 
 from companion.doorbell import notify_turns_changed
-from companion.notifications import NOTIFY, StaffPausesChanged, notify_parameters
+from companion.notifications import NOTIFY, FlagsChanged, StaffPausesChanged, notify_parameters
 from companion.supervision import control
+from companion.supervision.causes import FlagCause
 from companion.supervision.control import HeldBy, LiveTurnsBusy, TookOver, notify_control_changed
 from companion.supervision.entries import NewEntry, insert_entry
-from companion.supervision.states import EntryKind
+from companion.supervision.flags import raise_flag
+from companion.supervision.states import EntryKind, FlagSource, FlagTier
 from companion.waiting_room import GateResult
 from ops.project.wiring import build_turn_policy
+from ops.stack.postgres import EmbeddedPostgres
 from tests.people import Person
 
 Result = TypeVar("Result")
@@ -127,3 +130,20 @@ class Supervisor:
                 (self.name, scope, about),
             )
             await self.connection.execute(NOTIFY, notify_parameters(StaffPausesChanged(pauses=True)))
+
+
+async def ring(database: EmbeddedPostgres, person: Person, *, kind: str = "self_harm") -> int:
+    """Raise a red flag as the process of a participant does."""
+    async with Supervisor(database.url, person) as one:
+        return await ring_over(one, kind=kind)
+
+
+async def ring_over(one: Supervisor, *, kind: str) -> int:
+    """Raise a red flag over an open connection."""
+    cause = FlagCause(conversation=one.conversation, tier=FlagTier.RED, kind=kind, source=FlagSource.MESSAGE)
+    async with one.connection.transaction(), one.connection.cursor() as cursor:
+        raised = await raise_flag(cursor, cause)
+        assert raised is not None
+        changed = FlagsChanged(flags=((raised.flag, raised.site),))
+        await cursor.execute(NOTIFY, notify_parameters(changed))
+    return raised.flag

@@ -14,8 +14,7 @@ from ops.stack.postgres import EmbeddedPostgres
 from tests.desk_socket import Desk, sign_staff_in
 from tests.people import People, in_database
 from tests.processes import Web
-from tests.sockets.test_the_desk import ring_over
-from tests.supervised import Supervisor
+from tests.supervised import Supervisor, ring_over
 
 PEOPLE, SCREENS, FLAGS = 200, 20, 20
 LIMIT_S = 0.3

@@ -1,0 +1,129 @@
+"""Rights at the desk's socket end while it is open, and operators state a reason (S5, S10)."""
+
+import asyncio
+import time
+import uuid
+
+from companion.models import Control
+from ops.models import Supervision
+from tests.desk_socket import Desk, sign_staff_in
+from tests.page_socket import Page
+from tests.people import People, in_database
+from tests.processes import Web
+from tests.staff import list_recorded, open_staff_client
+
+
+async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_the_flag_rings(
+    service: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(service, sign_staff_in(service, people, people.add_supervisor("mira"))) as colleague,
+        Desk(service, sign_staff_in(service, people, sam)) as desk,
+    ):
+        await desk.act("watch", conversation=conversation)
+        await desk.act("take_over", conversation=conversation)
+        await page.until("person")
+        in_database(lambda: Supervision.objects.filter(user=sam).delete())
+        began = time.monotonic()
+        await desk.until("rights")
+        assert time.monotonic() - began < 3
+        assert (await page.until("person"))["state"] == "lost"
+        ringing = await colleague.flag(kind="screen_lost", conversation=conversation)
+        assert ringing["tier"] == "red"
+        refused = await desk.act("say", conversation=conversation, key=str(uuid.uuid4()), text="Hello?")
+        assert refused["code"] == "not_there"
+        seen = len(desk.frames)
+        await page.say("Is anyone there?")
+        await page.until("accepted")
+        await desk.act("search", text="ro")
+        assert not [frame for frame in desk.frames[seen:] if frame.get("conversation") == conversation]
+    assert in_database(lambda: Control.objects.get(conversation=conversation).person) is None
+
+
+async def test_a_sign_out_closes_the_screen_and_ends_the_take_over_before_its_lease(
+    service: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    with open_staff_client(service, sam, people.password) as client:
+        async with (
+            Page(service.socket_url, cookie) as page,
+            Desk(service, client.cookies["companion"]) as desk,
+        ):
+            await desk.act("watch", conversation=conversation)
+            await desk.act("take_over", conversation=conversation)
+            await page.until("person")
+            client.get("/staff/sign-in/")
+            form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            began = time.monotonic()
+            answer = client.post("/staff/sign-out/", data=form, headers={"Origin": service.url})
+            assert answer.status_code == 302
+            assert await desk.close_code() == 4401
+            assert (await page.until("person"))["state"] == "lost"
+            assert time.monotonic() - began < 10
+
+
+async def test_a_take_over_whose_screen_is_gone_ends_after_its_lease_and_rings(
+    service: Web, neighbour: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    staff_cookie = sign_staff_in(service, people, sam)
+    async with Page(service.socket_url, cookie) as page:
+        async with Desk(service, staff_cookie) as first, Desk(neighbour, staff_cookie) as second:
+            for desk in (first, second):
+                await desk.act("watch", conversation=conversation)
+            await first.act("take_over", conversation=conversation)
+            await page.until("person")
+            await first.connection.close()
+            # The second tab of the same person keeps the take-over.
+            await asyncio.sleep(4)
+            assert in_database(lambda: Control.objects.get(conversation=conversation).person) == sam.pk
+        async with Desk(service, sign_staff_in(service, people, people.add_supervisor("mira"))) as colleague:
+            lost = await page.until("person", within_s=30)
+            assert lost["state"] == "lost"
+            flag = await colleague.flag(kind="screen_lost", conversation=conversation)
+            assert (flag["tier"], flag["state"]) == ("red", "open")
+
+
+async def test_an_operator_sees_no_name_or_word_without_a_reason_and_the_staff_see_the_reason(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(service, sign_staff_in(service, people, people.add_ines())) as ines,
+        Desk(service, sign_staff_in(service, people, people.add_sam())) as sam,
+    ):
+        [item] = [one for one in ines.hello["people"] if one["conversation"] == conversation]
+        assert item["name"] == "" and item["turn"] == "idle"
+        for act in ("watch", "take_over"):
+            assert (await ines.act(act, conversation=conversation))["code"] == "reason_needed"
+        done = await ines.act("watch", conversation=conversation, reason="A complaint about a reply")
+        assert done["type"] == "done"
+        await ines.until("watched")
+        told = await sam.until("reasons", where=lambda frame: bool(frame["reasons"]))
+        [reason] = told["reasons"]
+        assert (reason["reason"], reason["conversation"]) == ("A complaint about a reply", conversation)
+        await page.say("Hello there.")
+        assert (await ines.until("accepted"))["question"] == "Hello there."
+        await sam.person(conversation)
+    assert list_recorded(rosa)[:2] == ["stated_reason", "read_along"]
+
+
+async def test_a_reason_of_which_a_reader_sees_nothing_opens_no_conversation(
+    service: Web, people: People
+) -> None:
+    conversation = people.rosa.conversation.pk
+    async with Desk(service, sign_staff_in(service, people, people.add_ines())) as ines:
+        for reason in ("\u200b\u2060", "\x00 ", "\u3164"):
+            refused = await ines.act("watch", conversation=conversation, reason=reason)
+            assert refused["code"] == "reason_needed"
