@@ -19,23 +19,26 @@ from django.views.decorators.cache import cache_control
 OPERATORS = "operators"
 """The group whose members see how turns of all sites go, by number. Names and words take a stated reason."""
 
+STAFF_NAME = "left(coalesce(nullif(btrim(u.first_name || ' ' || u.last_name), ''), u.username), 150)"
+"""The name that participants and colleagues read, of `auth_user u`."""
+IS_OPERATOR = """(u.is_superuser OR EXISTS (
+    SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+    WHERE m.user_id = u.id AND g.name = %(operators)s))"""
+"""Whether `auth_user u` is an operator. Takes `operators`, the name of their group."""
+
 # The rule. Users who are inactive or not staff are left out. One row each: id, password, ids of sites, is_operator, ids
 # of supervised sites, name.
-SELECT_ACCESS = """
+SELECT_ACCESS = f"""
 SELECT u.id, u.password,
        CASE WHEN role.is_operator THEN ARRAY(SELECT id FROM companion_site ORDER BY id)
             ELSE own.sites END,
        role.is_operator, own.sites,
-       left(coalesce(nullif(btrim(u.first_name || ' ' || u.last_name), ''), u.username), 150)
+       {STAFF_NAME}
 FROM auth_user u
 CROSS JOIN LATERAL (
     SELECT ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id ORDER BY site_id) AS sites
 ) own
-CROSS JOIN LATERAL (
-    SELECT u.is_superuser OR EXISTS (
-        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
-        WHERE m.user_id = u.id AND g.name = %(operators)s) AS is_operator
-) role
+CROSS JOIN LATERAL (SELECT {IS_OPERATOR} AS is_operator) role
 WHERE u.id = ANY(%(users)s) AND u.is_active AND u.is_staff
 """
 

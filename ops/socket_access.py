@@ -1,7 +1,7 @@
 """Whose session a socket carries, and what they may see: the rule of `ops.access`, read on a pool of its own."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
@@ -17,11 +17,34 @@ WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 """
 
 
+RIGHTS_CHANGED: dict[str, Any] = {"type": "rights"}
+"""The frame that says that the person's rights have changed: the page empties itself and loads again."""
+
+
+class StaffScreen(Protocol):
+    """An open page of a member of staff, as its socket's consumer offers it."""
+
+    @property
+    def session_key(self) -> str: ...
+    async def send_frame(self, frame: dict[str, Any]) -> None: ...
+    async def deny(self) -> None: ...
+    async def close(self, code: int) -> None: ...
+
+
 class StaffSessions:
     """Reads sessions without Django's connection, so that a page that waits for it holds up no socket."""
 
     def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
         self._pool = pool
+
+    async def admit(self, session_key: str | None) -> StaffAccess | None:
+        """What the user of this session may see; None unless they are active staff. Raises psycopg.Error."""
+        if not session_key:
+            return None
+        # Opened with the first page: a process without staff pages holds no connections for them.
+        if self._pool.closed:
+            await self._pool.open()
+        return (await self.get_access([session_key])).get(session_key)
 
     async def get_access(self, session_keys: Collection[str]) -> dict[str, StaffAccess]:
         """What each session's user may see, by session key. Sessions without active staff are left out."""

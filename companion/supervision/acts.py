@@ -28,13 +28,12 @@ from companion.supervision.act_answers import (
 from companion.supervision.entries import NewEntry, insert_entry, lock_control
 from companion.supervision.flag_acts import FlagActs
 from companion.supervision.flags import notify_flags_changed
-from companion.supervision.staff import Staff
+from companion.supervision.staff import Staff, clean_reason
 from companion.supervision.states import EntryKind, PauseScope
 from companion.turn_close import ClosedTurn, Row
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import GateResult
 
-MAX_REASON_CHARS = 200
 READING_SHOWN_EVERY_S = 1_800
 """Seconds after which the same person's reading is shown to the participant again."""
 
@@ -225,8 +224,8 @@ class StaffActs:
         self, scope: PauseScope, about: int, staff: Staff, *, sites: Collection[int], reason: str
     ) -> ActAnswer:
         """Pause the companion. The caller checks who may pause everyone."""
-        reason = " ".join(clean_text(reason).split())[:MAX_REASON_CHARS]
-        if not is_visible(reason):
+        reason = clean_reason(reason)
+        if not reason:
             return ActRefused(code=ActRefusal.REASON_MISSING)
         async with open_act(self._pool) as cursor:
             if not await _is_within(cursor, scope, about, sites):

@@ -64,6 +64,9 @@ class PauseView:
     at: datetime
 
 
+PAUSE_FIELDS = tuple(PauseView.__dataclass_fields__)
+
+
 async def pause(
     cursor: AsyncCursor[Row], scope: PauseScope, about: int, staff: Staff, *, reason: str
 ) -> PauseView | None:
@@ -93,8 +96,12 @@ async def resume(cursor: AsyncCursor[Row], scope: PauseScope, about: int, staff:
 async def read_open(cursor: AsyncCursor[Row]) -> list[PauseView]:
     """The open pauses, the newest first."""
     await cursor.execute(READ_OPEN, {"limit": MAX_LISTED})
-    names = tuple(PauseView.__dataclass_fields__)
-    return [PauseView(**dict(zip(names, row, strict=True))) for row in await cursor.fetchall()]
+    return [build_pause(row) for row in await cursor.fetchall()]
+
+
+def build_pause(row: Sequence[Any]) -> PauseView:
+    """The view of a row of `READ_OPEN`."""
+    return PauseView(**dict(zip(PAUSE_FIELDS, row, strict=True)))
 
 
 async def find_paused_turns(cursor: AsyncCursor[Row], process: UUID) -> dict[int, PauseScope]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from ops.access import StaffAccess
 from ops.staff.staff_socket import StaffSocket
+from ops.staff.turn_pages import MAX_ID
 from ops.status.live import LiveStatus
-
-MAX_ID = 2**63 - 1
+from ops.supervision.frames import PONG
 
 
 class StaffConsumer(StaffSocket):
@@ -32,7 +32,7 @@ class StaffConsumer(StaffSocket):
         """Answer a `ping`, or follow the turns that the page shows."""
         frame = _parse_frame(text)
         if frame.get("type") == "ping":
-            await self.send_frame({"type": "pong"})
+            await self.send_frame(PONG)
         elif frame.get("type") == "follow" and isinstance(turns := frame.get("turns"), list):
             self._live.follow(self, [turn for turn in turns if _is_id(turn)])
 

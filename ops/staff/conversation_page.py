@@ -14,12 +14,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.frames import MAX_MESSAGE_CHARS
 from companion.models import Conversation
+from companion.supervision.staff import clean_reason
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.turn_pages import MAX_ID, parse_id
-from ops.supervision.reasons import clean_reason, has_stated_reason, store_reason
+from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 
 OPENED_SALT = "ops.people.opened"

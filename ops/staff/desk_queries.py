@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from companion.models import Control, Flag, Participant, Site, StaffPause
 from companion.supervision.flag_views import LIST_NOT_CLOSED, MAX_LISTED_PER_SITE, FlagView, build_view
-from companion.supervision.pauses import READ_OPEN, PauseView
+from companion.supervision.pauses import READ_OPEN, build_pause
 from companion.supervision.states import FlagState, FlagTier, PauseScope
 from ops.access import OPERATORS, StaffAccess
 from ops.supervision.people import (
@@ -24,13 +24,12 @@ from ops.supervision.people import (
     parse_readers,
     people_parameters,
 )
-from ops.supervision.reasons import LIST_IN_FORCE, ReasonView
+from ops.supervision.reasons import LIST_IN_FORCE, ReasonView, build_reason
 from ops.supervision.reasons import MAX_LISTED as MAX_REASONS
 from ops.supervision.screens import LIST_COLLEAGUES, MAX_COLLEAGUES
 from ops.supervision.search import FIND_PEOPLE, build_found, search_parameters
 
 MAX_PAUSES = 1_000
-PAUSE_FIELDS = tuple(PauseView.__dataclass_fields__)
 MAX_WATCHED = 30
 SHIFT = timedelta(hours=12)
 """How far back the flags that one person has handled are counted."""
@@ -76,10 +75,7 @@ def list_people(access: StaffAccess) -> list[dict[str, Any]]:
     items = build_items(
         here,
         flags=list_flags(access),
-        open_pauses=[
-            PauseView(**dict(zip(PAUSE_FIELDS, row, strict=True)))
-            for row in _fetch(READ_OPEN, {"limit": MAX_PAUSES})
-        ],
+        open_pauses=[build_pause(row) for row in _fetch(READ_OPEN, {"limit": MAX_PAUSES})],
         # A cursor of Django leaves JSON as text.
         readers=parse_readers((json.loads(row[0]),) for row in _fetch(READ_READERS)),
         writing={},
@@ -122,9 +118,8 @@ def list_pauses(access: StaffAccess) -> list[PauseRow]:
 
 def list_reasons(access: StaffAccess) -> list[ReasonView]:
     """Who reads conversations of the reader's own sites without supervising them, and why, the newest first."""
-    names = tuple(ReasonView.__dataclass_fields__)
     rows = _fetch(LIST_IN_FORCE, {"sites": sorted(access.supervised), "limit": MAX_REASONS})
-    return [ReasonView(**dict(zip(names, row, strict=True))) for row in rows]
+    return [build_reason(row) for row in rows]
 
 
 def list_watched(sites: Collection[int]) -> list[WatchedPerson]:

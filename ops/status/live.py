@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection
@@ -15,7 +15,7 @@ from ops.access import StaffAccess
 from ops.alerts.rows import build_views
 from ops.alerts.statements import LIST_OPEN
 from ops.minutes import LAST_HOUR, aggregate
-from ops.socket_access import StaffSessions
+from ops.socket_access import RIGHTS_CHANGED, StaffScreen, StaffSessions
 from ops.status import frames, held_questions, minutes
 from ops.status.figures import FIGURES, StatusSettings, build_status
 from ops.status.frames import StatusSnapshot
@@ -29,17 +29,6 @@ ROUNDS_PER_DRAWING = 10
 MAX_TURNS = 50
 """Turns that one page may follow. A list holds fewer."""
 ROUND_TIMEOUT_S = 5.0
-RIGHTS_CHANGED = {"type": "rights"}
-
-
-class StaffPage(Protocol):
-    """An open page, as its socket's consumer offers it."""
-
-    @property
-    def session_key(self) -> str: ...
-    async def send_frame(self, frame: dict[str, Any]) -> None: ...
-    async def deny(self) -> None: ...
-    async def close(self, code: int) -> None: ...
 
 
 @dataclass(slots=True)
@@ -71,33 +60,29 @@ class LiveStatus:
         self._sessions = sessions
         self._settings = settings
         self._turn_url = turn_url
-        self._pages: dict[StaffPage, _Subscription] = {}
+        self._pages: dict[StaffScreen, _Subscription] = {}
         self._task: asyncio.Task[None] | None = None
         self._hour: list[minutes.Minute] = []
-        self._is_open = False
 
     def __len__(self) -> int:
         return len(self._pages)
 
     async def admit(self, session_key: str | None) -> StaffAccess | None:
         """What the user of this session may see; None unless they are active staff. Raises psycopg.Error."""
-        if not session_key:
-            return None
-        await self._open()
-        return (await self._sessions.get_access([session_key])).get(session_key)
+        return await self._sessions.admit(session_key)
 
-    def subscribe(self, page: StaffPage, access: StaffAccess, *, wants_figures: bool) -> None:
+    def subscribe(self, page: StaffScreen, access: StaffAccess, *, wants_figures: bool) -> None:
         """Send `page` a frame whenever its rights change, and the figures if it wants them."""
         self._pages[page] = _Subscription(access=access, wants_figures=wants_figures)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
-    def follow(self, page: StaffPage, turns: Sequence[int]) -> None:
+    def follow(self, page: StaffScreen, turns: Sequence[int]) -> None:
         """Send `page` how these turns stand, now and whenever one of them changes."""
         if subscription := self._pages.get(page):
             subscription.turns = dict.fromkeys(turns[:MAX_TURNS])
 
-    def unsubscribe(self, page: StaffPage) -> None:
+    def unsubscribe(self, page: StaffScreen) -> None:
         """Send `page` nothing more."""
         self._pages.pop(page, None)
 
@@ -107,14 +92,8 @@ class LiveStatus:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._is_open:
+        if not self._pool.closed:
             await self._pool.close(timeout=2)
-
-    async def _open(self) -> None:
-        # Opened with the first page: a process without staff pages holds no connections for them.
-        if not self._is_open:
-            self._is_open = True
-            await self._pool.open()
 
     async def _run(self) -> None:
         # The figures are read beside the access: however long they take, a page whose access has ended is told in time.

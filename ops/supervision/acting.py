@@ -11,15 +11,15 @@ from companion.history import History
 from companion.supervision import flag_views
 from companion.supervision.act_answers import ActDone, ActRefused
 from companion.supervision.acts import StaffActs, SupervisedConversation
-from companion.supervision.staff import Staff
+from companion.supervision.staff import Staff, clean_reason
 from companion.supervision.states import PauseScope
 from companion.watchers import Watchers
 from ops import audit
 from ops.access import StaffAccess
+from ops.socket_access import StaffScreen
 from ops.supervision import frames, reasons, requests, screens, search
 from ops.supervision.desk import LiveDesk
 from ops.supervision.record import record_entry
-from ops.supervision.screen import DeskScreen
 from ops.supervision.sentences import explain
 from ops.supervision.watching import ConversationWatch
 
@@ -55,7 +55,7 @@ class DeskActs:
         self._watchers = watchers
         self._note_writing = note_writing
 
-    async def receive(self, screen: DeskScreen, text: str | None) -> None:
+    async def receive(self, screen: StaffScreen, text: str | None) -> None:
         """Handle one frame of a screen. Closes the screen if its session has ended."""
         try:
             request = requests.parse_request(text)
@@ -79,7 +79,7 @@ class DeskActs:
         async with limits.lock:
             await self._answer(screen, request, facts)
 
-    async def _answer(self, screen: DeskScreen, request: requests.Request, facts: Facts) -> None:
+    async def _answer(self, screen: StaffScreen, request: requests.Request, facts: Facts) -> None:
         try:
             access = await self._desk.admit(screen.session_key)
             if access is None or access.user is None:
@@ -102,7 +102,7 @@ class DeskActs:
             await screen.send_frame(frames.done(request.type, {**facts, **answer.facts}))
 
     async def _act(
-        self, screen: DeskScreen, request: requests.Request, access: StaffAccess
+        self, screen: StaffScreen, request: requests.Request, access: StaffAccess
     ) -> ActDone | ActRefused | None:
         staff = Staff(user=access.user or 0, name=access.name)
         match request:
@@ -162,7 +162,7 @@ class DeskActs:
 
     async def _watch_act(
         self,
-        screen: DeskScreen,
+        screen: StaffScreen,
         request: requests.Watch | requests.Unwatch,
         access: StaffAccess,
         staff: Staff,
@@ -170,7 +170,7 @@ class DeskActs:
         if isinstance(request, requests.Unwatch):
             self._desk.unwatch(screen, request.conversation)
             return ActDone()
-        if reason := reasons.clean_reason(request.reason):
+        if reason := clean_reason(request.reason):
             await self._state_reason(request.conversation, access, staff, reason)
         head = await self._find_readable(request.conversation, access)
         ends_at_s = None
@@ -223,7 +223,7 @@ class DeskActs:
             await reasons.state_reason(cursor, conversation, staff, sites={head.site}, reason=reason)
 
     async def _search(
-        self, screen: DeskScreen, request: requests.Search, access: StaffAccess, staff: Staff
+        self, screen: StaffScreen, request: requests.Search, access: StaffAccess, staff: Staff
     ) -> ActDone:
         if len(request.text.strip()) < search.MIN_CHARS:
             raise Refused("search_short")

@@ -17,11 +17,11 @@ from companion.notifications import FlagsChanged, Notification, StaffPausesChang
 from companion.supervision.acts import StaffActs
 from ops.access import StaffAccess
 from ops.bucket import Bucket
-from ops.socket_access import StaffSessions
+from ops.socket_access import RIGHTS_CHANGED, StaffScreen, StaffSessions
 from ops.supervision import frames, screens
 from ops.supervision.flag_feed import FlagFeed, send_flags
 from ops.supervision.people import WRITING_S
-from ops.supervision.screen import DeskScreen, ShownScreen, UserLimits
+from ops.supervision.screen import ShownScreen, UserLimits
 from ops.supervision.snapshot import DeskSnapshot, read_snapshot
 from ops.supervision.watching import ConversationWatch
 
@@ -50,7 +50,7 @@ class LiveDesk:
         self.pool = pool
         self._sessions = sessions
         self._process = process
-        self._shown: dict[DeskScreen, ShownScreen] = {}
+        self._shown: dict[StaffScreen, ShownScreen] = {}
         self._limits: dict[int, UserLimits] = {}
         self._snapshot = DeskSnapshot()
         self._reading = asyncio.Lock()
@@ -60,17 +60,13 @@ class LiveDesk:
         self._wake = asyncio.Event()
         self._round_soon = False
         self._task: asyncio.Task[None] | None = None
-        self._is_open = False
 
     def __len__(self) -> int:
         return len(self._shown)
 
     async def admit(self, session_key: str | None) -> StaffAccess | None:
         """What the user of this session may see now; None unless they are active staff. Raises psycopg.Error."""
-        if not session_key:
-            return None
-        await self._open()
-        return (await self._sessions.get_access([session_key])).get(session_key)
+        return await self._sessions.admit(session_key)
 
     def has_room(self, user: int | None) -> bool:
         """Whether this person may open one more screen here."""
@@ -84,12 +80,12 @@ class LiveDesk:
             self._limits[user] = UserLimits(Bucket(capacity=ACTS_BURST, per_s=ACTS_PER_S, now=now))
         return self._limits[user]
 
-    def access_of(self, screen: DeskScreen) -> StaffAccess | None:
+    def access_of(self, screen: StaffScreen) -> StaffAccess | None:
         """What the screen may see, as it was last read."""
         shown = self._shown.get(screen)
         return shown.access if shown else None
 
-    async def add(self, screen: DeskScreen, access: StaffAccess) -> None:
+    async def add(self, screen: StaffScreen, access: StaffAccess) -> None:
         """Send `hello`, and then what changes. Raises psycopg.Error."""
         # Subscribe first, then read: a flag in between is sent after the hello.
         shown = self._shown[screen] = ShownScreen(access=access)
@@ -117,7 +113,7 @@ class LiveDesk:
         )
         shown.has_hello = True
 
-    def remove(self, screen: DeskScreen) -> None:
+    def remove(self, screen: StaffScreen) -> None:
         """Send the screen nothing more. A take-over that it showed has the time of its lease to come back."""
         shown = self._shown.pop(screen, None)
         if shown is None:
@@ -127,7 +123,7 @@ class LiveDesk:
         if not any(other.access.user == shown.access.user for other in self._shown.values()):
             self._limits.pop(shown.access.user or 0, None)
 
-    def watch(self, screen: DeskScreen, watch: ConversationWatch) -> bool:
+    def watch(self, screen: StaffScreen, watch: ConversationWatch) -> bool:
         """Keep the watch of a screen until it ends. False: the screen is gone, or watches as many as it may."""
         shown = self._shown.get(screen)
         if shown is None or (
@@ -140,7 +136,7 @@ class LiveDesk:
         self._wake.set()
         return True
 
-    def unwatch(self, screen: DeskScreen, conversation: int) -> bool:
+    def unwatch(self, screen: StaffScreen, conversation: int) -> bool:
         """End a watch. False: there was none."""
         shown = self._shown.get(screen)
         watch = shown.watches.pop(conversation, None) if shown else None
@@ -177,14 +173,9 @@ class LiveDesk:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self._flag_feed.close()
-        if self._is_open:
+        if not self.pool.closed:
             await screens.leave(self.pool, self._process)
             await self.pool.close(timeout=2)
-
-    async def _open(self) -> None:
-        if not self._is_open:
-            self._is_open = True
-            await self.pool.open()
 
     async def _run(self) -> None:
         while True:
@@ -266,7 +257,7 @@ class LiveDesk:
             for conversation in shown.watches
         }
 
-    async def _send_changes(self, screen: DeskScreen, shown: ShownScreen) -> None:
+    async def _send_changes(self, screen: StaffScreen, shown: ShownScreen) -> None:
         snapshot, access = self._snapshot, shown.access
         people = snapshot.people_for(access)
         changed = [item for number, item in people.items() if shown.people.get(number) is not item]
@@ -303,7 +294,7 @@ class LiveDesk:
                 await screen.deny()
                 continue
             if access != shown.access:
-                await screen.send_frame(frames.RIGHTS_CHANGED)
+                await screen.send_frame(RIGHTS_CHANGED)
                 for number, watch in list(shown.watches.items()):
                     if watch.site not in access.sites or (
                         watch.site not in access.supervised and not watch.by_reason

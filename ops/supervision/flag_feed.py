@@ -9,8 +9,9 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from companion.supervision import flag_views
+from ops.socket_access import StaffScreen
 from ops.supervision import frames
-from ops.supervision.screen import DeskScreen, ShownScreen
+from ops.supervision.screen import ShownScreen
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ SEND_TIMEOUT_S = 5.0
 class FlagFeed:
     """Reads the flags that notifications name, and sends them to every screen of their sites in `shown`."""
 
-    def __init__(self, pool: AsyncConnectionPool[Any], shown: Mapping[DeskScreen, ShownScreen]) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Any], shown: Mapping[StaffScreen, ShownScreen]) -> None:
         self._pool = pool
         self._shown = shown
         self._changed: set[int] = set()
@@ -96,7 +97,7 @@ class FlagFeed:
                     shown.flags.pop(view.id, None)
 
 
-async def send_flags(screen: DeskScreen, shown: ShownScreen, flags: Mapping[int, dict[str, Any]]) -> None:
+async def send_flags(screen: StaffScreen, shown: ShownScreen, flags: Mapping[int, dict[str, Any]]) -> None:
     """Send the flags that differ from what the screen was sent last."""
     for number, flag in flags.items():
         if shown.flags.get(number) != flag:

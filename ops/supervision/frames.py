@@ -8,8 +8,6 @@ from companion.supervision.pauses import PauseView
 
 VERSION = 1
 PONG: dict[str, Any] = {"type": "pong"}
-RIGHTS_CHANGED: dict[str, Any] = {"type": "rights"}
-"""The person's rights have changed: the page empties itself and loads again."""
 
 
 def flag(view: FlagView, *, with_name: bool = True) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Operators who do not supervise a site: they state a reason and read one conversation for an hour, on record."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 from django.db import connection
 from psycopg import AsyncCursor
 
-from companion.frames import clean_text, is_visible
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
 from ops import audit
@@ -16,7 +15,6 @@ from ops.access import StaffAccess
 from ops.supervision.record import record_entry
 
 IN_FORCE_FOR = timedelta(hours=1)
-MAX_REASON_CHARS = 200
 MAX_LISTED = 100
 
 STATE = """
@@ -54,25 +52,14 @@ class ReasonView:
     until: datetime
 
 
-def clean_reason(typed: str) -> str:
-    """The reason as it is stored: one line of at most `MAX_REASON_CHARS`. Empty if a reader would see nothing of it."""
-    reason = " ".join(clean_text(typed).split())[:MAX_REASON_CHARS]
-    return reason if is_visible(reason) else ""
+REASON_FIELDS = tuple(ReasonView.__dataclass_fields__)
 
 
 async def state_reason(
     cursor: AsyncCursor[Row], conversation: int, staff: Staff, *, sites: Collection[int], reason: str
 ) -> bool:
-    """Store a reason of `clean_reason` and record it. False: no such conversation at these sites."""
-    facts: dict[str, Any] = {
-        "staff": staff.user,
-        "name": staff.name,
-        "conversation": conversation,
-        "sites": sorted(sites),
-        "reason": reason,
-        "for": IN_FORCE_FOR,
-    }
-    await cursor.execute(STATE, facts)
+    """Store a reason, as `clean_reason` returns it, and record it. False: no such conversation at these sites."""
+    await cursor.execute(STATE, _reason_parameters(conversation, staff, sites, reason))
     row = await cursor.fetchone()
     if row is None:
         return False
@@ -83,16 +70,9 @@ async def state_reason(
 
 def store_reason(conversation: int, access: StaffAccess, *, reason: str) -> None:
     """The same for pages, without the entry in the record. Uses Django's connection."""
-    facts: dict[str, Any] = {
-        "staff": access.user,
-        "name": access.name,
-        "conversation": conversation,
-        "sites": sorted(access.sites),
-        "reason": reason,
-        "for": IN_FORCE_FOR,
-    }
+    staff = Staff(user=access.user or 0, name=access.name)
     with connection.cursor() as cursor:
-        cursor.execute(STATE, facts)
+        cursor.execute(STATE, _reason_parameters(conversation, staff, access.sites, reason))
 
 
 async def read_until(cursor: AsyncCursor[Row], conversation: int, staff: int) -> float | None:
@@ -112,5 +92,22 @@ def has_stated_reason(conversation: int, staff: int) -> bool:
 async def list_in_force(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[ReasonView]:
     """The reasons in force at these sites, the newest first."""
     await cursor.execute(LIST_IN_FORCE, {"sites": sorted(sites), "limit": MAX_LISTED})
-    names = tuple(ReasonView.__dataclass_fields__)
-    return [ReasonView(**dict(zip(names, row, strict=True))) for row in await cursor.fetchall()]
+    return [build_reason(row) for row in await cursor.fetchall()]
+
+
+def build_reason(row: Sequence[Any]) -> ReasonView:
+    """The view of a row of `LIST_IN_FORCE`."""
+    return ReasonView(**dict(zip(REASON_FIELDS, row, strict=True)))
+
+
+def _reason_parameters(
+    conversation: int, staff: Staff, sites: Collection[int], reason: str
+) -> dict[str, Any]:
+    return {
+        "staff": staff.user,
+        "name": staff.name,
+        "conversation": conversation,
+        "sites": sorted(sites),
+        "reason": reason,
+        "for": IN_FORCE_FOR,
+    }

@@ -1,22 +1,12 @@
-"""One open staff screen: what its socket offers, what it was sent last, and the bounds of its person."""
+"""One open staff screen: what it was sent last, and the bounds of its person."""
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from ops.access import StaffAccess
 from ops.bucket import Bucket
 from ops.supervision.watching import ConversationWatch
-
-
-class DeskScreen(Protocol):
-    """An open screen, as its socket's consumer offers it."""
-
-    @property
-    def session_key(self) -> str: ...
-    async def send_frame(self, frame: dict[str, Any]) -> None: ...
-    async def deny(self) -> None: ...
-    async def close(self, code: int) -> None: ...
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.supervision.staff import Staff
 from companion.turn_close import Row
-from ops.access import OPERATORS
+from ops.access import IS_OPERATOR, OPERATORS, STAFF_NAME
 from ops.supervision.people import DESK_TIMEOUT_S
 
 log = logging.getLogger(__name__)
@@ -35,19 +35,15 @@ WHERE d.process <> %(process)s AND d.at > statement_timestamp() - interval '{DES
   AND (reader ->> 1)::bigint = %(user)s
 """
 # Active staff who see one of these sites, by name.
-LIST_COLLEAGUES = """
-SELECT u.id, left(coalesce(nullif(btrim(u.first_name || ' ' || u.last_name), ''), u.username), 150),
+LIST_COLLEAGUES = f"""
+SELECT u.id, {STAFF_NAME},
        ARRAY(SELECT v.site_id FROM ops_supervision v WHERE v.user_id = u.id AND v.site_id = ANY(%(sites)s)
              ORDER BY v.site_id),
-       u.is_superuser OR EXISTS (
-           SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
-           WHERE m.user_id = u.id AND g.name = %(operators)s)
+       {IS_OPERATOR}
 FROM auth_user u
 WHERE u.is_active AND u.is_staff AND (
     EXISTS (SELECT 1 FROM ops_supervision v WHERE v.user_id = u.id AND v.site_id = ANY(%(sites)s))
-    OR u.is_superuser OR EXISTS (
-        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
-        WHERE m.user_id = u.id AND g.name = %(operators)s))
+    OR {IS_OPERATOR})
 ORDER BY 2, 1 LIMIT %(limit)s
 """
 LIST_SITES = "SELECT id, slug, name FROM companion_site WHERE id = ANY(%(sites)s) ORDER BY name, id"
