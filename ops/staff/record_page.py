@@ -59,9 +59,10 @@ def record(request: HttpRequest) -> HttpResponse:
 
 def _find_ids(person: str, access: StaffAccess) -> tuple[int, ...]:
     """The participants of the reader's own sites who have this name, and the one who has this number."""
-    named = (found["participant"] for found in find_people(person, access, is_whole_name=True))
-    number = parse_id(person)
-    return tuple(named) if number is None else (*named, number)
+    ids = {found["participant"] for found in find_people(person, access, is_whole_name=True)}
+    if (number := parse_id(person)) is not None:
+        ids.add(number)
+    return tuple(sorted(ids))
 
 
 def _record_search(request: HttpRequest, query: RecordQuery, page: RecordPage) -> None:
