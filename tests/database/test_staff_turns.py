@@ -136,7 +136,9 @@ async def test_an_operator_sees_how_turns_of_every_site_went_and_no_name_or_word
     person = people.add_participant("Rosalind")
     turn = await play_broken_turn(service, person, rehearsal)
     # The dashboard lists the ten oldest held questions of all sites: those of earlier tests must not fill it.
-    in_database(lambda: Turn.objects.exclude(pk=turn.pk).filter(held_until__gt=Now()).update(held_until=Now()))
+    in_database(
+        lambda: Turn.objects.exclude(pk=turn.pk).filter(held_until__gt=Now()).update(held_until=Now())
+    )
     page, words = f"/ops/turns/{turn.pk}/", f"/ops/turns/{turn.pk}/words/"
     with open_staff_client(service, people.add_ines(), people.password) as operator:
         for address in (page, "/ops/turns/?show=paused", "/ops/turns/?show=held", "/ops/"):
