@@ -21,8 +21,10 @@ from companion import cards
 from companion.batch import Batch
 from companion.cards import Card
 from companion.models import Conversation, Participant, Site, Visit
-from companion.notifications import NOTIFY, VisitsEnded, notify_parameters, split_visits
 from companion.sessions import SessionStore, hash_session_key
+from companion.visits import ends, idle
+from companion.visits.conditions import IS_LIVE, IS_LOCKED, IS_OPEN
+from companion.visits.ends import EndReason
 
 log = logging.getLogger(__name__)
 
@@ -35,30 +37,37 @@ WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 """
 
 # Every condition of access in one statement: an ended visit, a withdrawn card and a closed site all count at once.
-LIVE_VISITS = """
-SELECT v.id, p.id, p.name, s.name, c.id
+FIND_VISITS = f"""
+SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}
 FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id
-WHERE v.id = ANY(%s) AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+WHERE v.id = ANY(%s)
+"""
+LIVE_VISITS = f"{FIND_VISITS} AND {IS_LIVE}"
+LOCKED_VISITS = f"{FIND_VISITS} AND {IS_LOCKED}"
+
+WHY_OVER = f"""
+SELECT v.id, CASE WHEN v.end_reason <> '' THEN v.end_reason WHEN {IS_LOCKED} THEN '{EndReason.IDLE}'
+            WHEN v.expires_at <= clock_timestamp() THEN '{EndReason.EXPIRED}' ELSE '' END
+FROM companion_visit v WHERE v.id = ANY(%s)
 """
 
-END_VISITS = """
-UPDATE companion_visit SET ended_at = clock_timestamp()
-WHERE participant_id = ANY(%s) AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING id
+FIND_EXIT = """
+SELECT s.exit_address FROM companion_visit v
+JOIN companion_participant p ON p.id = v.participant_id JOIN companion_site s ON s.id = p.site_id
+WHERE v.id = %s
 """
+
+VISITS_OF = f"SELECT v.id FROM companion_visit v WHERE v.participant_id = ANY(%s) AND {IS_OPEN}"
 
 MAX_LIVE_VISITS = 10
 """Live visits of one participant. A further visit ends the oldest one, which limits the use of a copied card."""
 
-END_OLDEST_VISITS = """
-UPDATE companion_visit SET ended_at = clock_timestamp()
-WHERE id IN (
-    SELECT id FROM companion_visit
-    WHERE participant_id = %s AND ended_at IS NULL AND expires_at > clock_timestamp()
-    ORDER BY expires_at DESC, opened_at DESC OFFSET %s
-) RETURNING id
+OLDEST_VISITS = f"""
+SELECT v.id FROM companion_visit v WHERE v.participant_id = %s AND {IS_OPEN}
+ORDER BY v.expires_at DESC, v.opened_at DESC OFFSET %s
 """
 
 MAX_LINK_MISSES = 3
@@ -86,15 +95,24 @@ class LiveVisit:
     participant_name: str
     site_name: str
     conversation: int
+    exit_address: str
+    """Where the quick exit of its site leads; empty: to our own plain page."""
+    idle_s: int
+    """Seconds without a sign of life after which its page locks."""
+    idle_left_s: float | None
+    """Seconds that are left of them; None: it does not lock."""
 
 
 def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
-    """Sign in with a card's code and end the session's earlier visit. None: no such card. Raises SiteClosed."""
+    """Sign in with a card's code and end the session's earlier visit. None: no such card. Raises SiteClosed.
+
+    The holder of the card whose visit is locked in this session comes back to it.
+    """
     with transaction.atomic():
         person = _find_holder(typed)
         if person is None or not cards.is_code(typed, person.card_handle, person.card_issue):
             return None
-        visit = _open_visit(request, person)
+        visit = _come_back(request, person) or _open_visit(request, person)
         if person.link_misses:
             _store_misses(person, 0)
     return visit
@@ -136,13 +154,75 @@ def _open_visit(request: HttpRequest, person: Participant) -> Visit:
     if not person.site.is_open:
         raise SiteClosed
     # A device may be shared: the visit of the person before ends with this one.
-    end_visit(request)
-    expires_at = timezone.now() + timedelta(seconds=settings.COMPANION_VISIT_S)
-    visit = Visit.objects.create(participant=person, expires_at=expires_at)
+    end_visit(request, reason=EndReason.IDLE if find_locked_visit(request) else EndReason.REPLACED)
+    visit = Visit.objects.create(
+        participant=person, expires_at=timezone.now() + _get_absolute_age(person.site)
+    )
     request.session[VISIT_KEY] = str(visit.id)
     _end_oldest_visits(person)
     log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
     return visit
+
+
+def _get_absolute_age(site: Site) -> timedelta:
+    # A session lives for COMPANION_VISIT_S, so a site can shorten it only.
+    longest = timedelta(seconds=settings.COMPANION_VISIT_S)
+    return longest if site.visit_hours is None else min(longest, timedelta(hours=site.visit_hours))
+
+
+def lock_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
+    """Lock the visit of this ticket, or else the session's own, and return it; None: it is not known which."""
+    visit = _parse_ticket(ticket) or session_visit_id(request)
+    if visit is None:
+        return None
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(idle.LOCK, {"visits": [visit]})
+        if cursor.fetchall():
+            log.info("visit.locked visit=%s", visit)
+    return visit
+
+
+def _come_back(request: HttpRequest, person: Participant) -> Visit | None:
+    """Unlock the session's visit if it is this participant's and is locked."""
+    locked = find_locked_visit(request)
+    if locked is None or locked.participant != person.pk:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(idle.UNLOCK, {"visit": locked.visit})
+        if cursor.fetchone() is None:
+            return None
+    # Another key: a browser keeps no page that was loaded with the cookie of before.
+    request.session.cycle_key()
+    log.info("visit.unlocked visit=%s", locked.visit)
+    return Visit.objects.get(id=locked.visit)
+
+
+def takes_pictures(locked: LiveVisit) -> bool:
+    """Whether the locked page may still be opened with the card's pictures, and not with its code alone."""
+    return Visit.objects.filter(id=locked.visit, unlock_misses__lt=idle.MAX_UNLOCK_MISSES).exists()
+
+
+def come_back_by_pictures(request: HttpRequest, chosen: Sequence[str]) -> bool:
+    """Unlock the session's visit with the pictures of its participant's card. False: it is not locked any more.
+
+    Raises WrongPictures, which counts as a miss: after `MAX_UNLOCK_MISSES` of them the page takes the code alone.
+    """
+    locked = find_locked_visit(request)
+    if locked is None:
+        return False
+    with transaction.atomic():
+        person = Participant.objects.select_for_update(no_key=True).get(pk=locked.participant)
+        with connection.cursor() as cursor:
+            # Counted before it is looked at: parallel tries cannot exceed the limit.
+            cursor.execute(idle.COUNT_MISS, {"visit": locked.visit})
+            [misses] = cursor.fetchone() or [0]
+            if misses <= idle.MAX_UNLOCK_MISSES and cards.are_pictures(
+                chosen, person.card_handle, person.card_issue
+            ):
+                cursor.execute(idle.FORGIVE_MISS, {"visit": locked.visit})
+                return _come_back(request, person) is not None
+    log.warning("visit.wrong_pictures visit=%s misses=%d", locked.visit, misses)
+    raise WrongPictures
 
 
 def _count_recent_misses(person: Participant) -> int:
@@ -161,13 +241,44 @@ def session_visit_id(request: HttpRequest) -> UUID | None:
 
 def find_visit(request: HttpRequest) -> LiveVisit | None:
     """Return the live visit of the session."""
+    return _find_visit(request, LIVE_VISITS)
+
+
+def find_locked_visit(request: HttpRequest) -> LiveVisit | None:
+    """Return the visit of the session if it is locked: it shows no words, and its participant may come back."""
+    return _find_visit(request, LOCKED_VISITS)
+
+
+def _find_visit(request: HttpRequest, query: str) -> LiveVisit | None:
     visit = session_visit_id(request)
     if visit is None:
         return None
     with connection.cursor() as cursor:
-        cursor.execute(LIVE_VISITS, [[visit]])
+        cursor.execute(query, [[visit]])
         row = cursor.fetchone()
     return _make_live_visit(row) if row else None
+
+
+def find_end_reason(request: HttpRequest) -> str:
+    """Return why the session's visit shows nothing: an `EndReason`, `idle` for a locked one; empty: not known."""
+    visit = session_visit_id(request)
+    if visit is None:
+        return ""
+    with connection.cursor() as cursor:
+        cursor.execute(WHY_OVER, [[visit]])
+        row = cursor.fetchone()
+    return str(row[1]) if row else ""
+
+
+def find_exit_address(request: HttpRequest, ticket: str = "") -> str:
+    """Return the https address that the quick exit of this visit leads to; empty: to our own plain page."""
+    visit = _parse_ticket(ticket) or session_visit_id(request)
+    if visit is None:
+        return ""
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_EXIT, [visit])
+        row = cursor.fetchone()
+    return str(row[0]) if row else ""
 
 
 def sign_leaving_ticket(visit: UUID) -> str:
@@ -175,7 +286,7 @@ def sign_leaving_ticket(visit: UUID) -> str:
     return signing.dumps(str(visit), salt=_TICKETS)
 
 
-def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
+def end_visit(request: HttpRequest, ticket: str = "", *, reason: EndReason) -> UUID | None:
     """End the visit of this ticket, or else the session's own. A session of the ended visit is flushed.
 
     Returns the visit when its end is stored. Another participant's visit in the same browser continues.
@@ -189,10 +300,9 @@ def end_visit(request: HttpRequest, ticket: str = "") -> UUID | None:
             request.session.flush()
         if visit is None:
             return None
-        Visit.objects.filter(id=visit, ended_at=None).update(ended_at=timezone.now())
-        # A socket does not see that its session ended: the notification makes each process close it.
-        cursor.execute(NOTIFY, notify_parameters(VisitsEnded(visits=(visit,))))
-    log.info("visit.ended visit=%s", visit)
+        has_ended_now = bool(ends.end_visits(cursor, [visit], reason))
+    if has_ended_now:
+        log.info("visit.ended visit=%s reason=%s", visit, reason)
     return visit
 
 
@@ -203,28 +313,21 @@ def _parse_ticket(ticket: str) -> UUID | None:
         return None
 
 
-def end_visits(people: Iterable[int]) -> int:
+def end_visits(people: Iterable[int], *, reason: EndReason = EndReason.WITHDRAWN) -> int:
     """End every visit of these participants, close their sockets, and return how many visits there were."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(END_VISITS, [list(people)])
-        ended = _notify_ended(cursor)
-    log.info("visit.ended_together visits=%d", ended)
-    return ended
+        cursor.execute(VISITS_OF, [list(people)])
+        ended = ends.end_visits(cursor, [row[0] for row in cursor.fetchall()], reason)
+    log.info("visit.ended_together visits=%d reason=%s", len(ended), reason)
+    return len(ended)
 
 
 def _end_oldest_visits(person: Participant) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(END_OLDEST_VISITS, [person.pk, MAX_LIVE_VISITS])
-        if ended := _notify_ended(cursor):
-            log.info("visit.too_many participant=%d ended=%d", person.pk, ended)
-
-
-def _notify_ended(cursor: Any) -> int:
-    """Notify every process of the visits whose ids are in `cursor`, and return how many there are."""
-    ended = [row[0] for row in cursor.fetchall()]
-    for notification in split_visits(ended):
-        cursor.execute(NOTIFY, notify_parameters(notification))
-    return len(ended)
+        cursor.execute(OLDEST_VISITS, [person.pk, MAX_LIVE_VISITS])
+        oldest = [row[0] for row in cursor.fetchall()]
+        if oldest and (ended := ends.end_visits(cursor, oldest, EndReason.MOVED)):
+            log.info("visit.too_many participant=%d ended=%d", person.pk, len(ended))
 
 
 def find_participants(name: str, *, site: str | None = None, number: int | None = None) -> list[Participant]:
@@ -297,11 +400,29 @@ class VisitAccess:
             live.get(visit) if (visit := named.get(hash_session_key(key))) else None for key in session_keys
         ]
 
-    async def filter_live(self, visits: Iterable[UUID]) -> set[UUID]:
-        """Return those of the visits that are live."""
+    async def find_end_reason(self, session_key: str | None) -> str:
+        """Return why the visit of a session cookie is not live; empty: not known. Malformed keys are not looked up."""
+        if not (session_key and session_key.isascii() and session_key.isalnum()):
+            return ""
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(LIVE_VISITS, (list(visits),))
-            return {row[0] for row in await cursor.fetchall()}
+            await cursor.execute(SESSIONS, ([hash_session_key(session_key)],))
+            row = await cursor.fetchone()
+            visit = _parse_uuid(SessionStore().decode(row[1]).get(VISIT_KEY)) if row else None
+            await cursor.execute(WHY_OVER, ([visit],))
+            row = await cursor.fetchone()
+        return str(row[1]) if row else ""
+
+    async def find_over(self, visits: Iterable[UUID]) -> dict[UUID, str]:
+        """Return those of the visits that are not live, each with an `EndReason`, or `idle` for a locked one."""
+        known = list(visits)
+        async with self._pool.connection() as native, native.cursor() as cursor:
+            await cursor.execute(LIVE_VISITS, (known,))
+            live = {row[0] for row in await cursor.fetchall()}
+            over = dict.fromkeys((visit for visit in known if visit not in live), "")
+            if over:
+                await cursor.execute(WHY_OVER, (list(over),))
+                over |= {row[0]: str(row[1]) for row in await cursor.fetchall()}
+        return over
 
     async def owns_turn(self, conversation: int, turn: int) -> bool:
         async with self._pool.connection() as native, native.cursor() as cursor:
@@ -317,11 +438,14 @@ def _parse_uuid(text: object) -> UUID | None:
 
 
 def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
-    visit, participant, participant_name, site_name, conversation = row
+    visit, participant, participant_name, site_name, conversation, exit_address, idle_s, idle_left_s = row
     return LiveVisit(
         visit=visit,
         participant=participant,
         participant_name=participant_name,
         site_name=site_name,
         conversation=conversation,
+        exit_address=exit_address if exit_address.startswith("https://") else "",
+        idle_s=idle_s,
+        idle_left_s=None if idle_left_s is None else max(0.0, float(idle_left_s)),
     )

@@ -83,6 +83,11 @@ def find_pictures(link: str, handle: str, issue: int) -> tuple[str, str] | None:
     return None
 
 
+def are_pictures(chosen: Sequence[str], handle: str, issue: int) -> bool:
+    """Whether these are the pictures of this handle and issue, under the current or an older secret key."""
+    return any(pictures_match(chosen, _derive_pictures(handle, issue, key)) for key in _secret_keys())
+
+
 def pictures_match(chosen: Sequence[str], pictures: tuple[str, str]) -> bool:
     """Whether these pictures were chosen, in this order."""
     return hmac.compare_digest("\0".join(chosen).encode(), "\0".join(pictures).encode())

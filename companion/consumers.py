@@ -25,6 +25,7 @@ from companion.runner import Runner
 from companion.supervision.safety_turns import SafetyTurns
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
+from companion.visits.idle import IdleLocks
 from companion.watchers import Watchers
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,10 @@ COME_BACK = 4503
 HELP_EVERY_S = 1.0
 WRITING_EVERY_S = 2.0
 """Seconds in which a socket's further `help`, or `writing`, is not acted on."""
+ACTIVE_EVERY_S = 15.0
+"""Seconds in which further signs of life of a socket are not stored. Pages report one every twenty seconds."""
+BY_HAND = (frames.Active, frames.Help, frames.Writing, frames.Say, frames.AskAgain, frames.LetGo, frames.Stop)
+"""Frames that only a person's hand causes. Pages of an earlier release do not send `active`."""
 
 
 class SocketRegistry:
@@ -79,11 +84,11 @@ class SocketRegistry:
             _decrement(self._count_by_participant, visit.participant)
             _decrement(self._count_by_address, address)
 
-    def close_visits(self, visits: set[UUID]) -> None:
-        """Close every socket of these visits, which have ended."""
+    def close_visits(self, visits: set[UUID], reason: str = "") -> None:
+        """Close every socket of these visits, which have ended or are locked; `reason` is an `EndReason`."""
         for socket, (visit, _) in list(self._open.items()):
             if visit.visit in visits:
-                socket.close_soon(SESSION_ENDED)
+                socket.end_soon(reason)
 
     async def close_all(self, code: int) -> None:
         """Close every socket and wait until each close frame is sent."""
@@ -100,6 +105,7 @@ class ChatService(Protocol):
     safety: SafetyTurns
     visit_access: VisitAccess
     sockets: SocketRegistry
+    idle_locks: IdleLocks
 
     @property
     def is_draining(self) -> bool: ...
@@ -128,10 +134,15 @@ class ChatConsumer(AsyncConsumer):
                 self._detach()
                 raise StopConsumer
 
-    def close_soon(self, code: int) -> None:
-        """Close in a task of its own."""
+    def end_soon(self, reason: str) -> None:
+        """The visit has ended or is locked: close in a task of its own."""
         # Held, or the task may be collected while it runs.
-        self._closing = asyncio.create_task(self.close(code))
+        self._closing = asyncio.create_task(self._end(reason))
+
+    async def _end(self, reason: str) -> None:
+        # A frame of its own: the web server cannot send a reason with the code.
+        await self._send_frame(frames.over(reason))
+        await self.close(SESSION_ENDED)
 
     async def close(self, code: int) -> None:
         """Send nothing more and close. Codes: 1000, 3000 to 4999."""
@@ -148,11 +159,10 @@ class ChatConsumer(AsyncConsumer):
             await self.close(COME_BACK)
             return
         try:
-            visit = await service.visit_access.find_visit(
-                read_cookie(self.scope["headers"], self._cookie_name)
-            )
+            cookie = read_cookie(self.scope["headers"], self._cookie_name)
+            visit = await service.visit_access.find_visit(cookie)
             if visit is None:
-                await self.close(SESSION_ENDED)
+                await self._end(await service.visit_access.find_end_reason(cookie))
                 return
             address = _client_address(self.scope)
             if not service.sockets.has_room(visit, address, service.policy):
@@ -185,6 +195,7 @@ class ChatConsumer(AsyncConsumer):
             person=control.to_person(),
             is_quiet=control.is_quiet,
             is_paused=control.is_paused,
+            idle=None if visit.idle_left_s is None else (visit.idle_s, visit.idle_left_s),
         )
         # `hello` before anything else: the page knows no turn until then.
         await self._send_frame(hello)
@@ -207,6 +218,9 @@ class ChatConsumer(AsyncConsumer):
             return
         try:
             await self._handle(frame, self._visit, self._outbox)
+            # Afterwards, so that it delays no message.
+            if isinstance(frame, BY_HAND) and self._is_due(frames.Active, ACTIVE_EVERY_S):
+                await self._service.idle_locks.note_active(self._visit.visit)
         except psycopg.Error as failure:
             # No `accepted` was sent, so the page keeps the words and sends them again under the same key.
             log.warning("socket.no_database cause=%s", type(failure).__name__)
@@ -229,6 +243,8 @@ class ChatConsumer(AsyncConsumer):
             case frames.Writing():
                 if self._is_due(frames.Writing, WRITING_EVERY_S):
                     await self._service.safety.note_writing(visit.conversation)
+            case frames.Active():
+                pass
             case frames.Ping():
                 await self._send_frame(frames.PONG)
             case frames.Say():

@@ -8,21 +8,29 @@ from uuid import UUID
 from django.db import connection
 
 from companion.frames import clean_text
+from companion.visits.ends import EndReason
 
 MAX_DRAFT_CHARS = 16_000
 """Unicode code points. Pages send no more."""
+LATE_S = 60
+"""How long after an end that its participant did not ask for the page of a visit may save a last time."""
+_LATE_ENDS = ", ".join(
+    f"'{reason}'" for reason in (EndReason.EXPIRED, EndReason.IDLE, EndReason.MOVED, EndReason.STAFF)
+)
 RETENTION_S = 72 * 3_600
 """How long words are offered again; a job deletes older ones."""
 
-# An expired visit may still save what was typed in its last moments, while its session lives; it reads nothing. A
-# visit that its participant has ended may not.
-SAVE = """
+# A visit that is locked or over may still save what was typed in its last moments; it reads nothing. A visit that its
+# participant has ended may not, nor one that ended longer ago.
+SAVE = f"""
 INSERT INTO companion_draft (conversation_id, visit, text, saved_at)
 SELECT c.id, v.id, %(text)s, clock_timestamp()
 FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_conversation c ON c.participant_id = p.id
-WHERE v.id = %(visit)s AND v.ended_at IS NULL AND c.id = %(conversation)s
+WHERE v.id = %(visit)s AND c.id = %(conversation)s
+  AND (v.ended_at IS NULL OR v.end_reason = ANY(ARRAY[{_LATE_ENDS}])
+       AND v.ended_at > clock_timestamp() - make_interval(secs => {LATE_S}))
 ON CONFLICT (conversation_id)
 DO UPDATE SET visit = excluded.visit, text = excluded.text, saved_at = excluded.saved_at
 """

@@ -110,13 +110,19 @@ class Ack(_AboutTurnOrEntry):
     seq: int = Field(default=0, ge=0, lt=2**31)
 
 
+class Active(_Frame):
+    """A key, a touch or the pointer has given a sign of life; sent at most every twenty seconds."""
+
+    type: Literal["active"]
+
+
 class Ping(_Frame):
     """Keeps the connection alive. Answered with `pong`."""
 
     type: Literal["ping"]
 
 
-Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Help | Writing | Ping
+Frame = Say | AskAgain | LetGo | CatchUp | Stop | Ack | Help | Writing | Active | Ping
 _incoming: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="type")])
 
 
@@ -167,12 +173,14 @@ def hello(
     person: dict[str, str] | None = None,
     is_quiet: bool = False,
     is_paused: bool = False,
+    idle: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """The first frame: who speaks, the last turns and whether there are others before them, and the kept questions as
     in a `kept` frame.
 
     Among `turns` stand the entries, each after the turn that it follows: {"entry", "kind", "key", "name", "text",
-    "at"}. `person` is {"name", "since"} of the member of staff who has taken over.
+    "at"}. `person` is {"name", "since"} of the member of staff who has taken over. `idle` is after how many seconds
+    without a sign of life the page locks, and how many are left.
     """
     return {
         "type": "hello",
@@ -187,6 +195,7 @@ def hello(
             "quiet": is_quiet,
             "paused": is_paused,
         },
+        "idle": None if idle is None else {"after_s": idle[0], "left_s": round(idle[1], 1)},
     }
 
 
@@ -289,6 +298,11 @@ def writing() -> dict[str, Any]:
 def problem(code: str, line: str) -> dict[str, Any]:
     """A frame could not be acted on; the socket stays open."""
     return {"type": "problem", "code": code, "line": line}
+
+
+def over(reason: str) -> dict[str, Any]:
+    """The visit has ended, or is locked (`idle`), and the socket closes. `reason` is an `EndReason`; empty: unknown."""
+    return {"type": "over", "reason": reason}
 
 
 PONG: dict[str, Any] = {"type": "pong"}

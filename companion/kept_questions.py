@@ -12,6 +12,7 @@ from psycopg import AsyncCursor
 
 from companion.states import Settlement
 from companion.turn_close import Row
+from companion.visits.conditions import IS_LIVE
 
 MAX_OFFERED = 5
 """Kept questions of one conversation that a page shows at once, the oldest first."""
@@ -43,7 +44,7 @@ LOCK_KEPT = f"""
 SELECT t.question FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_visit v ON v.participant_id = c.participant_id
-WHERE v.id = %(visit)s AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+WHERE v.id = %(visit)s AND {IS_LIVE}
   AND t.id = %(turn)s AND {IS_KEPT}
 FOR NO KEY UPDATE OF t
 """

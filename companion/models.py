@@ -18,6 +18,7 @@ from companion.supervision.models import (
     StaffPause,
     TranscriptEntry,
 )
+from companion.visits.ends import EndReason
 
 __all__ = [
     "Attempt",
@@ -73,6 +74,12 @@ class Site(models.Model):
     """Seconds until it is escalated to the programme's on-call."""
     disclosure_s = models.PositiveIntegerField(db_default=10_800)
     """Seconds of talk after which it says again that it is a computer program; at most three hours."""
+    idle_s = models.PositiveIntegerField(db_default=600)
+    """Seconds without a sign of life after which a visit is locked; `Needs.idle_factor` multiplies them."""
+    visit_hours = models.PositiveSmallIntegerField(null=True)
+    """Hours after which a visit ends, whatever its participant does; null, or more: those of COMPANION_VISIT_S."""
+    exit_address = models.CharField(max_length=200, blank=True, db_default="")
+    """The https address that the quick exit leads to; empty: our own plain page."""
     keep_messages_days = models.PositiveIntegerField(null=True)
     keep_flags_days = models.PositiveIntegerField(null=True)
     keep_visits_days = models.PositiveIntegerField(null=True)
@@ -126,9 +133,25 @@ class Visit(models.Model):
     """The member of staff who opened it, by name."""
     has_moved = models.BooleanField(db_default=False)
     """Whether it ended another live visit of the same participant: the page says that the chat has moved here."""
+    end_reason = models.CharField(max_length=12, blank=True, db_default="")
+    """An `EndReason`; empty: it has not ended, or was ended by an earlier release."""
+    active_at = models.DateTimeField(db_default=Now())
+    """When its participant last gave a sign of life; at most half a minute late."""
+    locks_at = models.DateTimeField(null=True)
+    """When it locks unless there is a sign of life; null: it was opened by an earlier release, and never locks."""
+    locked_at = models.DateTimeField(null=True)
+    """Since when it shows no words. It is live again when its participant comes back."""
+    unlock_misses = models.PositiveSmallIntegerField(db_default=0)
+    """Wrong choices of pictures on its locked page."""
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=Q(way__in=["", *VisitWay]), name="visit_known_way")]
+        constraints = [
+            models.CheckConstraint(condition=Q(way__in=["", *VisitWay]), name="visit_known_way"),
+            models.CheckConstraint(
+                condition=Q(end_reason="") | Q(ended_at__isnull=False, end_reason__in=list(EndReason)),
+                name="visit_known_end",
+            ),
+        ]
         indexes = [
             # Bounds the search for a participant's live visits among all earlier ones.
             models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
@@ -139,6 +162,17 @@ class Visit(models.Model):
                 fields=["machine"],
                 condition=Q(ended_at__isnull=True, machine__isnull=False),
                 name="visit_on_machine",
+            ),
+            # Each of these contains what the sweep of visits still has to look at.
+            models.Index(
+                fields=["locks_at"],
+                condition=Q(ended_at__isnull=True, locked_at__isnull=True, locks_at__isnull=False),
+                name="visit_by_lock",
+            ),
+            models.Index(
+                fields=["locked_at"],
+                condition=Q(ended_at__isnull=True, locked_at__isnull=False),
+                name="visit_locked",
             ),
         ]
 

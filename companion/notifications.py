@@ -52,9 +52,16 @@ class KeptChanged(_Payload):
 
 
 class VisitsEnded(_Payload):
-    """These visits have ended, so their sockets must close."""
+    """These visits have ended, so their sockets must close. `reason` is an `EndReason`; empty: of an older release."""
 
     visits: tuple[UUID, ...]
+    reason: str = ""
+
+
+class VisitsLocked(_Payload):
+    """These visits are locked, so their sockets must close. Their turns go on."""
+
+    locked: tuple[UUID, ...]
 
 
 class SelectionChanged(_Payload):
@@ -94,6 +101,7 @@ Notification = (
     | BreakersChanged
     | KeptChanged
     | VisitsEnded
+    | VisitsLocked
     | SelectionChanged
     | ControlChanged
     | FlagsChanged
@@ -128,12 +136,6 @@ def split_turns(notification: TurnsChanged) -> Iterator[TurnsChanged]:
             ended=notification.ended[part],
             admitted=notification.admitted[part],
         )
-
-
-def split_visits(visits: Sequence[UUID]) -> Iterator[VisitsEnded]:
-    """Split these visits into notifications of at most `MAX_VISITS`."""
-    for start in range(0, len(visits), MAX_VISITS):
-        yield VisitsEnded(visits=tuple(visits[start : start + MAX_VISITS]))
 
 
 def split_flags(flags: Sequence[tuple[int, int]]) -> Iterator[FlagsChanged]:

@@ -30,6 +30,7 @@ from companion.notifications import (
     StaffPausesChanged,
     TurnsChanged,
     VisitsEnded,
+    VisitsLocked,
     WritingNoticed,
 )
 from companion.runner import Runner
@@ -42,6 +43,8 @@ from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
+from companion.visits.ends import EndReason
+from companion.visits.idle import IdleLocks
 from companion.waiting_room import Admission, GateResult
 from companion.watchers import Watchers
 from routing.breaker import TUNING, Tuning
@@ -118,6 +121,7 @@ class WebProcess:
         self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
         self.sockets = SocketRegistry()
+        self.idle_locks = IdleLocks(pool)
         self.heartbeat = self._build_heartbeat(
             lambda: describe_routing(route(), documents_refused(), conditions())
         )
@@ -319,8 +323,13 @@ class WebProcess:
                 self._writing.note(notification)
             case VisitsEnded():
                 ended = set(notification.visits)
-                self.sockets.close_visits(ended)
-                self.runner.stop_visits(ended)
+                self.sockets.close_visits(ended, notification.reason)
+                # The participant of a visit that has moved reads the rest of the reply elsewhere.
+                if notification.reason != EndReason.MOVED:
+                    self.runner.stop_visits(ended)
+            case VisitsLocked():
+                # A reply under way goes on: its participant finds it on coming back.
+                self.sockets.close_visits(set(notification.locked), EndReason.IDLE)
             case SelectionChanged():
                 self._on_selection(notification.routing)
             case StaffPausesChanged():
@@ -342,6 +351,7 @@ class WebProcess:
     async def _on_connect(self) -> None:
         self._on_database_back()
         await self._check_rows()
+        await self._check_visits()
         self.watchers.refresh()
 
     async def _tick(self) -> None:
@@ -352,6 +362,7 @@ class WebProcess:
             try:
                 await self._check_rows()
                 self.watchers.mark_entries_changed(await self._leases.check())
+                await self.idle_locks.sweep()
                 # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()
@@ -396,4 +407,5 @@ class WebProcess:
     async def _check_visits(self) -> None:
         visits = self.sockets.visits
         if visits:
-            self.sockets.close_visits(visits - await self.visit_access.filter_live(visits))
+            for visit, reason in (await self.visit_access.find_over(visits)).items():
+                self.sockets.close_visits({visit}, reason)

@@ -22,6 +22,7 @@ from companion.supervision.states import FlagSource
 from companion.turn_close import Row
 from companion.turn_conditions import LIVE_BESIDE
 from companion.turn_policy import TurnPolicy
+from companion.visits.conditions import IS_LIVE
 from companion.waiting_room import Admission
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside`
@@ -37,7 +38,7 @@ WITH allowed AS MATERIALIZED (
            head.lane, head.takes, k.person, k.quiet_told, {IS_QUIET} AS is_quiet
     FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
          WITH ORDINALITY AS asked(visit, key, question, place)
-    JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+    JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
     JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
     JOIN companion_site s ON s.id = p.site_id AND s.is_open
     JOIN companion_conversation c ON c.participant_id = p.id
@@ -92,10 +93,10 @@ SELECT id, state FROM opened
 """
 
 # Tells the three answers apart: no row, the visit is over; a row without a turn, a limit; a row with one, it is stored.
-FIND_BY_KEY = """
+FIND_BY_KEY = f"""
 SELECT asked.place, t.id, t.conversation_id
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)
-JOIN companion_visit v ON v.id = asked.visit AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id

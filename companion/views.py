@@ -27,6 +27,7 @@ from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
 from companion.page_context import HelpNotRaised, PageContext
 from companion.same_origin import require_same_origin
+from companion.visits.ends import EndReason
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
     The page sends a random `proof` and accepts only an answer that repeats it, because a proxy may answer instead.
     """
-    if (ended := end_visit(request, request.POST.get("ticket", ""))) is not None:
+    if (ended := end_visit(request, request.POST.get("ticket", ""), reason=EndReason.FINISHED)) is not None:
         # The participant has finished, so unsent words are not offered again.
         drafts.discard(ended)
     proof = request.POST.get("proof", "")

@@ -48,7 +48,18 @@ class Lines(_Part):
     leaving: Text
     not_ended: Text
     still_open: Text
+    idle_rule: Text
     idle_warning: Text
+    stay: Text
+    locking: Text
+    not_locked: Text
+    locked: Text
+    someone_else: Text
+    moved: Text
+    quick_exit: Text
+    exit_note: Text
+    go_elsewhere: Text
+    empty_page: Text
     break_: Text = Field(alias="break")
     too_long: Text
     nothing_written: Text

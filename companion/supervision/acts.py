@@ -14,7 +14,6 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.doorbell import notify_turns_changed
 from companion.frames import MAX_MESSAGE_CHARS, clean_text, is_visible
-from companion.notifications import NOTIFY, VisitsEnded, notify_parameters
 from companion.supervision import control, pauses
 from companion.supervision.act_answers import (
     ActAnswer,
@@ -32,6 +31,7 @@ from companion.supervision.staff import Staff, clean_reason
 from companion.supervision.states import EntryKind, PauseScope
 from companion.turn_close import ClosedTurn, Row
 from companion.turn_policy import TurnPolicy
+from companion.visits.ends import EndReason, end_visits_async
 from companion.waiting_room import GateResult
 
 READING_SHOWN_EVERY_S = 1_800
@@ -58,15 +58,8 @@ SELECT 1 FROM (
     WHERE conversation_id = %(conversation)s ORDER BY conversation_id DESC, id DESC LIMIT 50) last
 WHERE kind = 'reading' AND person = %(staff)s AND at > clock_timestamp() - make_interval(secs => %(every_s)s)
 """
-END_VISIT = """
-UPDATE companion_visit v SET ended_at = clock_timestamp()
-FROM companion_participant p
-WHERE v.id = %(visit)s AND p.id = v.participant_id AND p.site_id = ANY(%(sites)s)
-  AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
-RETURNING v.participant_id
-"""
 FIND_VISIT = """
-SELECT 1 FROM companion_visit v JOIN companion_participant p ON p.id = v.participant_id
+SELECT v.participant_id FROM companion_visit v JOIN companion_participant p ON p.id = v.participant_id
 WHERE v.id = %(visit)s AND p.site_id = ANY(%(sites)s)
 """
 FIND_PARTICIPANT = """
@@ -251,13 +244,12 @@ class StaffActs:
     async def end_visit(self, visit: UUID, staff: Staff, *, sites: Collection[int]) -> ActAnswer:
         """End a participant's visit: every process closes its sockets and stops its turns."""
         async with open_act(self._pool) as cursor:
-            await cursor.execute(END_VISIT, {"visit": visit, "sites": sorted(sites)})
+            await cursor.execute(FIND_VISIT, {"visit": visit, "sites": sorted(sites)})
             row = await cursor.fetchone()
             if row is None:
-                await cursor.execute(FIND_VISIT, {"visit": visit, "sites": sorted(sites)})
-                is_known = await cursor.fetchone() is not None
-                return ActRefused(code=ActRefusal.VISIT_ENDED if is_known else ActRefusal.NOT_THERE)
-            await cursor.execute(NOTIFY, notify_parameters(VisitsEnded(visits=(visit,))))
+                return ActRefused(code=ActRefusal.NOT_THERE)
+            if not await end_visits_async(cursor, [visit], EndReason.STAFF):
+                return ActRefused(code=ActRefusal.VISIT_ENDED)
             await self._record(cursor, ActKind.ENDED_VISIT, staff, about=row[0], note=f"visit {visit}")
         return ActDone(facts={"visit": str(visit)})
 

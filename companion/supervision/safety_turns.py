@@ -41,6 +41,7 @@ from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTi
 from companion.turn_close import ClosedTurn, Row
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
+from companion.visits.conditions import IS_LIVE
 from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ HELP_LINE_EVERY_S = 5.0
 """A press within this time of the last line is counted, and shows no further line."""
 
 # The rate limit reads one old turn by index.
-FIND_WRITER = """
+FIND_WRITER = f"""
 SELECT c.id, s.helpline_voice, s.helpline_text, s.quiet_s, t.id,
        coalesce((SELECT e.created_at FROM companion_turn e WHERE e.conversation_id = c.id
                  ORDER BY e.id DESC OFFSET %(per_minute)s - 1 LIMIT 1), '-infinity')
@@ -61,7 +62,7 @@ JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
 JOIN companion_conversation c ON c.participant_id = p.id
 LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = %(key)s
-WHERE v.id = %(visit)s AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+WHERE v.id = %(visit)s AND {IS_LIVE}
 """
 
 FIND_HELPLINE = """

@@ -15,6 +15,7 @@ from django.utils.decorators import method_decorator
 
 from companion.access import end_visit
 from companion.throttle import WINDOW_S, SignInThrottle
+from companion.visits.ends import EndReason
 from ops import audit
 from ops.access import get_access, never_store
 from ops.staff.passwords import TooBusy, check_staff_password
@@ -63,7 +64,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         self._get_throttle().release(self._name, self._address)
-        end_visit(self.request)
+        end_visit(self.request, reason=EndReason.REPLACED)
         audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
         return super().form_valid(form)
 

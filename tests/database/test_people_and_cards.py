@@ -213,7 +213,7 @@ def test_closing_a_site_ends_its_visits_and_opening_it_revives_none(service: Web
     assert "was closed before" in run("site", "close", people.site.slug, *BY)[0]
 
     # As if a visit had begun at the very moment of closing.
-    in_database(lambda: Visit.objects.filter(participant=rosa.row).update(ended_at=None))
+    in_database(lambda: Visit.objects.filter(participant=rosa.row).update(ended_at=None, end_reason=""))
     run("site", "open", people.site.slug, *BY)
     assert chat(service, hers) == 302 and opens(service, on_paper_of(rosa))
     assert last_entry()[:2] == ("Ines", "opened_site")

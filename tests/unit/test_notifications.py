@@ -12,12 +12,12 @@ from companion.notifications import (
     SelectionChanged,
     TurnsChanged,
     VisitsEnded,
+    VisitsLocked,
     notify_parameters,
     parse_notification,
     split_control,
     split_flags,
     split_turns,
-    split_visits,
 )
 
 ME = uuid.UUID(int=7)
@@ -40,7 +40,8 @@ def turns_changed(turns: int) -> TurnsChanged:
         turns_changed(2),
         BreakersChanged(by=ME, breakers=True),
         KeptChanged(by=ME, kept=(1, 2)),
-        VisitsEnded(visits=(ME,)),
+        VisitsEnded(visits=(ME,), reason="finished"),
+        VisitsLocked(locked=(ME,)),
         SelectionChanged(routing=5),
     ],
     ids=lambda notification: type(notification).__name__,
@@ -94,15 +95,6 @@ def test_a_part_of_many_turns_fits_in_one_payload_and_no_turn_is_left_out() -> N
     assert all(len(notify_parameters(part)[1].encode()) < PAYLOAD_LIMIT_BYTES for part in parts)
     assert tuple(turn for part in parts for turn in part.changed) == whole.changed
     assert tuple(row for part in parts for row in part.admitted) == whole.admitted
-
-
-def test_a_part_of_many_visits_fits_in_one_payload_and_no_visit_is_left_out() -> None:
-    visits = [uuid.uuid4() for _ in range(250)]
-
-    parts = list(split_visits(visits))
-
-    assert all(len(notify_parameters(part)[1].encode()) < PAYLOAD_LIMIT_BYTES for part in parts)
-    assert [visit for part in parts for visit in part.visits] == visits
 
 
 def test_a_part_of_many_flags_or_conversations_fits_in_one_payload_and_none_is_left_out() -> None:

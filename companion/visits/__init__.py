@@ -1,0 +1,1 @@
+"""Visits: what makes one live, how it locks, and how it ends."""
