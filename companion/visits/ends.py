@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from companion.notifications import CHANNEL, MAX_VISITS
+from companion.visits.conditions import HAS_NOT_ENDED
 
 
 class EndReason(StrEnum):
@@ -43,9 +44,9 @@ class SyncCursor(Protocol):
 # Keys of the payload as in `notifications.VisitsEnded`, at most MAX_VISITS in each.
 END_VISITS = f"""
 WITH ended AS (
-    UPDATE companion_visit SET ended_at = least(clock_timestamp(), expires_at), end_reason = %(reason)s
-    WHERE id = ANY(%(visits)s::uuid[]) AND ended_at IS NULL
-    RETURNING id
+    UPDATE companion_visit v SET ended_at = least(clock_timestamp(), expires_at), end_reason = %(reason)s
+    WHERE id = ANY(%(visits)s::uuid[]) AND {HAS_NOT_ENDED}
+    RETURNING v.id
 ),
 notified AS (
     SELECT count(pg_notify('{CHANNEL}', payload)) AS times FROM (

@@ -27,12 +27,16 @@ RETURNING participant
 # In force, by the index of a person's reasons.
 READ_UNTIL = """
 SELECT extract(epoch FROM until - clock_timestamp())::float8 FROM ops_statedreason
-WHERE staff = %(staff)s AND until > clock_timestamp() AND conversation = %(conversation)s
+WHERE staff = %(staff)s AND until > statement_timestamp() AND conversation = %(conversation)s
 ORDER BY until DESC LIMIT 1
 """
 LIST_IN_FORCE = """
 SELECT r.id, r.staff, r.name, r.conversation, r.participant, r.site_id, r.reason, r.at, r.until
-FROM ops_statedreason r WHERE r.site_id = ANY(%(sites)s) AND r.until > statement_timestamp()
+FROM unnest(%(sites)s::bigint[]) AS wanted(id)
+CROSS JOIN LATERAL (
+    SELECT * FROM ops_statedreason WHERE site_id = wanted.id AND until > statement_timestamp()
+    ORDER BY site_id DESC, until DESC LIMIT %(limit)s
+) r
 ORDER BY r.until DESC LIMIT %(limit)s
 """
 

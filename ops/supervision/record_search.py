@@ -25,10 +25,10 @@ WHATS = frozenset(
 
 # Ids rise with time, apart from transactions that overlap. So times become bounds of ids, from the nearest entries by
 # time, and every plan reads backwards from one bound and stops at the other.
-_FIRST_ID = """
+FIRST_ID = """
 SELECT min(id) FROM (SELECT id FROM ops_auditentry WHERE at >= %(moment)s ORDER BY at, id LIMIT 100) nearest
 """
-_LAST_ID = """
+LAST_ID = """
 SELECT max(id) FROM (SELECT id FROM ops_auditentry WHERE at < %(moment)s ORDER BY at DESC, id DESC LIMIT 100) nearest
 """
 
@@ -57,6 +57,9 @@ WHERE true {conditions} ORDER BY a.id DESC LIMIT %(limit)s
 _NAMES = """
 SELECT id, name FROM companion_participant WHERE id = ANY(%(people)s) AND site_id = ANY(%(sites)s)
 """
+
+IdBounds = tuple[int | None, int | None]
+"""The first and the last id between the times of a query; None where it has no such time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,23 +108,11 @@ class RecordPage:
 def search_record(query: RecordQuery, *, size: int = PER_PAGE) -> RecordPage:
     """The newest entries that match, at most `size` and `MAX_ENTRIES`."""
     size = min(size, MAX_ENTRIES)
-    if query.sites is not None:
-        statement = _OF_SITES
-    elif query.people is not None:
-        statement = _OF_PEOPLE
-    else:
-        statement = _OF_ALL
     with connection.cursor() as cursor:
         bounds = _find_bounds(cursor, query)
         if bounds is None:
             return RecordPage(entries=(), further=None)
-        conditions, params = _conditions(query, bounds)
-        params |= {
-            "sites": sorted(query.sites or ()),
-            "people": None if query.people is None else list(query.people),
-            "limit": size + 1,
-        }
-        cursor.execute(statement.format(conditions=conditions), params)
+        cursor.execute(*write_search(query, bounds, limit=size + 1))
         rows = cursor.fetchall()
         cursor.execute(_NAMES, {"people": [row[4] for row in rows], "sites": sorted(query.named_sites)})
         names = dict(cursor.fetchall())
@@ -140,6 +131,23 @@ def search_record(query: RecordQuery, *, size: int = PER_PAGE) -> RecordPage:
     return RecordPage(entries=entries, further=entries[-1].id if len(rows) > size else None)
 
 
+def write_search(query: RecordQuery, bounds: IdBounds, *, limit: int) -> tuple[str, dict[str, Any]]:
+    """The statement that finds the newest `limit` entries that match, and its parameters."""
+    if query.sites is not None:
+        statement = _OF_SITES
+    elif query.people is not None:
+        statement = _OF_PEOPLE
+    else:
+        statement = _OF_ALL
+    conditions, params = _conditions(query, bounds)
+    params |= {
+        "sites": sorted(query.sites or ()),
+        "people": None if query.people is None else list(query.people),
+        "limit": limit,
+    }
+    return statement.format(conditions=conditions), params
+
+
 def list_whats() -> list[tuple[str, str]]:
     """(code, words) of everything that can be on record, in the order of the words."""
     return sorted(((what, describe_what(what)) for what in WHATS), key=lambda one: one[1])
@@ -150,10 +158,10 @@ def describe_what(what: str) -> str:
     return what.replace("_", " ").capitalize()
 
 
-def _find_bounds(cursor: Any, query: RecordQuery) -> tuple[int | None, int | None] | None:
-    """The first and the last id between the times of a query, None where it has no such time. None: no entry is."""
+def _find_bounds(cursor: Any, query: RecordQuery) -> IdBounds | None:
+    """The bounds of the times of a query. None: no entry is between them."""
     found: list[int | None] = []
-    for moment, statement in ((query.since, _FIRST_ID), (query.until, _LAST_ID)):
+    for moment, statement in ((query.since, FIRST_ID), (query.until, LAST_ID)):
         number = None
         if moment is not None:
             cursor.execute(statement, {"moment": moment})
@@ -165,7 +173,7 @@ def _find_bounds(cursor: Any, query: RecordQuery) -> tuple[int | None, int | Non
     return first, last
 
 
-def _conditions(query: RecordQuery, bounds: tuple[int | None, int | None]) -> tuple[str, dict[str, Any]]:
+def _conditions(query: RecordQuery, bounds: IdBounds) -> tuple[str, dict[str, Any]]:
     first, last = bounds
     wanted = (
         ("a.who = %(who)s", "who", query.who or None),

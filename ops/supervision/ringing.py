@@ -26,6 +26,7 @@ CLAIM_S = 120
 ALERT_AFTER_TRIES = 2
 MAX_ADDRESSES = 100
 KEEP_DAYS = 30
+ROWS_AT_ONCE = 500
 
 CLAIM = f"""
 UPDATE ops_flagring SET sendings = sendings + 1, send_at = clock_timestamp() + interval '{CLAIM_S} seconds'
@@ -54,7 +55,12 @@ UPDATE ops_flagring
 SET send_at = clock_timestamp() + least(interval '5 minutes', interval '15 seconds' * power(2, least(sendings, 6)) / 2)
 WHERE id = %s
 """
-DELETE_OLD = f"DELETE FROM ops_flagring WHERE at < clock_timestamp() - interval '{KEEP_DAYS} days'"
+# The oldest rows by their ids, and only then a look at their age.
+DELETE_OLD = f"""
+DELETE FROM ops_flagring WHERE id IN (
+    SELECT oldest.id FROM (SELECT id, at FROM ops_flagring ORDER BY id LIMIT {ROWS_AT_ONCE}) oldest
+    WHERE oldest.at < clock_timestamp() - interval '{KEEP_DAYS} days')
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,9 +91,13 @@ def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
 
 def delete_old_rings() -> int:
     """Delete rings of long ago, sent or not; returns how many."""
+    deleted = 0
     with connection.cursor() as cursor:
-        cursor.execute(DELETE_OLD)
-        return int(cursor.rowcount)
+        while True:
+            cursor.execute(DELETE_OLD)
+            deleted += cursor.rowcount
+            if cursor.rowcount < ROWS_AT_ONCE:
+                return deleted
 
 
 def _send_ring(ring: _Ring, on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
