@@ -20,7 +20,8 @@ from companion.access import LiveVisit, VisitAccess
 from companion.client_address import client_network
 from companion.cookies import read_cookie
 from companion.history import History
-from companion.outbox import KeptQuestionsRead, Outbox
+from companion.outbox import Outbox
+from companion.outbox_events import KeptQuestionsRead
 from companion.runner import Runner
 from companion.supervision.safety_turns import SafetyTurns
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
@@ -186,6 +187,7 @@ class ChatConsumer(AsyncConsumer):
             await self.close(COME_BACK)
             return
         offers = [question.to_offer() for question in kept]
+        pause_line = control.choose_pause_line(service.policy.lines)
         hello = frames.hello(
             service.policy.character,
             visit.conversation,
@@ -194,12 +196,12 @@ class ChatConsumer(AsyncConsumer):
             has_earlier=page.has_earlier,
             person=control.to_person(),
             is_quiet=control.is_quiet,
-            is_paused=control.is_paused,
+            pause_line=pause_line,
             idle=None if visit.idle_left_s is None else (visit.idle_s, visit.idle_left_s),
         )
         # `hello` before anything else: the page knows no turn until then.
         await self._send_frame(hello)
-        outbox.start(page.views, kept, last_entry=page.last_entry)
+        outbox.start(page.views, kept, last_entry=page.last_entry, pause_line=pause_line)
         service.watchers.follow(page.views)
         # Entries that were stored meanwhile, or stand behind a newer turn than `hello` shows.
         service.watchers.mark_entries_changed([visit.conversation])

@@ -172,15 +172,16 @@ def hello(
     has_earlier: bool,
     person: dict[str, str] | None = None,
     is_quiet: bool = False,
-    is_paused: bool = False,
+    pause_line: str = "",
     idle: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """The first frame: who speaks, the last turns and whether there are others before them, and the kept questions as
     in a `kept` frame.
 
     Among `turns` stand the entries, each after the turn that it follows: {"entry", "kind", "key", "name", "text",
-    "at"}. `person` is {"name", "since"} of the member of staff who has taken over. `idle` is after how many seconds
-    without a sign of life the page locks, and how many are left.
+    "at"}. `person` is {"name", "since"} of the member of staff who has taken over. `pause_line` is the drafted line
+    about a pause by staff. `idle` is after how many seconds without a sign of life the page locks, and how many are
+    left.
     """
     return {
         "type": "hello",
@@ -193,7 +194,8 @@ def hello(
             "kept": kept,
             "person": person,
             "quiet": is_quiet,
-            "paused": is_paused,
+            "paused": bool(pause_line),
+            "pause_line": pause_line,
         },
         "idle": None if idle is None else {"after_s": idle[0], "left_s": round(idle[1], 1)},
     }
@@ -229,13 +231,17 @@ def words(turn: int, seq: int, text: str) -> dict[str, Any]:
     return {"type": "words", "turn": turn, "seq": seq, "text": text}
 
 
-def ending(turn: int, state: str, seq: int, line: str, *, is_unread: bool = False) -> dict[str, Any]:
+def ending(
+    turn: int, state: str, seq: int, line: str, *, is_unread: bool = False, kind: str = ""
+) -> dict[str, Any]:
     """The closing frame of a turn: complete and stopped name the last chunk; paused and refused have a line.
 
-    So has a reply that ended at the length limit, and a turn that was stopped before anything had read its question:
-    `unread` says that its words belong back in the box.
+    So has a reply that ended at the length limit or with a goodbye (`kind`), and a turn that was stopped before
+    anything had read its question: `unread` says that its words belong back in the box.
     """
     match state:
+        case "complete" if kind:
+            return {"type": state, "turn": turn, "seq": seq, "line": line, "kind": kind}
         case "stopped" if is_unread:
             return {"type": state, "turn": turn, "seq": seq, "line": line, "unread": True}
         case "complete" if line:
@@ -283,6 +289,11 @@ def entry(view: EntryView) -> dict[str, Any]:
             return {"type": "reading", **place, "line": view.text}
         case EntryKind.DISCLOSURE:
             raise ValueError("what is disclosed is an opening of its turn")
+
+
+def staff_pause(line: str, *, is_paused: bool) -> dict[str, Any]:
+    """Staff have paused the companion here, or a pause is over: whatever the page shows of its turns."""
+    return {"type": "staff_pause", "paused": is_paused, "line": line}
 
 
 def person_writing(line: str) -> dict[str, Any]:

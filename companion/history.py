@@ -27,6 +27,7 @@ from companion.history_queries import (
 )
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.states import Reason
 from companion.supervision.control import READ_CONTROL, ControlView, make_control
 from companion.supervision.entries import READ_PAGE_ENTRIES, make_entry, read_entries
 from companion.supervision.entry_view import EntryView, entries_to_show
@@ -56,8 +57,16 @@ class TurnView:
     is_unread: bool = False
     """The turn ended before a provider read the question, so the page puts the words back into the box."""
 
+    @property
+    def line_kind(self) -> str:
+        """`goodbye` where the line takes leave; empty where the state says what the line is."""
+        return Reason.GOODBYE.value if self.reason == Reason.GOODBYE else ""
+
     def to_snapshot(self) -> dict[str, Any]:
-        """The shape in `hello` and history pages: id, key, question, openings, reply, state, line, seq, unread."""
+        """The shape in `hello` and history pages.
+
+        id, key, question, openings, reply, state, line, kind, seq, unread.
+        """
         return {
             "id": self.turn,
             "key": str(self.key),
@@ -66,6 +75,7 @@ class TurnView:
             "reply": self.reply,
             "state": self.state,
             "line": self.line,
+            "kind": self.line_kind,
             "seq": self.seq,
             "unread": self.is_unread,
         }
@@ -151,6 +161,10 @@ class History:
     async def read_control(self, conversation: int) -> ControlView:
         """Return who may speak in a conversation."""
         return await self._controls.submit(conversation)
+
+    async def read_controls(self, conversations: Sequence[int]) -> list[ControlView]:
+        """Return the same for each of these conversations."""
+        return await self._read_controls(conversations)
 
     async def _read_controls(self, conversations: Sequence[int]) -> list[ControlView]:
         rows = await self._rows(READ_CONTROL, conversations=list(set(conversations)))

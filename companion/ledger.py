@@ -193,6 +193,7 @@ class Ledger:
             "held_quiet": self._policy.lines.held_quiet,
             "staff_pause_person": self._policy.lines.staff_pause_person,
             "staff_pause_site": self._policy.lines.staff_pause_site,
+            "goodbye": self._policy.lines.goodbye,
         }
 
     async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:

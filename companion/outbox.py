@@ -19,6 +19,7 @@ from companion import frames
 from companion.history import History, TurnView
 from companion.journal import StoredChunk
 from companion.kept_questions import KeptQuestion
+from companion.outbox_events import Event, KeptQuestionsRead, StaffPauseRead, TurnAccepted, WritingSeen
 from companion.states import ENDED, Reason
 from companion.supervision.entry_view import EntryView
 from companion.supervision.states import EntryKind
@@ -31,34 +32,6 @@ MAX_UNREAD_BYTES = 262_144
 MAX_REWINDS = 20
 """Catch-ups that a page may ask for without acknowledging a chunk in between."""
 _ENDED = frozenset(state.value for state in ENDED)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TurnAccepted:
-    """A message of this conversation is stored as a turn."""
-
-    turn: int
-    conversation: int
-    key: UUID
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptQuestionsRead:
-    """The current kept questions of this conversation, oldest first. `asked`: the page has requested them."""
-
-    questions: tuple[KeptQuestion, ...]
-    asked: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WritingSeen:
-    """The participant of this conversation is typing; with `line`, the person who has taken over is."""
-
-    conversation: int
-    line: str = ""
-
-
-Event = TurnAccepted | StoredChunk | TurnView | KeptQuestionsRead | EntryView | WritingSeen
 
 
 @dataclass(slots=True)
@@ -98,6 +71,8 @@ class Outbox:
         self._entries: deque[EntryView] = deque()
         # Turns whose next chunks are read from rows: something is missing, or the page has not acknowledged enough.
         self._behind: set[int] = set()
+        self._pause_line = ""
+        """The line about a pause by staff that the page shows."""
         self.kept_turns: tuple[int, ...] = ()
         """The turns whose kept questions the page has been sent."""
         # (turn, seq, bytes) of each chunk that is sent and not acknowledged, in the order of sending.
@@ -109,10 +84,16 @@ class Outbox:
         self._task: asyncio.Task[None] | None = None
 
     def start(
-        self, turns: Iterable[TurnView], kept: tuple[KeptQuestion, ...] = (), *, last_entry: int = 0
+        self,
+        turns: Iterable[TurnView],
+        kept: tuple[KeptQuestion, ...] = (),
+        *,
+        last_entry: int = 0,
+        pause_line: str = "",
     ) -> None:
-        """Start sending changes. `turns`, `kept` and `last_entry` are what the page has received in its `hello`."""
+        """Start sending changes. The arguments are what the page has received in its `hello`."""
         self.last_entry = last_entry
+        self._pause_line = pause_line
         self.kept_turns = tuple(question.turn for question in kept)
         for view in turns:
             self._cursors[view.turn] = TurnCursor(
@@ -131,6 +112,9 @@ class Outbox:
             if self.last_entry is None or event.entry <= self.last_entry:
                 return
             self.last_entry = event.entry
+        # Read before `hello` was, perhaps. It is published again.
+        if isinstance(event, StaffPauseRead) and not self._is_started:
+            return
         if isinstance(event, StoredChunk) and (self._is_full() or event.turn in self._behind):
             self._behind.add(event.turn)
             return
@@ -234,6 +218,8 @@ class Outbox:
                         await self._send_kept(event)
                     case WritingSeen():
                         await self._send_writing(event)
+                    case StaffPauseRead():
+                        await self._send_pause(event)
                     case EntryView():
                         self._entries.append(event)
                         if len(self._entries) == 1:
@@ -301,6 +287,12 @@ class Outbox:
             await self._send(frames.person_writing(event.line))
         elif not event.line and not self.is_page:
             await self._send(frames.writing())
+
+    async def _send_pause(self, event: StaffPauseRead) -> None:
+        line = event.line if event.is_paused else ""
+        if self.is_page and line != self._pause_line:
+            self._pause_line = line
+            await self._send(frames.staff_pause(event.line, is_paused=event.is_paused))
 
     async def _send_kept(self, event: KeptQuestionsRead) -> None:
         turns = tuple(question.turn for question in event.questions)
@@ -392,4 +384,6 @@ def _ending_frame(view: TurnView) -> dict[str, Any]:
             return frames.held(view.turn, view.line)
         case "handed_over":
             return frames.handed_over(view.turn, view.seq)
-    return frames.ending(view.turn, view.state, view.seq, view.line, is_unread=view.is_unread)
+    return frames.ending(
+        view.turn, view.state, view.seq, view.line, is_unread=view.is_unread, kind=view.line_kind
+    )

@@ -116,7 +116,9 @@ class WebProcess:
         self.safety = SafetyTurns(pool, policy, process=process, on_change=self.on_staff_act)
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = self._build_lane_follower(order_route)
-        self._staff_pauses = PauseFollower(pool, self.ledger, policy, process=process)
+        self._staff_pauses = PauseFollower(
+            pool, self.ledger, policy, process=process, history=self.history, watchers=self.watchers
+        )
         self._leases = LeaseFollower(pool, policy, process=process)
         self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)

@@ -1,8 +1,9 @@
 """Reads what a prompt is made from: earlier exchanges, held questions, and the regions it may be sent to.
 
 Replies are read of complete turns, and of turns that were stopped after a lane had read the question. Of a paused turn
-only the question is read, so a half answer never enters a prompt. Red messages and those that were written while the
-companion was quiet are not read at all. What was written with a person is, if the site shares it.
+only the question is read, so a half answer never enters a prompt. Red messages are not read at all, nor those that were
+written while the companion was quiet, nor farewells that the drafted goodbye answered. What was written with a person
+is, if the site shares it.
 """
 
 from collections.abc import Sequence
@@ -45,11 +46,12 @@ CROSS JOIN LATERAL (
            array_agg(e.created_at ORDER BY e.id) AS at
     FROM (
         SELECT recent.* FROM (
-            SELECT id, question, reply, state, created_at, openings, admitted_at FROM companion_turn
+            SELECT id, question, reply, state, reason, created_at, openings, admitted_at FROM companion_turn
             WHERE conversation_id = t.conversation_id AND id < t.id
             ORDER BY id DESC LIMIT %(looks_back)s
         ) recent
-        WHERE recent.state = 'complete' OR recent.state = 'stopped' AND recent.admitted_at IS NOT NULL
+        WHERE recent.state = 'complete' AND (recent.reason <> '{Reason.GOODBYE}' OR recent.reply <> '')
+           OR recent.state = 'stopped' AND recent.admitted_at IS NOT NULL
         ORDER BY recent.id DESC LIMIT %(limit)s
     ) e
 ) said

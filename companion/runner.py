@@ -12,7 +12,7 @@ import psycopg
 
 from companion.journal import Journal
 from companion.ledger import Ledger
-from companion.outbox import TurnAccepted
+from companion.outbox_events import TurnAccepted
 from companion.running_turn import RunningTurn
 from companion.states import Reason, TurnState
 from companion.supervision.noticing import Notice, Noticing
@@ -74,9 +74,21 @@ class Runner:
         notice = self._noticing.read_message(request.question)
         if notice and notice.tier is FlagTier.RED:
             return await self._shield(self._open_red(request, notice))
-        asks_if_human = self._noticing.asks_if_human(request.question)
-        request = replace(request, notice=notice, asks_if_human=asks_if_human)
+        request = self._read_request(request, notice)
         return await self._shield(self._open(request, self._ledger.open(request)))
+
+    def _read_request(self, request: SayRequest, notice: Notice | None) -> SayRequest:
+        """Add what the rules read in a message that is not red. What worries staff takes no leave."""
+        text = request.question
+        asks_if_human = self._noticing.asks_if_human(text)
+        may_leave = notice is None and not asks_if_human
+        return replace(
+            request,
+            notice=notice,
+            asks_if_human=asks_if_human,
+            is_farewell=may_leave and self._noticing.is_farewell(text),
+            ends_with_farewell=may_leave and self._noticing.ends_with_farewell(text),
+        )
 
     async def ask_for_person(self, conversation: int) -> asyncio.Task[str] | None:
         """Store that the participant asks for a person. The task returns the line that answers it, within a second.
@@ -171,7 +183,7 @@ class Runner:
             if opened.is_ended:
                 self._watchers.mark_changed([(opened.turn, opened.conversation)])
             else:
-                self._start(opened, request.visit)
+                self._start(opened, request)
         return opened
 
     async def _open_red(self, request: SayRequest, notice: Notice) -> OpenedTurn | OpenRefusal:
@@ -197,11 +209,12 @@ class Runner:
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("runner.gate_missed cause=%s", type(failure).__name__)
 
-    def _start(self, opened: OpenedTurn, visit: UUID) -> None:
+    def _start(self, opened: OpenedTurn, request: SayRequest | AskAgainRequest) -> None:
         turn = RunningTurn(
             turn=opened.turn,
             conversation=opened.conversation,
-            visit=visit,
+            visit=request.visit,
+            ends_with_farewell=isinstance(request, SayRequest) and request.ends_with_farewell,
             admission=asyncio.get_running_loop().create_future(),
             inputs=opened.inputs,
         )

@@ -31,6 +31,8 @@ class RunningTurn:
     conversation: int
     visit: UUID
     admission: asyncio.Future[Admission]
+    ends_with_farewell: bool = False
+    """The drafted goodbye follows its reply."""
     inputs: PromptInputs | None = None
     task: asyncio.Task[None] | None = None
     route: Route | None = None
@@ -95,6 +97,13 @@ class RunningTurn:
         self, result: Answered | Broken | None, policy: TurnPolicy, *, is_stored: bool
     ) -> TurnEnd:
         """The state, the reason and the drafted line that follow from the result."""
+        if isinstance(result, Answered) and is_stored and self.ends_with_farewell and not result.truncated:
+            return TurnEnd(
+                turn=self.turn,
+                state=TurnState.COMPLETE,
+                reason=Reason.GOODBYE,
+                line=policy.lines.goodbye,
+            )
         if isinstance(result, Answered) and is_stored:
             return TurnEnd(
                 turn=self.turn,

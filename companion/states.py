@@ -40,6 +40,8 @@ class Reason(StrEnum):
     """The companion was quiet after a red message."""
     STAFF_PAUSE = "staff_pause"
     """Staff had paused the companion for the person, the site or everyone."""
+    GOODBYE = "goodbye"
+    """The message took leave: the turn ends with the drafted goodbye, in place of a reply or after it."""
     CAUGHT = "caught"
     """A rule stopped the reply before its words were shown."""
     FAULT = "fault"

@@ -31,13 +31,13 @@ from companion.waiting_room import Admission
 #
 # The control row is locked FOR SHARE: a turn is opened either before a take-over, which then ends it, or after it, and
 # PostgreSQL reads a row again that it has waited for. While a person is there, or the companion is quiet or paused by
-# staff, the turn ends as it is stored: it takes no slot.
+# staff, the turn ends as it is stored: it takes no slot. So does a farewell, which is answered by a drafted line.
 INSERT_TURNS = f"""
 WITH allowed AS MATERIALIZED (
-    SELECT asked.key, asked.question, asked.place, c.id AS conversation, p.id AS participant, s.id AS site,
-           head.lane, head.takes, k.person, k.quiet_told, {IS_QUIET} AS is_quiet
-    FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[])
-         WITH ORDINALITY AS asked(visit, key, question, place)
+    SELECT asked.key, asked.question, asked.farewell, asked.place, c.id AS conversation, p.id AS participant,
+           s.id AS site, head.lane, head.takes, k.person, k.quiet_told, {IS_QUIET} AS is_quiet
+    FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[], %(farewells)s::bool[])
+         WITH ORDINALITY AS asked(visit, key, question, farewell, place)
     JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
     JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
     JOIN companion_site s ON s.id = p.site_id AND s.is_open
@@ -49,7 +49,8 @@ WITH allowed AS MATERIALIZED (
 asking AS (
     SELECT a.*, row_number() OVER (PARTITION BY a.conversation ORDER BY a.place) - 1 AS beside, pause.scope,
            CASE WHEN a.person IS NOT NULL THEN '{Reason.PERSON}' WHEN a.is_quiet THEN '{Reason.QUIET}'
-                WHEN pause.scope IS NOT NULL THEN '{Reason.STAFF_PAUSE}' ELSE '' END AS reason
+                WHEN pause.scope IS NOT NULL THEN '{Reason.STAFF_PAUSE}'
+                WHEN a.farewell THEN '{Reason.GOODBYE}' ELSE '' END AS reason
     FROM allowed a
     LEFT JOIN LATERAL ({PAUSE_IN_FORCE}) pause ON true
 ),
@@ -63,12 +64,13 @@ opened AS (
                                 persona_version, wait_until, lane, lane_takes, preset_ceiling, house_ceiling, preset,
                                 routing_version)
     SELECT a.conversation, a.key, a.question,
-           CASE WHEN a.reason = '' THEN 'waiting' WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN 'paused'
-                ELSE 'handed_over' END,
+           CASE a.reason WHEN '' THEN 'waiting' WHEN '{Reason.STAFF_PAUSE}' THEN 'paused'
+                         WHEN '{Reason.GOODBYE}' THEN 'complete' ELSE 'handed_over' END,
            a.reason,
            CASE WHEN a.reason = '{Reason.QUIET}' AND NOT a.quiet_told AND a.beside = 0 THEN %(held_quiet)s
                 WHEN a.scope = 'person' AND a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_person)s
-                WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_site)s ELSE '' END,
+                WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_site)s
+                WHEN a.reason = '{Reason.GOODBYE}' THEN %(goodbye)s ELSE '' END,
            CASE WHEN a.reason = '{Reason.STAFF_PAUSE}'
                 THEN clock_timestamp() + make_interval(secs => %(hold_s)s) END,
            CASE WHEN a.reason <> '' THEN clock_timestamp() END,
@@ -118,6 +120,10 @@ class SayRequest:
     """What the rules noticed in it: its flag is raised in the transaction that stores it."""
     asks_if_human: bool = False
     """It asks whether this is a person, and is answered by the drafted line as well."""
+    is_farewell: bool = False
+    """It takes leave and says nothing else: it is answered by the drafted goodbye alone."""
+    ends_with_farewell: bool = False
+    """It takes leave at its end: the drafted goodbye follows the reply."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,7 +151,7 @@ class OpenedTurn:
     conversation: int
     is_new: bool
     is_ended: bool = False
-    """It ended as it was stored: a person reads it, or the companion is quiet or paused by staff."""
+    """It ended as it was stored: a person reads it, the companion is quiet or paused by staff, or it took leave."""
     inputs: PromptInputs | None = None
     """Its prompt inputs, if the transaction that opened it admitted it, and few others (`MAX_INPUTS_READ`)."""
 
@@ -181,6 +187,7 @@ class OpenBatch:
             "visits": [request.visit for request in self._requests],
             "keys": [request.key for request in self._requests],
             "questions": [request.question for request in self._requests],
+            "farewells": [request.is_farewell for request in self._requests],
         }
         self._inserted = await self._connection.execute(INSERT_TURNS, parameters)
         self._named = await self._connection.execute(FIND_BY_KEY, parameters)

@@ -13,7 +13,8 @@ import psycopg
 
 from companion.history import History, TurnView
 from companion.journal import StoredChunk
-from companion.outbox import Event, KeptQuestionsRead, Outbox, TurnAccepted, WritingSeen
+from companion.outbox import Outbox
+from companion.outbox_events import Event, KeptQuestionsRead, StaffPauseRead, TurnAccepted, WritingSeen
 from companion.states import LIVE
 from companion.supervision.entries import MAX_ENTRIES_READ
 from companion.supervision.entry_view import EntryView, entries_to_show
@@ -76,6 +77,10 @@ class Watchers:
     def publish_writing(self, writing: WritingSeen) -> None:
         """Publish that one of the two sides of a conversation is typing."""
         self._publish(writing.conversation, writing)
+
+    def publish_pause(self, read: StaffPauseRead) -> None:
+        """Publish whether staff have paused the companion in a conversation."""
+        self._publish(read.conversation, read)
 
     def is_watched(self, conversation: int) -> bool:
         """Whether any socket here shows this conversation."""

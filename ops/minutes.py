@@ -89,7 +89,7 @@ answers AS (
         SELECT DISTINCT ON (e.id) e.at, e.id, e.lane, e.closed_at,
                greatest(0, round((e.first_word_ms - 1000 * c.started_s)::numeric)) AS ms
         FROM ended e LEFT JOIN calls c ON c.id = e.id
-        WHERE e.state = 'complete' ORDER BY e.id, c.number DESC
+        WHERE e.state = 'complete' AND e.lane <> '' ORDER BY e.id, c.number DESC
     ) spoke GROUP BY at, lane
 ),
 lanes AS (

@@ -89,6 +89,7 @@ class Lines(_Part):
     held_quiet: Text
     staff_pause_person: Text
     staff_pause_site: Text
+    staff_pause_over: Text
     asked_if_person: Text
     reading_along: Text
     talk_to_staff: Text

@@ -49,5 +49,11 @@ class BracketRules:
     def asks_if_human(self, text: str) -> bool:
         return "[human?]" in text
 
+    def is_farewell(self, text: str) -> bool:
+        return "[bye]" in text
+
+    def ends_with_farewell(self, text: str) -> bool:
+        return text.endswith("[bye]")
+
     def reply_reader(self) -> BracketReader:
         return BracketReader()

@@ -21,11 +21,11 @@ from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
 from companion.supervision.entries import NewEntry, insert_entry
 from companion.supervision.flags import RaisedFlag, raise_flag
-from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
+from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier, PauseScope
 from companion.turn_close import ClosedTurn, close_locked
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
-from companion.turn_policy import TurnPolicy
+from companion.turn_policy import DraftedLines, TurnPolicy
 
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -156,12 +156,16 @@ RETURNING k.conversation_id
 """
 
 READ_CONTROL = f"""
-SELECT k.conversation_id, k.person, k.person_name, k.person_since, {IS_QUIET},
-       EXISTS (SELECT 1 FROM (VALUES ('everyone', 0::bigint), ('site', p.site_id), ('person', p.id)) AS w(scope, about)
-               JOIN companion_staffpause s ON s.scope = w.scope AND s.about = w.about AND s.ended_at IS NULL)
+SELECT k.conversation_id, k.person, k.person_name, k.person_since, {IS_QUIET}, pause.scope
 FROM companion_control k
 JOIN companion_conversation c ON c.id = k.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
+LEFT JOIN LATERAL (
+    SELECT s.scope
+    FROM (VALUES (1, 'person', p.id), (2, 'site', p.site_id), (3, 'everyone', 0)) AS w(place, scope, about)
+    JOIN companion_staffpause s ON s.scope = w.scope AND s.about = w.about AND s.ended_at IS NULL
+    ORDER BY w.place LIMIT 1
+) pause ON true
 WHERE k.conversation_id = ANY(%(conversations)s)
 """
 
@@ -179,8 +183,20 @@ class ControlView:
     name: str = ""
     since: datetime | None = None
     is_quiet: bool = False
-    is_paused: bool = False
-    """Staff have paused the companion for the person, the site or everyone."""
+    pause_scope: PauseScope | None = None
+    """The narrowest scope for which staff have paused the companion here; None: it is not paused."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether staff have paused the companion for the person, the site or everyone."""
+        return self.pause_scope is not None
+
+    def choose_pause_line(self, lines: DraftedLines) -> str:
+        """The drafted line about the pause; empty if there is none."""
+        if self.pause_scope is None:
+            return ""
+        is_own = self.pause_scope is PauseScope.PERSON
+        return lines.staff_pause_person if is_own else lines.staff_pause_site
 
     def to_person(self) -> dict[str, str] | None:
         """The shape in `hello`: {name, since}, or None if no person has taken over."""
@@ -359,14 +375,14 @@ async def end_quiet(cursor: AsyncCursor[Row]) -> list[int]:
 
 def make_control(row: Row) -> ControlView:
     """The view of a row that `READ_CONTROL` returned."""
-    conversation, person, name, since, is_quiet, is_paused = row
+    conversation, person, name, since, is_quiet, scope = row
     return ControlView(
         conversation=conversation,
         person=person,
         name=name,
         since=since,
         is_quiet=is_quiet,
-        is_paused=is_paused,
+        pause_scope=None if scope is None else PauseScope(scope),
     )
 
 

@@ -66,6 +66,8 @@ class NoticingRules(Protocol):
     def version(self) -> str: ...
     def read_message(self, text: str) -> MessageReport: ...
     def asks_if_human(self, text: str) -> bool: ...
+    def is_farewell(self, text: str) -> bool: ...
+    def ends_with_farewell(self, text: str) -> bool: ...
     def reply_reader(self) -> ReplyRules: ...
 
 
@@ -128,11 +130,15 @@ class Noticing:
 
     def asks_if_human(self, text: str) -> bool:
         """Whether a message asks if this is a person. Never raises: what breaks asks nothing."""
-        try:
-            return self._rules is not None and self._rules.asks_if_human(text)
-        except Exception as failure:
-            log.error("noticing.broke cause=%s", type(failure).__name__)
-            return False
+        return self._rules is not None and _ask(self._rules.asks_if_human, text)
+
+    def is_farewell(self, text: str) -> bool:
+        """Whether a message takes leave and says nothing else. Never raises: what breaks takes no leave."""
+        return self._rules is not None and _ask(self._rules.is_farewell, text)
+
+    def ends_with_farewell(self, text: str) -> bool:
+        """Whether the last sentence of a message takes leave. Never raises, in the same way."""
+        return self._rules is not None and _ask(self._rules.ends_with_farewell, text)
 
     def watch_reply(self) -> "ReplyWatch":
         """Watch one reply."""
@@ -207,3 +213,11 @@ class ReplyWatch:
             self._is_broken = True
             self._reader = None
             return None
+
+
+def _ask(read: Callable[[str], bool], text: str) -> bool:
+    try:
+        return read(text)
+    except Exception as failure:
+        log.error("noticing.broke cause=%s", type(failure).__name__)
+        return False

@@ -1,4 +1,8 @@
-"""Pauses the turns of a process that a staff pause concerns: at its notification, and at every tick."""
+"""Follows staff pauses in one process, at their notifications and at every tick.
+
+Turns that a pause concerns are paused. Every open page is told of a pause and of its end, whether or not its person
+writes.
+"""
 
 import asyncio
 import logging
@@ -8,39 +12,58 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
+from companion.history import History
 from companion.ledger import Ledger
+from companion.outbox_events import StaffPauseRead
 from companion.states import Reason, TurnState
-from companion.supervision.pauses import find_paused_turns
+from companion.supervision.pauses import find_paused_turns, read_open
 from companion.supervision.states import PauseScope
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
+from companion.watchers import Watchers
 
 log = logging.getLogger(__name__)
+
+PUBLISH_ROUNDS = 3
+"""Rounds after a change in which pages are told. The later ones reach a page that was being opened meanwhile."""
 
 
 class PauseFollower:
     """Of one process. Its own turns only, so that each turn is paused once and by its owner."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], ledger: Ledger, policy: TurnPolicy, *, process: UUID
+        self,
+        pool: AsyncConnectionPool[Any],
+        ledger: Ledger,
+        policy: TurnPolicy,
+        *,
+        process: UUID,
+        history: History,
+        watchers: Watchers,
     ) -> None:
         self._pool = pool
         self._ledger = ledger
         self._policy = policy
         self._process = process
+        self._history = history
+        self._watchers = watchers
+        self._open: frozenset[int] | None = None
+        """The pauses in force when pages were last told; None: they were told of none yet."""
+        self._rounds_left = 0
         self._wake = asyncio.Event()
 
     def check_soon(self) -> None:
-        """Look for turns to pause: a pause was opened, or its notification may have been lost."""
+        """Look for pauses again: one was opened or ended, or its notification may have been lost."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Pause turns after each call of `check_soon`, until cancelled."""
+        """Pause turns and tell pages after each call of `check_soon`, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             try:
                 await self.pause_turns()
+                await self._tell_pages()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("pause_follower.failed cause=%s", type(failure).__name__)
 
@@ -53,6 +76,26 @@ class PauseFollower:
             *(self._ledger.close(self._pause_end(turn, scope)) for turn, scope in turns.items())
         )
         return sum(turn is not None for turn in closed)
+
+    async def _tell_pages(self) -> None:
+        async with self._pool.connection() as connection, connection.cursor() as cursor:
+            now = frozenset(pause.id for pause in await read_open(cursor))
+        if now != self._open:
+            self._open, self._rounds_left = now, PUBLISH_ROUNDS
+        conversations = self._watchers.conversations
+        if not self._rounds_left or not conversations:
+            return
+        self._rounds_left -= 1
+        lines = self._policy.lines
+        for control in await self._history.read_controls(conversations):
+            line = control.choose_pause_line(lines)
+            self._watchers.publish_pause(
+                StaffPauseRead(
+                    conversation=control.conversation,
+                    is_paused=bool(line),
+                    line=line or lines.staff_pause_over,
+                )
+            )
 
     def _pause_end(self, turn: int, scope: PauseScope) -> TurnEnd:
         lines = self._policy.lines

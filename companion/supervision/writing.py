@@ -6,7 +6,7 @@ import psycopg
 
 from companion.history import History
 from companion.notifications import WritingNoticed
-from companion.outbox import WritingSeen
+from companion.outbox_events import WritingSeen
 from companion.turn_policy import TurnPolicy
 from companion.watchers import Watchers
 

@@ -75,6 +75,7 @@ TURN_STATES: Mapping[str, str] = MappingProxyType(
         "waiting": "waits for a place",
         "speaking": "being answered",
         "complete": "",
+        "complete:goodbye": "ended with the drafted goodbye",
         "paused": "broke off",
         "stopped": "stopped by the participant",
         "refused": "found no place",

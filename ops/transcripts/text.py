@@ -49,6 +49,7 @@ ENDINGS: Mapping[str, str] = MappingProxyType(
         Reason.RED: "The message was red, or a red message of the same person ended the reply that was under way.",
         Reason.PERSON: "A member of staff had taken over.",
         Reason.QUIET: "The companion was quiet after a red message.",
+        Reason.GOODBYE: "The message took leave, and the drafted goodbye answers it.",
         Reason.STAFF_PAUSE: "Staff had paused the companion for the person, the site or everyone.",
         Reason.CAUGHT: "A rule ended the reply before its last words were shown.",
         Reason.FAULT: "Something in this program went wrong. The log of the web process names it.",

@@ -11,6 +11,7 @@ from personas.documents import read_document
 from personas.errors import Problem, SafetyInvalid
 from personas.safety.automaton import MAX_CONTEXTS, MAX_FOUND, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
+from personas.safety.farewells import FarewellReader
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
 from personas.safety.lint import lint, lint_everyday
 from personas.safety.patterns import Pattern, PatternInvalid, PatternReader, read_classes
@@ -48,7 +49,11 @@ class SafetyRules:
         )
         self._replies = compiled.replies
         self._human = PhraseReader(compiled.tokenizer, compiled.human)
-        self._goodbye = PhraseReader(compiled.tokenizer, compiled.goodbye)
+        self._farewells = FarewellReader(
+            goodbye=PhraseReader(compiled.tokenizer, compiled.goodbye),
+            no_goodbye=PhraseReader(compiled.tokenizer, compiled.no_goodbye),
+            courtesy=PhraseReader(compiled.tokenizer, compiled.courtesy),
+        )
 
     def read_message(self, text: str) -> Finding:
         """Return the most serious finding in what a participant wrote. A rule that breaks counts as amber."""
@@ -76,9 +81,13 @@ class SafetyRules:
         """Whether a participant asks if they are talking to a person."""
         return self._human.matches(text)
 
-    def is_goodbye(self, text: str) -> bool:
-        """Whether a participant takes leave."""
-        return self._goodbye.matches(text)
+    def is_farewell(self, text: str) -> bool:
+        """Whether a participant takes leave and says nothing else but thanks."""
+        return self._farewells.is_whole(text)
+
+    def ends_with_farewell(self, text: str) -> bool:
+        """Whether a participant takes leave in the last sentence, whatever stands before it."""
+        return self._farewells.is_at_end(text)
 
 
 @cache
@@ -145,6 +154,8 @@ class _Compiled:
         reply_rules = self._read_reply_rules(document)
         human = self._read_patterns("asks_if_human", document.asks_if_human)
         goodbye = self._read_patterns("goodbye", document.goodbye)
+        no_goodbye = self._read_patterns("no_goodbye", document.no_goodbye)
+        courtesy = self._read_patterns("courtesy", document.courtesy)
         if self._problems:
             raise SafetyInvalid(path, tuple(self._problems))
 
@@ -158,6 +169,7 @@ class _Compiled:
 
         self.messages = build_automaton(rule.pattern for rule in self.message_rules)
         self.human, self.goodbye = build_automaton(human), build_automaton(goodbye)
+        self.no_goodbye, self.courtesy = build_automaton(no_goodbye), build_automaton(courtesy)
         reply_automaton = build_automaton(rule.pattern for rule in reply_rules)
         self.contexts = ContextMaterial(
             automaton=build_automaton((pattern for _, pattern in context_patterns), MAX_CONTEXTS),
@@ -170,6 +182,8 @@ class _Compiled:
             "replies": reply_automaton,
             "asks_if_human": self.human,
             "goodbye": self.goodbye,
+            "no_goodbye": self.no_goodbye,
+            "courtesy": self.courtesy,
         }
         self._vocabulary = set().union(
             *(finder.vocabulary() for finder in self._finders.values()), *single.values()

@@ -86,6 +86,8 @@ class RulesFile(_Table):
     replies: Annotated[tuple[PatternRule, ...], Field(min_length=1)]
     asks_if_human: Rows
     goodbye: Rows
+    no_goodbye: Rows
+    courtesy: Rows
 
     @cached_property
     def version(self) -> str:

@@ -133,6 +133,7 @@ OPEN_FACTS: dict[str, Any] = {
     "visits": [uuid.UUID(VISIT)],
     "keys": [uuid.uuid4()],
     "questions": ["?"],
+    "farewells": [False],
     "lanes": ["any"],
     "takes": [5],
     "regions": [""],
@@ -151,6 +152,7 @@ OPEN_FACTS: dict[str, Any] = {
     "held_quiet": "quiet",
     "staff_pause_person": "paused",
     "staff_pause_site": "paused",
+    "goodbye": "goodbye",
 }
 CAUSE = FlagCause(conversation=7, tier=FlagTier.RED, kind="help", source=FlagSource.BUTTON)
 ONE: dict[str, Any] = {"conversation": 7}

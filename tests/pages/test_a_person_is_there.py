@@ -13,6 +13,9 @@ from tests.people import People
 
 SAFETY = "Thank you for telling me. You can call 0808 157 0123 at any time. You can keep writing here."
 HELD = "Your words are safe. Staff here can read them."
+PAUSED = "Staff here have paused the chat for now. This is not because of you. Your words are safe."
+OVER = "The chat is not paused any more. You can go on when you like."
+GOODBYE = "Goodbye. Thank you for talking with me. You can come back when you like."
 WORKS_HERE = "A person who works here"
 ORDER = """() => [...document.querySelectorAll("[data-turns] > *")].map((node) =>
   node.dataset.turn ? `turn ${node.dataset.turn}` : `entry ${node.dataset.entry}`)"""
@@ -274,3 +277,49 @@ async def test_nothing_of_a_person_stays_on_a_page_that_was_left(open_room: Open
 
     await expect(room.page.get_by_text("You are signed out.")).to_be_visible()
     assert not re.search(r"Between us|\bSam\b", await room.whole_text())
+
+
+async def test_a_pause_and_its_end_are_shown_and_said_while_no_word_is_written(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa, [snapshot(1)])
+    await expect(room.recipient).to_be_hidden()
+
+    script.tell({"type": "staff_pause", "paused": True, "line": PAUSED})
+    await expect(room.recipient).to_have_text(PAUSED)
+    script.tell({"type": "staff_pause", "paused": False, "line": OVER})
+    await expect(room.recipient).to_have_text(OVER)
+    script.tell({"type": "accepted", "key": "00000000-0000-4000-8000-000000000002", "turn": 2})
+    script.say(2, "I am here.")
+
+    await expect(room.recipient).to_be_hidden()
+    await room.hears(PAUSED, OVER)
+
+
+async def test_a_pause_that_the_turn_says_is_not_said_twice(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa, [snapshot(1, state="speaking", reply="", seq=0)])
+
+    script.tell({"type": "paused", "turn": 1, "seq": 0, "line": PAUSED})
+    await room.becomes(room.turns.first, "paused")
+    script.tell({"type": "staff_pause", "paused": True, "line": PAUSED})
+
+    await expect(room.recipient).to_have_text("This chat is paused for now. You can keep writing here.")
+    await room.hears(PAUSED)
+
+
+async def test_a_goodbye_stands_under_its_own_sign_and_is_said_once(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await open_room()
+    script = await Script.behind(room, people.rosa)
+    turn = await room.say("Goodbye, see you tomorrow")
+
+    script.tell({"type": "complete", "turn": 1, "seq": 0, "line": GOODBYE, "kind": "goodbye"})
+    await room.becomes(turn, "complete")
+
+    await expect(room.line(turn)).to_have_text(GOODBYE)
+    await expect(room.line(turn)).to_have_attribute("data-kind", "goodbye")
+    await expect(room.box).to_be_enabled()
+    await room.hears(GOODBYE)

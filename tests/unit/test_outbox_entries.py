@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from companion.journal import StoredChunk
-from companion.outbox import MAX_UNREAD_CHUNKS, Outbox, WritingSeen
+from companion.outbox import MAX_UNREAD_CHUNKS, Outbox
+from companion.outbox_events import WritingSeen
 from companion.supervision.entry_view import EntryView, entries_to_show
 from companion.supervision.states import EntryKind
 from tests.unit.test_outbox import CONVERSATION, SPEAKING, TURN, Rows

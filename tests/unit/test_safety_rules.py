@@ -109,8 +109,47 @@ def test_a_question_for_a_person_is_seen(rules: SafetyRules, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["bye", "Good night Robin", "I have to go now", "ok goodbye", "see you tomorrow"]
+    "text",
+    [
+        *("bye", "Good night Robin", "I have to go now", "ok goodbye", "Goodbye, see you tomorrow"),
+        *("Thank you so much for listening. Goodnight!", "i feel better now. bye", "byeee", "gotta go, ttyl"),
+        *("Thank you Robin. Goodbye, see you tomorrow", "Good bye", "thank you for today. bye"),
+    ],
 )
-def test_a_goodbye_is_seen(rules: SafetyRules, text: str) -> None:
-    assert rules.is_goodbye(text)
-    assert not rules.is_goodbye("We said our prayers and had tea")
+def test_a_farewell_alone_is_seen(rules: SafetyRules, text: str) -> None:
+    assert rules.is_farewell(text)
+    assert rules.ends_with_farewell(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "My dog died today. Goodnight",
+            "I had a horrible day. Bye.",
+            "So this is it. Goodbye and thank you",
+        ),
+        "I went to the shop, and then I could not find my way home again. Anyway. Bye",
+    ],
+)
+def test_a_farewell_after_something_else_is_seen_at_the_end_alone(rules: SafetyRules, text: str) -> None:
+    assert rules.ends_with_farewell(text)
+    assert not rules.is_farewell(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "…", "We said our prayers and had tea", "How do I say goodbye to her?", "See you tomorrow?"),
+        *("He said goodbye and drove off", "We said goodnight and I cried", "I want to say goodbye"),
+        *(
+            "I need to go to the hospital",
+            "Goodbye, and can you remind me what we said?",
+            "I'm sorry, goodbye",
+        ),
+        *("Bye. But first, what was that song", "goodbye forever", "x" * 4_000, "bye " * 1_000),
+    ],
+)
+def test_what_tells_or_asks_something_takes_no_leave(rules: SafetyRules, text: str) -> None:
+    assert not rules.is_farewell(text)
+    assert not rules.ends_with_farewell(text)

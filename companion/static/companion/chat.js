@@ -24,8 +24,7 @@ const lines = page.dataset;
 const find = (name) => document.querySelector(`[data-${name}]`);
 
 let turns = new Turns({ stopped: lines.stopped });
-let conversation = null;
-let over = false;
+let [conversation, over] = [null, false];
 
 const announcer = new Announcer(find("status"));
 const announce = (text) => announcer.say(text);
@@ -50,7 +49,8 @@ const composer = new Composer({
   announce,
   changed: () => drafts.saveLater(),
 });
-const recipient = new Recipient({ form: find("composer"), lines, send: (frame) => line.send(frame), announce });
+const isSaid = (about) => turns.all().at(-1)?.line === about;
+const recipient = new Recipient({ form: find("composer"), lines, announce, isSaid, send: (frame) => line.send(frame) });
 const help = new Help({ form: find("help"), line: lines.helpNotSent, connection: line, announce, place, answered: showEnd, signedOut });
 const kept = new KeptQuestions({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
 const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, visitReplaced });

@@ -4,10 +4,12 @@ import { grow } from "./text.js";
 
 const TELL_EVERY_MS = 2_000;
 const WRITING_FOR_MS = 6_000;
+const OVER_FOR_MS = 20_000;
 
 /**
  * `lines` are the drafted lines {writingToPerson, writingToStaff, writingWhilePaused} and the labels of the box
  * {toCharacter, toPerson, toStaff}, with `{name}` for a person's name. `send(frame)` tells staff that words are typed.
+ * `isSaid(line)` says whether the newest turn shows a line about a pause, so that it is not said twice.
  */
 export class Recipient {
   #line;
@@ -18,11 +20,17 @@ export class Recipient {
   #person = null;
   #isQuiet = false;
   #isPaused = false;
+  #pauseLine = "";
+  /** The line that a pause is over, shown for a while. */
+  #over = "";
+  #overTimer = null;
   #writing = "";
   #timer = null;
   #toldAt = 0;
+  #isSaid;
 
-  constructor({ form, lines, send, announce }) {
+  constructor({ form, lines, send, announce, isSaid }) {
+    this.#isSaid = isSaid;
     this.#line = form.querySelector("[data-recipient]");
     this.#label = form.querySelector("[data-label]");
     this.#box = form.querySelector("textarea");
@@ -42,9 +50,11 @@ export class Recipient {
     else if (frame.type === "person") this.#meet(frame.state === "joins" ? frame.name : null);
     else if (frame.type === "person_writing") return this.#showWriting(frame.line);
     else if (frame.type === "said") this.#stopWriting();
+    else if (frame.type === "staff_pause") this.#pause(frame);
+    else if (frame.type === "paused") return this.#draw();
     else if (frame.type === "safety" || frame.type === "held") this.#isQuiet = true;
     // The character speaks, so nothing keeps him from it.
-    else if (frame.type === "words") [this.#isQuiet, this.#isPaused] = [false, false];
+    else if (frame.type === "words" || frame.type === "complete") [this.#isQuiet, this.#isPaused, this.#over] = [false, false, ""];
     else return;
     this.#draw();
   }
@@ -54,10 +64,28 @@ export class Recipient {
     this.#draw();
   }
 
-  #greet({ person = null, quiet = false, paused = false }) {
+  // The previous release does not send `pause_line`.
+  #greet({ person = null, quiet = false, paused = false, pause_line = "" }) {
     this.#meet(person?.name ?? null);
     this.#isQuiet = quiet;
     this.#isPaused = paused;
+    this.#pauseLine = pause_line;
+    this.#over = "";
+  }
+
+  /** Staff have paused the character for this page, or the pause is over: said at once, while no word is written. */
+  #pause({ paused, line }) {
+    this.#isPaused = paused;
+    this.#pauseLine = paused ? line : "";
+    this.#over = paused ? "" : line;
+    clearTimeout(this.#overTimer);
+    if (!paused) this.#overTimer = setTimeout(() => this.#endOver(), OVER_FOR_MS);
+    if (!this.isPerson && !this.#isQuiet && !this.#isSaid(line)) this.#announce(line);
+  }
+
+  #endOver() {
+    this.#over = "";
+    this.#draw();
   }
 
   #meet(name) {
@@ -95,8 +123,7 @@ export class Recipient {
     grow(this.#label, label.replace("{name}", name));
     const text = this.#writing || line.replace("{name}", name);
     if (!text === this.#line.hidden && this.#line.querySelector("[data-words]").textContent === text) return;
-    this.#line.dataset.kind = this.#writing ? "writing" : this.isPerson ? "joins" : "reading";
-    this.#line.querySelector("use").setAttribute("href", `#sign-${this.#line.dataset.kind}`);
+    this.#line.querySelector("use").setAttribute("href", `#sign-${this.#sign()}`);
     grow(this.#line.querySelector("[data-words]"), text);
     this.#line.hidden = !text;
   }
@@ -105,6 +132,15 @@ export class Recipient {
     const lines = this.#lines;
     if (this.isPerson) return [lines.toPerson, lines.writingToPerson];
     if (this.#isQuiet) return [lines.toStaff, lines.writingToStaff];
-    return [lines.toCharacter, this.#isPaused ? lines.writingWhilePaused : ""];
+    if (!this.#isPaused) return [lines.toCharacter, this.#over];
+    const isSaid = !this.#pauseLine || this.#isSaid(this.#pauseLine);
+    return [lines.toCharacter, isSaid ? lines.writingWhilePaused : this.#pauseLine];
+  }
+
+  #sign() {
+    if (this.#writing) return "writing";
+    if (this.isPerson) return "joins";
+    if (this.#isQuiet) return "reading";
+    return this.#isPaused ? "paused" : "i_am_back";
   }
 }

@@ -83,6 +83,7 @@ function ended(turns, frame, news) {
   // Earlier chunks are missing: they are requested, and the end is sent again after them.
   if (frame.type !== "paused" && (frame.seq ?? 0) > turn.seq) return turns.miss(turn, news);
   turns.end(turn, STATES[frame.type] ?? frame.type, frame.line);
+  turn.kind = frame.kind ?? "";
   // The previous release does not send `unread` with `refused`.
   turn.unread = frame.unread ?? frame.type === "refused";
   turns.acknowledge(turn, news, { now: true });

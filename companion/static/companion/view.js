@@ -99,9 +99,9 @@ function isBehind(node, [turn, entry]) {
 
 /** The kind of the line below a reply, which selects its sign. */
 function kindOf(turn) {
-  if (turn.state === "complete") return "shortened";
+  if (turn.state === "complete") return turn.kind || "shortened";
   if (turn.state === "stopped" && turn.unread) return "refused";
-  if (isLive(turn)) return turn.state === "speaking" ? "still_here" : (turn.kind ?? "waiting");
+  if (isLive(turn)) return turn.state === "speaking" ? "still_here" : (turn.kind || "waiting");
   return turn.state;
 }
 
