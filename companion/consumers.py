@@ -177,10 +177,11 @@ class ChatConsumer(AsyncConsumer):
             service.sockets.add(self, visit, address)
             # Subscribe first, then read: events in between wait in the outbox.
             service.watchers.watch(outbox)
-            page, kept, control = await asyncio.gather(
+            page, kept, control, look = await asyncio.gather(
                 service.history.read_latest(visit.conversation),
                 service.history.read_kept(visit.conversation),
                 service.history.read_control(visit.conversation),
+                service.history.read_look(visit.participant),
             )
         except psycopg.Error as failure:
             log.warning("socket.no_database cause=%s", type(failure).__name__)
@@ -198,6 +199,7 @@ class ChatConsumer(AsyncConsumer):
             is_quiet=control.is_quiet,
             pause_line=pause_line,
             idle=None if visit.idle_left_s is None else (visit.idle_s, visit.idle_left_s),
+            look=look,
         )
         # `hello` before anything else: the page knows no turn until then.
         await self._send_frame(hello)

@@ -3,6 +3,7 @@
 There is one row for each conversation, so the table does not grow with use. Uses Django's connection.
 """
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -38,9 +39,13 @@ DISCARD = """
 DELETE FROM companion_draft d USING companion_visit v, companion_conversation c
 WHERE v.id = %s AND c.participant_id = v.participant_id AND d.conversation_id = c.id
 """
-FIND_EARLIER = """
-SELECT text FROM companion_draft
-WHERE conversation_id = %s AND visit <> %s AND saved_at > clock_timestamp() - make_interval(secs => %s)
+# Words that were sent as the page was left are no draft any more.
+FIND = """
+SELECT d.text FROM companion_draft d
+WHERE d.conversation_id = %(conversation)s AND (d.visit <> %(visit)s OR %(own)s)
+  AND d.saved_at > clock_timestamp() - make_interval(secs => %(kept_s)s)
+  AND btrim(d.text, E' \\n\\t') IS DISTINCT FROM (
+      SELECT t.question FROM companion_turn t WHERE t.conversation_id = d.conversation_id ORDER BY t.id DESC LIMIT 1)
 """
 DELETE_OLD = "DELETE FROM companion_draft WHERE saved_at < clock_timestamp() - make_interval(secs => %s)"
 
@@ -59,10 +64,14 @@ def discard(visit: UUID) -> None:
         cursor.execute(DISCARD, [visit])
 
 
-def find_earlier(conversation: int, visit: UUID) -> str:
-    """Return the words that an earlier visit of this participant left in the box; empty: none."""
+def find_earlier(conversation: int, visit: UUID, *, own: bool = False) -> str:
+    """Return the words that an earlier visit of this participant left in the box; empty: none.
+
+    `own`: this visit's words as well, for a page of it that was left and is there again.
+    """
+    facts: dict[str, Any] = {"conversation": conversation, "visit": visit, "own": own, "kept_s": RETENTION_S}
     with connection.cursor() as cursor:
-        cursor.execute(FIND_EARLIER, [conversation, visit, RETENTION_S])
+        cursor.execute(FIND, facts)
         row = cursor.fetchone()
     return str(row[0]) if row else ""
 

@@ -174,6 +174,7 @@ def hello(
     is_quiet: bool = False,
     pause_line: str = "",
     idle: tuple[float, float] | None = None,
+    look: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """The first frame: who speaks, the last turns and whether there are others before them, and the kept questions as
     in a `kept` frame.
@@ -181,7 +182,7 @@ def hello(
     Among `turns` stand the entries, each after the turn that it follows: {"entry", "kind", "key", "name", "text",
     "at"}. `person` is {"name", "since"} of the member of staff who has taken over. `pause_line` is the drafted line
     about a pause by staff. `idle` is after how many seconds without a sign of life the page locks, and how many are
-    left.
+    left. `look` has the attributes that the page of this participant carries (`needs.look`).
     """
     return {
         "type": "hello",
@@ -196,6 +197,7 @@ def hello(
             "quiet": is_quiet,
             "paused": bool(pause_line),
             "pause_line": pause_line,
+            "look": look or {},
         },
         "idle": None if idle is None else {"after_s": idle[0], "left_s": round(idle[1], 1)},
     }

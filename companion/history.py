@@ -26,6 +26,8 @@ from companion.history_queries import (
     SAID_REDUCED,
 )
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
+from companion.needs.look import Look
+from companion.needs.store import LOOKS, read_look
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
 from companion.states import Reason
 from companion.supervision.control import READ_CONTROL, ControlView, make_control
@@ -125,6 +127,7 @@ class History:
         # A page has up to 50 turns with their texts, so a batch of pages is kept small.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._read_kept_of)
         self._latest: Batch[int, HistoryPage] = Batch(self._read_latest_of, max_items=32)
+        self._looks: Batch[int, Look] = Batch(self._read_looks)
         self._controls: Batch[int, ControlView] = Batch(self._read_controls)
 
     async def read_latest(self, conversation: int) -> HistoryPage:
@@ -172,6 +175,15 @@ class History:
         return [
             views.get(conversation, ControlView(conversation=conversation)) for conversation in conversations
         ]
+
+    async def read_look(self, participant: int) -> Look:
+        """Return the attributes that the pages of a participant carry; empty: nothing is recorded."""
+        return await self._looks.submit(participant)
+
+    async def _read_looks(self, participants: Sequence[int]) -> list[Look]:
+        rows = await self._rows(LOOKS, participants=list(set(participants)))
+        looks = {participant: read_look(fields) for participant, *fields in rows}
+        return [looks.get(participant, {}) for participant in participants]
 
     async def read_kept_turns(self, conversations: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Return the ids of kept questions by conversation, oldest first; conversations without any are left out."""

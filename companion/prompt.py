@@ -64,6 +64,8 @@ class PromptDraft:
     instruction_person: str = ""
     instruction_care: str = ""
     """Empty: no care is due."""
+    instruction_easy: str = ""
+    """Empty: the participant has not asked for easy words."""
     person: tuple[PersonWords, ...] = ()
     """What a person and the participant wrote since the last exchange."""
     left_out: frozenset[int] = frozenset()
@@ -126,7 +128,8 @@ def choose_held(draft: PromptDraft, *, window_tokens: int) -> tuple[int, ...]:
 
 
 def _write_system(draft: PromptDraft) -> str:
-    return f"{draft.system}\n\n{draft.instruction_care}" if draft.instruction_care else draft.system
+    parts = (draft.system, draft.instruction_easy, draft.instruction_care)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _write_question(draft: PromptDraft, held: Sequence[str], window_tokens: int) -> str:

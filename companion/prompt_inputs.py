@@ -33,7 +33,7 @@ READ_INPUTS = f"""
 SELECT t.id, t.question, t.openings, s.regions,
        said.ids, said.questions, said.replies, said.stopped, said.came_back, said.at,
        broken.ids, broken.questions, broken.answers, broken.until, broken.held, broken.tried, broken.failures,
-       {IS_CARE_DUE}, person.places, person.names, person.texts
+       {IS_CARE_DUE}, t.easy_words, person.places, person.names, person.texts
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_control k ON k.conversation_id = c.id
@@ -104,6 +104,8 @@ class PromptInputs:
     person: tuple[PersonWords, ...] = ()
     """What a person and the participant wrote since the last exchange."""
     is_care_due: bool = False
+    easy_words: bool = False
+    """Whether the prompt asks for easy words."""
     regions: tuple[str, ...] = ()
     """The regions whose lanes may be sent the prompt; empty: all."""
     openings: tuple[dict[str, str], ...] = ()
@@ -156,8 +158,8 @@ def _inputs_from(row: Row) -> PromptInputs:
     _, question, openings, regions, *columns = row
     said = [_Replied(*facts) for facts in _zip_columns(columns[:6])]
     broken = [_Paused(*facts) for facts in _zip_columns(columns[6:13])]
-    is_care_due = columns[13]
-    person = [(place, PersonWords(name=name, text=text)) for place, name, text in _zip_columns(columns[14:])]
+    is_care_due, easy_words = columns[13:15]
+    person = [(place, PersonWords(name=name, text=text)) for place, name, text in _zip_columns(columns[15:])]
     # What was written before the first of so many exchanges is as long past as what was asked before it.
     first = said[0].turn if len(said) == DIALOGUE_TURNS else 0
     starts = [first, *(turn.turn for turn in said)]
@@ -177,6 +179,7 @@ def _inputs_from(row: Row) -> PromptInputs:
         ),
         person=tuple(words for place, words in person if place >= starts[-1]),
         is_care_due=bool(is_care_due),
+        easy_words=bool(easy_words),
         held=tuple((paused.turn, paused.question) for paused in broken if paused.held),
         doubted=frozenset(
             paused.turn

@@ -215,6 +215,7 @@ class TurnDriver:
             instruction_held=self._policy.lines.instruction_held,
             instruction_person=self._policy.lines.instruction_person,
             instruction_care=self._policy.lines.instruction_care if inputs.is_care_due else "",
+            instruction_easy=self._policy.lines.instruction_easy if inputs.easy_words else "",
             person=inputs.person,
             dialogue=inputs.dialogue,
             held=[question for _, question in inputs.held],

@@ -35,7 +35,8 @@ from companion.waiting_room import Admission
 INSERT_TURNS = f"""
 WITH allowed AS MATERIALIZED (
     SELECT asked.key, asked.question, asked.farewell, asked.place, c.id AS conversation, p.id AS participant,
-           s.id AS site, head.lane, head.takes, k.person, k.quiet_told, {IS_QUIET} AS is_quiet
+           s.id AS site, head.lane, head.takes, coalesce(n.easy_words, false) AS easy_words, k.person,
+           k.quiet_told, {IS_QUIET} AS is_quiet
     FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[], %(farewells)s::bool[])
          WITH ORDINALITY AS asked(visit, key, question, farewell, place)
     JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
@@ -43,6 +44,7 @@ WITH allowed AS MATERIALIZED (
     JOIN companion_site s ON s.id = p.site_id AND s.is_open
     JOIN companion_conversation c ON c.participant_id = p.id
     JOIN companion_control k ON k.conversation_id = c.id
+    LEFT JOIN companion_needs n ON n.participant_id = p.id
     LEFT JOIN LATERAL ({FIRST_LANE}) head ON true
     FOR SHARE OF k
 ),
@@ -62,7 +64,7 @@ limited AS (
 opened AS (
     INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, held_until, closed_at, owner,
                                 persona_version, wait_until, lane, lane_takes, preset_ceiling, house_ceiling, preset,
-                                routing_version)
+                                routing_version, easy_words)
     SELECT a.conversation, a.key, a.question,
            CASE a.reason WHEN '' THEN 'waiting' WHEN '{Reason.STAFF_PAUSE}' THEN 'paused'
                          WHEN '{Reason.GOODBYE}' THEN 'complete' ELSE 'handed_over' END,
@@ -76,7 +78,7 @@ opened AS (
            CASE WHEN a.reason <> '' THEN clock_timestamp() END,
            %(owner)s, %(persona)s, clock_timestamp() + make_interval(secs => %(wait_s)s),
            coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
-           %(version)s
+           %(version)s, a.easy_words
     FROM limited a
     WHERE (a.reason <> '' OR %(live_turns_per_person)s - a.beside > {LIVE_BESIDE})
       AND a.per_minute > a.beside

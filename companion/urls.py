@@ -3,6 +3,7 @@
 from django.urls import path
 
 from companion import views
+from companion.needs.views import needs
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -12,6 +13,7 @@ urlpatterns = [
     path("chat/finish/", views.finish, name="finish"),
     path("chat/draft/", views.draft, name="draft"),
     path("chat/turns/", views.turns, name="turns"),
+    path("needs/", needs, name="needs"),
     path("help/", views.ask_for_person, name="help"),
     path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),

@@ -25,6 +25,7 @@ from companion.access import (
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
+from companion.needs.page_look import find_goodbye_look, find_look, keep_for_goodbye
 from companion.page_context import HelpNotRaised, PageContext
 from companion.same_origin import require_same_origin
 from companion.visits.ends import EndReason
@@ -104,6 +105,8 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
     facts = {
         "character": persona.name,
         "lines": persona.lines,
+        "needs_lines": persona.choices,
+        "still_here_ms": round(context().policy.still_here_s * 1_000),
         "as_written": True,
         "ticket": sign_leaving_ticket(visit.visit),
         "has_draft": bool(drafts.find_earlier(visit.conversation, visit.visit)),
@@ -119,13 +122,15 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
     The page sends a random `proof` and accepts only an answer that repeats it, because a proxy may answer instead.
     """
+    look = find_look(request)
     if (ended := end_visit(request, request.POST.get("ticket", ""), reason=EndReason.FINISHED)) is not None:
         # The participant has finished, so unsent words are not offered again.
         drafts.discard(ended)
     proof = request.POST.get("proof", "")
-    if proof and len(proof) <= MAX_PROOF_CHARS:
-        return JsonResponse({"ended": proof})
-    return redirect("finished")
+    is_script = proof and len(proof) <= MAX_PROOF_CHARS
+    response = JsonResponse({"ended": proof}) if is_script else redirect("finished")
+    keep_for_goodbye(response, look)
+    return response
 
 
 @require_GET
@@ -135,7 +140,9 @@ def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRe
     lines = context().persona.lines
     visit = find_visit(request)
     if visit is None:
-        return render(request, "companion/finished.html", {"lines": lines})
+        return render(
+            request, "companion/finished.html", {"lines": lines, "look": find_goodbye_look(request)}
+        )
     facts = {"lines": lines, "ticket": sign_leaving_ticket(visit.visit), "asks": True}
     return render(request, "companion/not_finished.html", facts)
 
@@ -195,13 +202,13 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 @not_stored
 @require_same_origin
 def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """Save words that are typed and not sent, or return those that an earlier visit saved."""
+    """Save words that are typed and not sent, or return an earlier visit's; with `?own`, this one's too."""
     if request.method == "POST":
         return _save_draft(request)
     visit = find_visit(request)
     if visit is None:
         return JsonResponse({"problem": "signed_out"}, status=401)
-    text = drafts.find_earlier(visit.conversation, visit.visit)
+    text = drafts.find_earlier(visit.conversation, visit.visit, own="own" in request.GET)
     return JsonResponse({"conversation": visit.conversation, "text": text})
 
 

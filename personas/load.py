@@ -18,17 +18,18 @@ DEFAULT = Path(__file__).parent / "files" / "robin.toml"
 def load(path: Path) -> Persona:
     """Load a persona file. Raises PersonaInvalid unless it is complete and passes the lint of `wording`."""
     persona = _validate(path, read_document(path))
-    findings = lint(persona.lines.shown())
+    parts = {"lines": persona.lines.shown(), "choices": persona.choices.shown()}
+    findings = [(part, finding) for part, lines in parts.items() for finding in lint(lines)]
     if findings:
         raise PersonaInvalid(
             path,
             tuple(
                 Problem(
-                    key=f"lines.{finding.key}",
+                    key=f"{part}.{finding.key}",
                     fault=f"“{finding.sentence}” {finding.rule}",
                     mend=finding.mend,
                 )
-                for finding in findings
+                for part, finding in findings
             ),
         )
     return persona

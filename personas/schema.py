@@ -81,6 +81,7 @@ class Lines(_Part):
     person_lost: Text
     person_writing: Text
     talk_to_a_person: Text
+    make_easier: Text
     help_told: Text
     help_untold: Text
     help_no_number: Text
@@ -102,12 +103,66 @@ class Lines(_Part):
     instruction_held: Text
     instruction_care: Text
     instruction_person: Text
+    instruction_easy: Text
 
     def shown(self) -> dict[str, str]:
         """Return the lines that participants read, by their key in the file: all but the instructions."""
-        return self.model_dump(
-            by_alias=True, exclude={"instruction_held", "instruction_care", "instruction_person"}
-        )
+        lines = self.model_dump(by_alias=True)
+        return {key: line for key, line in lines.items() if not key.startswith("instruction_")}
+
+
+class ChoiceLines(_Part):
+    """The words of the page on which participants choose what they need, and of what it changes in the chat."""
+
+    intro: Text
+    come_in: Text
+    changed: Text
+    whole_too: Text
+    change_back: Text
+    changed_back: Text
+    not_changed: Text
+    to_chat: Text
+    chosen: Text
+    sample_title: Text
+    sample: Text
+    show_again: Text
+
+    type: Text
+    type_usual: Text
+    type_bigger: Text
+    type_big: Text
+    type_biggest: Text
+    contrast: Text
+    contrast_usual: Text
+    contrast_strong: Text
+    words: Text
+    words_written: Text
+    words_slow: Text
+    words_whole: Text
+    aloud: Text
+    aloud_off: Text
+    aloud_button: Text
+    aloud_each: Text
+    aloud_next: Text
+    aloud_next_new: Text
+    aloud_next_end: Text
+    no_voice: Text
+    easy: Text
+    easy_usual: Text
+    easy_short: Text
+    time: Text
+    time_usual: Text
+    time_double: Text
+    time_five: Text
+    time_ten: Text
+
+    read_aloud: Text
+    stop_reading: Text
+    show_all: Text
+
+    def shown(self) -> dict[str, str]:
+        """Return all of them by their key in the file."""
+        return self.model_dump()
 
 
 class Persona(_Part):
@@ -122,6 +177,7 @@ class Persona(_Part):
     voice: Text
     boundaries: tuple[Text, ...] = Field(min_length=1)
     lines: Lines
+    choices: ChoiceLines
 
     @cached_property
     def version(self) -> str:

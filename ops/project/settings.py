@@ -60,6 +60,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "companion.needs.page_look.add_look",
                 "ops.alerts.context_processors.alerts",
                 "ops.staff.bell.add_bell",
                 "ops.project.page_version.add_version",

@@ -154,7 +154,7 @@ async def test_the_whole_way_is_walked_with_the_keyboard_alone(open_room: OpenRo
     room = await open_room()
     keys = room.page.keyboard
     await room.go_to("/")
-    await keys.press("Tab")
+    await _tab_to(room, room.page.get_by_label("Type the code from your card"))
     await keys.type(rosa.card.code)
     await keys.press("Enter")
     await room.ready()

@@ -14,18 +14,21 @@ const MOST_BEFORE_A_LINE = 2;
 /** Speaks through a polite live region with one child, which the next text replaces. */
 export class Announcer {
   #region;
+  #hear;
   #queue = [];
   #timer = null;
   #sentences = new Map();
   #lines = new Map();
 
-  constructor(region) {
+  /** `hear(text, id)` is told each text as well, with the turn or entry that it is of; null: of none. */
+  constructor(region, hear = () => {}) {
     this.#region = region;
+    this.#hear = hear;
   }
 
   /** Say a drafted line once, and at once. */
-  say(line) {
-    if (line) this.#add(line, MOST_BEFORE_A_LINE);
+  say(line, id = null) {
+    if (line) this.#add(line, MOST_BEFORE_A_LINE, id);
   }
 
   /** Announce what is new in a turn: drafted lines at once, words by the finished sentence. An entry once, whole. */
@@ -33,7 +36,7 @@ export class Announcer {
     const sentences = this.#of(turn);
     if (turn.entry) return this.#sayOnce(turn, spoken(turn));
     for (const opening of turn.openings) this.#sayOnce(turn, opening.line);
-    for (const sentence of sentences.next(turn.reply, !isLive(turn))) this.#add(sentence, MOST_QUEUED);
+    for (const sentence of sentences.next(turn.reply, !isLive(turn))) this.#add(sentence, MOST_QUEUED, turn.id);
     if (turn.line) this.#sayOnce(turn, turn.line);
   }
 
@@ -58,7 +61,8 @@ export class Announcer {
     this.#lines.clear();
   }
 
-  #add(text, mostBefore) {
+  #add(text, mostBefore, id) {
+    this.#hear(text, id);
     if (this.#queue.length > mostBefore) this.#queue = [this.#queue.join(" ")];
     this.#queue.push(text);
     if (this.#timer === null) this.#next();
@@ -94,7 +98,7 @@ export class Announcer {
     const said = this.#lines.get(turn.id);
     if (said.has(line)) return;
     said.add(line);
-    this.say(line);
+    this.say(line, turn.id);
   }
 }
 

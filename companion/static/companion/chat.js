@@ -1,8 +1,8 @@
 /** The chat page: connects the socket, the turns, the view and the composer. */
 
-import { Announcer } from "./announce.js";
 import { reloadPatiently } from "./backoff.js";
 import { Composer } from "./composer.js";
+import { Delivery } from "./delivery.js";
 import { Drafts } from "./drafts.js";
 import { Earlier } from "./earlier.js";
 import { Help } from "./help.js";
@@ -23,11 +23,9 @@ const page = document.querySelector("[data-chat]");
 const lines = page.dataset;
 const find = (name) => document.querySelector(`[data-${name}]`);
 
-let turns = new Turns({ stopped: lines.stopped });
-let [conversation, over] = [null, false];
-
-const announcer = new Announcer(find("status"));
-const announce = (text) => announcer.say(text);
+let [turns, conversation, over] = [new Turns({ stopped: lines.stopped }), null, false];
+const delivery = new Delivery({ find, lines, again: drawAgain });
+const announce = (text) => delivery.say(text);
 const offline = new OfflineNotice({ page, box: find("away"), lines, announce });
 const view = new View(find("turns"), (name) => find(`${name}-template`));
 const place = new Place({ newest: find("newest"), above: [find("top"), find("strip")], writing: find("writing") });
@@ -42,12 +40,9 @@ const line = new Connection(lines.socket, {
   ...{ doubt: (silent) => offline.begin({ silent }), sure: () => offline.end() },
 });
 const composer = new Composer({
-  form: find("composer"),
-  lines,
+  ...{ form: find("composer"), lines, announce, changed: () => drafts.saveLater() },
   send: (key, text) => line.ask({ type: "say", key, text }),
   stop: () => turns.firstLive() && line.send({ type: "stop", turn: turns.firstLive().id }),
-  announce,
-  changed: () => drafts.saveLater(),
 });
 const isSaid = (about) => turns.all().at(-1)?.line === about;
 const recipient = new Recipient({ form: find("composer"), lines, announce, isSaid, send: (frame) => line.send(frame) });
@@ -65,7 +60,7 @@ function handleFrame(frame) {
   if (frame.type === "problem") return composer.showProblem(frame.line, frame.code);
   note(turns.apply(frame));
   if (turns.get(frame.turn)?.unread) composer.giveBack(turns.get(frame.turn));
-  for (const one of [recipient, help]) one.apply(frame);
+  for (const one of [recipient, help, delivery]) one.apply(frame);
 }
 
 /** Show the end of what has been said: something that was sent from here has arrived. */
@@ -86,7 +81,7 @@ function up() {
   offline.end();
   const all = turns.all();
   for (const turn of all) composer.confirm(turn.key);
-  if (!painter.isOpen) for (const item of turns.items()) announcer.assume(item);
+  if (!painter.isOpen) for (const item of turns.items()) delivery.assume(item);
   composer.unstash();
   if (all.at(-1)?.unread && composer.isEmpty) composer.giveBack(all.at(-1));
   composer.resend();
@@ -135,7 +130,7 @@ async function fetchTurns(which) {
   const found = await historyReader.read(which, conversation);
   if (over || !found) return null;
   const news = turns.merge(found.turns, which.after);
-  if ("before" in which) news.changed.forEach((id) => announcer.assume(turns.item(id)));
+  if ("before" in which) news.changed.forEach((id) => delivery.assume(turns.item(id)));
   note(news);
   return found;
 }
@@ -143,10 +138,10 @@ async function fetchTurns(which) {
 function paint(ids) {
   const changed = ids.map((id) => turns.item(id)).filter(Boolean);
   place.during(
-    () => changed.forEach((item) => view.draw(item)),
+    () => changed.forEach((item) => delivery.draw(view, item)),
     () => view.newest(),
   );
-  for (const item of changed) help.hasAnnounced(item) ? announcer.assume(item) : announcer.follow(item);
+  for (const item of changed) help.hasAnnounced(item) ? delivery.assume(item) : delivery.follow(item);
   const isLive = Boolean(turns.firstLive());
   kept.standAside(isLive);
   composer.offerStop(isLive);
@@ -176,14 +171,19 @@ function suspend() {
 function hide() {
   painter.shut();
   line.close();
-  announcer.silence();
-  [view, kept, recipient, help].forEach((one) => one.clear());
+  [delivery, view, kept, recipient, help].forEach((one) => one.clear());
 }
 
 function resume() {
   if (over) return;
-  painter.add(...turns.items().map((item) => item.id));
+  drawAgain();
   line.open();
+}
+
+/** Draw one turn again, or everything. */
+function drawAgain(id) {
+  painter.add(...(id === undefined ? turns.items().map((item) => item.id) : [id]));
+  painter.schedule();
 }
 
 function wake() {

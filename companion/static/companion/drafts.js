@@ -20,6 +20,7 @@ export class Drafts {
   #timer = null;
   #changedAt = null;
   #sending = null;
+  #isFirst = true;
 
   constructor({ path, form, offered, composer, visitReplaced }) {
     this.#path = path;
@@ -29,12 +30,14 @@ export class Drafts {
     this.#visitReplaced = visitReplaced;
   }
 
-  /** Start saving words of this conversation, and restore those of an earlier visit once. */
+  /** Start saving words of this conversation. Once, restore those of an earlier visit, or of this page before. */
   async open(conversation) {
     this.#conversation = conversation;
-    if (!this.#offered) return;
-    this.#offered = false;
-    const response = await fetch(this.#path).catch(() => null);
+    const isBack = comesBack();
+    if (window.location.hash) history.replaceState(null, "", window.location.pathname);
+    if (!this.#offered && !(isBack && this.#isFirst)) return;
+    [this.#offered, this.#isFirst] = [false, false];
+    const response = await fetch(isBack ? `${this.#path}?own=1` : this.#path).catch(() => null);
     const answer = response?.ok ? await response.json().catch(() => null) : null;
     if (!answer || this.#conversation === null) return;
     if (answer.conversation !== conversation) return this.#visitReplaced();
@@ -89,4 +92,10 @@ export class Drafts {
       .then((response) => (response.ok ? response.json() : null))
       .catch(() => null);
   }
+}
+
+/** Whether the page was left and is there again: reloaded, by Back, or from the page of choices. */
+function comesBack() {
+  const type = performance.getEntriesByType("navigation")[0]?.type;
+  return window.location.hash === "#words" || type === "reload" || type === "back_forward";
 }

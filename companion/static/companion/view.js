@@ -18,11 +18,13 @@ export class View {
     this.#template = template;
   }
 
+  /** Draw an item, and return the node that messages beside it may be put into. */
   draw(item) {
     const node = this.#nodes.get(item.id) ?? this.#make(item);
     this.#put(node, item);
     if (item.entry) drawEntry(node, item);
     else this.#drawTurn(node, item);
+    return node.querySelector('[data-part="answer"]') ?? node;
   }
 
   erase(id) {

@@ -1,0 +1,95 @@
+"""The page on which a participant chooses what they need. Each choice is stored at once, with or without scripts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+from companion.access import LiveVisit, find_visit, sign_leaving_ticket
+from companion.needs import store
+from companion.needs.choices import CHOICES, find_option, offer_choices
+from companion.needs.look import make_look
+from companion.needs.undo import UndoSteps
+from companion.page_context import PageContext
+from companion.same_origin import require_same_origin
+from personas.schema import Persona
+
+_SAID = "needs_said"
+"""In the session: the choice that was made without scripts, for the page that follows."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@cache_control(private=True, no_store=True)
+@require_same_origin
+def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """The page of choices. A POST names one choice and its option (`type=big`), or `undo`.
+
+    A script is answered {"look", "chosen", "said", "undo"}: the attributes of the page, the option of each choice, the
+    drafted line, and whether the change can be changed back.
+    """
+    persona, visit = context().persona, find_visit(request)
+    is_script = request.headers.get("Accept", "").startswith("application/json")
+    if visit is None:
+        if is_script:
+            return JsonResponse({"problem": "signed_out"}, status=401)
+        return render(request, "companion/needs_closed.html", _name_lines(persona))
+    if request.method != "POST":
+        return _render_page(request, visit, persona)
+    said, name = _change(request, visit, persona)
+    if said is None:
+        return JsonResponse({"problem": "name a choice and one of its options"}, status=400)
+    if is_script:
+        return _answer(request, visit, said)
+    request.session[_SAID] = [said, name]
+    # So that a reload of the page changes nothing again.
+    return redirect("needs")
+
+
+def _change(request: HttpRequest, visit: LiveVisit, persona: Persona) -> tuple[str | None, str]:
+    """Do what the form names; returns the drafted line about it and the name of the choice. None: it names nothing."""
+    lines = persona.choices
+    undo = UndoSteps(request.session, visit.participant)
+    if "undo" in request.POST:
+        return (lines.changed_back if undo.undo() else lines.not_changed), "undo"
+    found = find_option(request.POST.dict())
+    if found is None:
+        return None, ""
+    choice, option = found
+    before = store.change_needs(visit.participant, option.stores)
+    undo.add(before)
+    turns_whole = before is None and choice.name != "words"
+    return (lines.whole_too if turns_whole else lines.changed), choice.name
+
+
+def _answer(request: HttpRequest, visit: LiveVisit, said: str) -> HttpResponse:
+    needs = store.find_needs(visit.participant)
+    values = store.list_values(needs)
+    return JsonResponse(
+        {
+            "look": make_look(values),
+            "chosen": {choice.name: choice.find_chosen(values) for choice in CHOICES},
+            "said": said,
+            "undo": UndoSteps(request.session, visit.participant).can_undo(needs),
+        }
+    )
+
+
+def _render_page(request: HttpRequest, visit: LiveVisit, persona: Persona) -> HttpResponse:
+    needs = store.find_needs(visit.participant)
+    said, focus = request.session.pop(_SAID, ("", ""))
+    facts = {
+        **_name_lines(persona),
+        "ticket": sign_leaving_ticket(visit.visit),
+        "choices": list(offer_choices(store.list_values(needs), persona.choices.shown())),
+        "can_undo": UndoSteps(request.session, visit.participant).can_undo(needs),
+        "said": said,
+        "focus": focus,
+    }
+    return render(request, "companion/needs.html", facts)
+
+
+def _name_lines(persona: Persona) -> dict[str, Any]:
+    return {"lines": persona.lines, "needs_lines": persona.choices, "character": persona.name}

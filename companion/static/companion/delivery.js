@@ -1,0 +1,58 @@
+/** How replies reach this person: as a whole or word by word, announced to a screen reader, and read aloud. */
+
+import { Announcer } from "./announce.js";
+import { look, putOn, watchLook } from "./look.js";
+import { ReadAloud } from "./read_aloud.js";
+import { Reveal } from "./reveal.js";
+
+/** `find(name)` finds a part of the page. `again(id)` draws a turn again; without an id, everything. */
+export class Delivery {
+  #announcer;
+  #aloud;
+  #reveal;
+  #showAll;
+
+  constructor({ find, lines, again }) {
+    this.#aloud = new ReadAloud({ template: find("aloud-template"), stop: find("stop-reading") });
+    this.#announcer = new Announcer(find("status"), (text, id) => this.#aloud.hear(text, id));
+    this.#reveal = new Reveal({ look, again, stillHere: lines.stillHere, stillHereMs: Number(lines.stillHereMs) });
+    this.#showAll = find("show-all");
+    this.#showAll.addEventListener("click", () => this.#reveal.showAll());
+    watchLook(again);
+  }
+
+  /** Take on the look that the service says. */
+  apply(frame) {
+    if (frame.type === "hello") putOn(frame.conversation.look);
+  }
+
+  /** Announce a drafted line that is of no message. */
+  say(line) {
+    this.#announcer.say(line);
+  }
+
+  /** Draw what is shown of a turn or an entry now. */
+  draw(view, item) {
+    const shown = this.#reveal.of(item);
+    this.#aloud.dress(view.draw(shown), shown);
+    // Hiding a focused button would lose the focus, so it stays while it has it.
+    this.#showAll.hidden = !this.#reveal.isBehind && document.activeElement !== this.#showAll;
+  }
+
+  /** Announce what is new in what is shown. */
+  follow(item) {
+    this.#announcer.follow(this.#reveal.of(item));
+  }
+
+  /** Treat what is shown now as announced. */
+  assume(item) {
+    this.#announcer.assume(this.#reveal.of(item));
+  }
+
+  /** Say nothing more, in either voice: the page is left, or emptied. */
+  clear() {
+    this.#announcer.silence();
+    this.#aloud.clear();
+    this.#reveal.pause();
+  }
+}
