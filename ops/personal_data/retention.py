@@ -1,4 +1,5 @@
-"""Deletes what is older than a site keeps it: messages, closed flags, ended visits, entries of the audit record.
+"""Deletes what is older than a site keeps it: messages, closed flags, ended visits, entries of the audit record
+with pauses that are over and stated reasons.
 
 Each run deletes a bounded number of rows in each transaction, the oldest first, and goes on until a run finds none. A
 participant under a safeguarding hold is left out. A flag that is not closed is never deleted.
@@ -16,6 +17,7 @@ from companion.models import Site
 from ops import audit
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
+from ops.personal_data import staff_records
 from ops.personal_data.holds import HELD_PARTICIPANTS
 from ops.personal_data.turn_deletion import WALK_INDEX, delete_oldest_turns
 
@@ -111,7 +113,7 @@ def describe_retention(site: Site) -> str:
 
 def apply_retention(*, dry_run: bool = False) -> list[SiteDeletion]:
     """Delete what every site no longer keeps, or count it. Sites without a time of their own are left out."""
-    found = []
+    found, record_limits = [], []
     for site in Site.objects.order_by("slug"):
         limits = {
             what: timezone.now() - timedelta(days=days)
@@ -120,17 +122,24 @@ def apply_retention(*, dry_run: bool = False) -> list[SiteDeletion]:
         }
         if not limits:
             continue
-        counts = dict.fromkeys(limits, 0)
+        counts, record_limit = dict.fromkeys(limits, 0), limits.get("record")
         for participant, conversation in _list_people(site):
             of_person = {"participant": participant, "conversation": conversation}
             for what, before in limits.items():
                 change = _count if dry_run else _delete_all
                 counts[what] += change(what, {**of_person, "before": before})
+            if record_limit is not None:
+                counts["record"] += staff_records.delete_of_person(participant, record_limit, dry_run=dry_run)
+        if record_limit is not None:
+            counts["record"] += staff_records.delete_of_site(site.pk, record_limit, dry_run=dry_run)
+            record_limits.append(record_limit)
         found.append(SiteDeletion(site=site.slug, counts=counts))
         if not dry_run and any(counts.values()):
             note = ", ".join(f"{what} {count}" for what, count in counts.items())
             audit.record(audit.DELETED_BY_AGE, who=WHO, note=f"site {site.pk}, {note}")
             log.info("retention.applied site=%d rows=%d", site.pk, sum(counts.values()))
+    if not dry_run and (pauses := staff_records.delete_of_everyone(record_limits, dry_run=dry_run)):
+        audit.record(audit.DELETED_BY_AGE, who=WHO, note=f"everyone, record {pauses}")
     return found
 
 

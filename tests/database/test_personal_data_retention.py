@@ -11,12 +11,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from companion.models import (
-    Flag,
-    Turn,
-    Visit,
-)
-from ops.models import AuditEntry
+from companion.models import Flag, Site, StaffPause, Turn, Visit
+from ops.models import AuditEntry, SafeguardingHold, StatedReason
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
 from tests.people import People, Person, in_database
 from tests.personal_data import BY, add_old_visit, fill, refused, run
@@ -101,3 +97,75 @@ def test_what_a_run_reads_does_not_grow_with_what_is_kept(rosa: Person) -> None:
         [node] = node["Plans"]
     assert "Index" in node["Node Type"]
     assert node["Actual Rows"] <= 50
+
+
+def add_staff_records(person: Person, *, days_ago: int) -> None:
+    at = timezone.now() - timedelta(days=days_ago)
+    site = person.row.site_id
+    for scope, about in (("person", person.row.pk), ("site", site), ("everyone", 0)):
+        ended = {"at": at, "ended_at": at, "ended_by_name": "Sam"}
+        StaffPause.objects.create(scope=scope, about=about, reason="A drill", by_name="Sam", **ended)
+    StatedReason.objects.create(
+        staff=1,
+        name="Ines",
+        conversation=person.conversation.pk,
+        participant=person.row.pk,
+        site_id=site,
+        reason="Asked to",
+        at=at,
+        until=at,
+    )
+
+
+def read_staff_records(person: Person) -> dict[str, int]:
+    about = {"person": person.row.pk, "site": person.row.site_id}
+    ended = StaffPause.objects.filter(ended_at__isnull=False)
+    counts = {scope: ended.filter(scope=scope, about=number).count() for scope, number in about.items()}
+    return counts | {"reasons": StatedReason.objects.filter(participant=person.row.pk).count()}
+
+
+def test_pauses_that_are_over_and_stated_reasons_are_kept_as_long_as_the_record(people: People) -> None:
+    rosa, otto = people.rosa, people.otto
+    for person in (rosa, otto):
+        for days_ago in (200, 10):
+            in_database(partial(add_staff_records, person, days_ago=days_ago))
+    in_database(
+        lambda: StaffPause.objects.create(scope="person", about=rosa.row.pk, reason="Still", by_name="Sam")
+    )
+    run("retention", "--site", rosa.row.site.slug, "--record", "100", *BY)
+    assert f"{rosa.row.site.slug}: would delete record 3" in run("retention", "--dry-run")
+    run("retention", "--apply")
+    assert in_database(lambda: read_staff_records(rosa)) == {"person": 1, "site": 1, "reasons": 1}
+    # Another site keeps its own for ever, and with it the pauses for everyone.
+    assert in_database(lambda: read_staff_records(otto)) == {"person": 2, "site": 2, "reasons": 2}
+    assert in_database(lambda: StaffPause.objects.filter(about=rosa.row.pk, reason="Still").exists())
+
+
+def test_a_hold_keeps_the_pauses_and_reasons_about_its_person(rosa: Person) -> None:
+    in_database(lambda: add_staff_records(rosa, days_ago=200))
+    run("retention", "--site", rosa.row.site.slug, "--record", "100", *BY)
+    held = {"reason": "An inquiry", "review_by": timezone.localdate() + timedelta(days=30)}
+    in_database(lambda: SafeguardingHold.objects.create(participant=rosa.row, by="Sam", **held))
+    run("retention", "--apply")
+    assert in_database(lambda: read_staff_records(rosa)) == {"person": 1, "site": 0, "reasons": 1}
+
+
+def test_a_pause_for_everyone_is_kept_as_long_as_the_site_that_keeps_longest(people: People) -> None:
+    in_database(StaffPause.objects.all().delete)
+    in_database(lambda: add_staff_records(people.rosa, days_ago=200))
+    days_of = in_database(lambda: dict(Site.objects.values_list("pk", "keep_record_days")))
+
+    def count_left(days: int) -> int:
+        in_database(lambda: Site.objects.update(keep_record_days=days))
+        run("retention", "--apply")
+        return in_database(lambda: StaffPause.objects.filter(scope="everyone").count())
+
+    try:
+        in_database(lambda: Site.objects.update(keep_record_days=100))
+        in_database(lambda: Site.objects.filter(pk=people.site.pk).update(keep_record_days=300))
+        run("retention", "--apply")
+        assert in_database(lambda: StaffPause.objects.filter(scope="everyone").count()) == 1
+        assert count_left(100) == 0
+    finally:
+        for site, days in days_of.items():
+            in_database(partial(Site.objects.filter(pk=site).update, keep_record_days=days))

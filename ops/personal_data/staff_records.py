@@ -1,0 +1,89 @@
+"""Deletes what staff typed beside the audit record, by age: pauses that are over, and reasons of operators.
+
+Both are kept as long as the site keeps its record. A pause for everyone belongs to no site, so it is kept as long as
+by the site that keeps its record longest.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from companion.models import Site
+from companion.supervision.pauses import EVERYONE
+from companion.supervision.states import PauseScope
+from ops.personal_data.holds import HELD_PARTICIPANTS
+
+ROWS_AT_ONCE = 500
+
+# The oldest rows by an index, and only then their age.
+_OLD_PAUSES = """
+SELECT oldest.id FROM (
+    SELECT id, ended_at FROM companion_staffpause
+    WHERE scope = %(scope)s AND about = %(about)s AND ended_at IS NOT NULL
+    ORDER BY scope, about, id LIMIT %(at_most)s
+) oldest WHERE oldest.ended_at < %(before)s
+"""
+DELETE_PAUSES = f"DELETE FROM companion_staffpause WHERE id IN ({_OLD_PAUSES})"
+COUNT_PAUSES = """
+SELECT count(*) FROM companion_staffpause
+WHERE scope = %(scope)s AND about = %(about)s AND ended_at IS NOT NULL AND ended_at < %(before)s
+"""
+_OLD_REASONS = f"""
+ops_statedreason WHERE site_id = %(site)s AND until < %(before)s AND participant NOT IN ({HELD_PARTICIPANTS})
+"""
+DELETE_REASONS = f"""
+DELETE FROM ops_statedreason
+WHERE id IN (SELECT id FROM {_OLD_REASONS} ORDER BY site_id, until LIMIT %(at_most)s)
+"""
+COUNT_REASONS = f"SELECT count(*) FROM {_OLD_REASONS}"
+
+
+def delete_of_person(participant: int, before: datetime, *, dry_run: bool) -> int:
+    """Delete, or count, the pauses of a participant that ended before a moment."""
+    return _change_pauses(PauseScope.PERSON, participant, before, dry_run=dry_run)
+
+
+def delete_of_site(site: int, before: datetime, *, dry_run: bool) -> int:
+    """Delete, or count, the pauses of a site and the reasons to read there that ended before a moment.
+
+    Reasons about a participant under a safeguarding hold stay.
+    """
+    reasons = {"site": site, "before": before}
+    return _change_pauses(PauseScope.SITE, site, before, dry_run=dry_run) + (
+        _count(COUNT_REASONS, reasons) if dry_run else _delete_all(DELETE_REASONS, reasons)
+    )
+
+
+def delete_of_everyone(befores: Iterable[datetime], *, dry_run: bool) -> int:
+    """Delete, or count, pauses for everyone. `befores` are the limits of the sites; one without keeps all."""
+    limits = list(befores)
+    if not limits or len(limits) < Site.objects.count():
+        return 0
+    return _change_pauses(PauseScope.EVERYONE, EVERYONE, min(limits), dry_run=dry_run)
+
+
+def _change_pauses(scope: PauseScope, about: int, before: datetime, *, dry_run: bool) -> int:
+    facts = {"scope": scope.value, "about": about, "before": before}
+    return _count(COUNT_PAUSES, facts) if dry_run else _delete_all(DELETE_PAUSES, facts)
+
+
+def _delete_all(statement: str, facts: dict[str, Any]) -> int:
+    deleted = 0
+    while batch := _delete_some(statement, {**facts, "at_most": ROWS_AT_ONCE}):
+        deleted += batch
+    return deleted
+
+
+@transaction.atomic
+def _delete_some(statement: str, facts: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, facts)
+        return int(cursor.rowcount)
+
+
+def _count(statement: str, facts: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, facts)
+        return int(cursor.fetchone()[0])
