@@ -33,10 +33,10 @@ class FlagActs:
         self._pool = pool
         self._record = record
 
-    async def see_flag(self, flag: int, staff: Staff, *, sites: Collection[int]) -> ActAnswer:
-        """Note that a screen of the site's staff shows the flag."""
+    async def see_flag(self, flag: int, staff: Staff, *, sites: Collection[int], count: int = 1) -> ActAnswer:
+        """Note that a screen of the site's staff shows the flag with so many causes."""
         async with open_act(self._pool) as cursor:
-            if await flag_changes.mark_seen(cursor, flag, staff, sites=sites):
+            if await flag_changes.mark_seen(cursor, flag, staff, sites=sites, count=count):
                 await self._record(cursor, ActKind.SAW_FLAG, staff, about=None, note=f"flag {flag}")
         return ActDone(facts={"flag": flag})
 

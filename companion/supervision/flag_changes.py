@@ -22,9 +22,13 @@ INSERT INTO companion_flagstep (flag_id, what, who, note) VALUES (%(flag)s, %(wh
 """
 
 MARK_SEEN = """
-UPDATE companion_flag SET seen_at = clock_timestamp()
-WHERE id = %(flag)s AND site_id = ANY(%(sites)s) AND seen_at IS NULL
-RETURNING site_id
+WITH known AS (
+    SELECT id, seen_at, least(count, %(count)s) AS shown FROM companion_flag
+    WHERE id = %(flag)s AND site_id = ANY(%(sites)s) AND state = 'open' FOR NO KEY UPDATE
+)
+UPDATE companion_flag f SET seen_at = coalesce(f.seen_at, clock_timestamp()), shown_count = known.shown
+FROM known WHERE f.id = known.id AND f.shown_count < known.shown
+RETURNING f.site_id, known.seen_at IS NULL
 """
 
 ACCEPT = """
@@ -89,13 +93,24 @@ async def add_step(
     await cursor.execute(ADD_STEP, {"flag": flag, "what": what.value, "who": who, "note": note})
 
 
-async def mark_seen(cursor: AsyncCursor[Row], flag: int, staff: Staff, *, sites: Collection[int]) -> bool:
-    """Note that a screen of the site's staff shows the flag. False: one did before, or there is no such flag."""
-    site = await _change(cursor, MARK_SEEN, flag, sites)
-    if site is None:
+async def mark_seen(
+    cursor: AsyncCursor[Row], flag: int, staff: Staff, *, sites: Collection[int], count: int = 1
+) -> bool:
+    """Note that a screen of the site's staff shows the flag with so many causes.
+
+    Returns whether it is the first screen. Nothing changes if one showed as many causes, or there is no such open flag.
+    """
+    facts = {"flag": flag, "sites": sorted(sites), "count": count}
+    await cursor.execute(MARK_SEEN, facts)
+    row = await cursor.fetchone()
+    if row is None:
         return False
-    await _add_change(cursor, flag, site, FlagStepKind.SEEN, staff)
-    return True
+    site, is_first = row
+    if is_first:
+        await _add_change(cursor, flag, site, FlagStepKind.SEEN, staff)
+    else:
+        await _notify_changed(cursor, flag, site)
+    return bool(is_first)
 
 
 async def accept(
@@ -191,8 +206,11 @@ async def _add_change(
     cursor: AsyncCursor[Row], flag: int, site: int, what: FlagStepKind, staff: Staff, text: str = ""
 ) -> None:
     await add_step(cursor, flag, what, who=staff.name, note=text)
-    changed = FlagsChanged(flags=((flag, site),))
-    await cursor.execute(NOTIFY, notify_parameters(changed))
+    await _notify_changed(cursor, flag, site)
+
+
+async def _notify_changed(cursor: AsyncCursor[Row], flag: int, site: int) -> None:
+    await cursor.execute(NOTIFY, notify_parameters(FlagsChanged(flags=((flag, site),))))
 
 
 async def _find(cursor: AsyncCursor[Row], flag: int, sites: Collection[int]) -> FlagView | None:

@@ -49,14 +49,14 @@ step AS (
 SELECT id, site_id, count FROM raised
 """
 
-
-SEEN_STANDS_S = 300
-"""A flag that a screen showed so lately, in seconds, counts as shown when it is raised again."""
-FLAG_IS_SEEN = f"""EXISTS (
+FLAG_IS_SEEN = """EXISTS (
     SELECT 1 FROM companion_flag f
-    WHERE f.id = %(flag)s AND f.seen_at > clock_timestamp() - make_interval(secs => {SEEN_STANDS_S})
+    WHERE f.id = %(flag)s AND (f.shown_count >= %(count)s OR f.state <> 'open')
 )"""
-"""Whether a screen of the site's staff shows the flag."""
+"""Whether a screen of the site's staff has shown cause `count` of the flag, or a person has accepted it since.
+
+An earlier cause does not count: the screen that showed it may be gone.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -89,6 +89,11 @@ class StaffPause(models.Model):
             models.CheckConstraint(condition=Q(scope__in=list(PauseScope)), name="pause_known_scope"),
             models.CheckConstraint(condition=~Q(reason="") & ~Q(by_name=""), name="pause_who_and_why"),
         ]
+        indexes = [
+            models.Index(
+                fields=["scope", "about", "id"], condition=Q(ended_at__isnull=False), name="pause_ended"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"pause {self.pk}"
@@ -131,6 +136,8 @@ class Flag(models.Model):
     """When its last cause came."""
     seen_at = models.DateTimeField(null=True)
     """When a screen of the site's staff first showed it."""
+    shown_count = models.IntegerField(db_default=0)
+    """How many of its causes a screen of the site's staff has shown: the last ones may be on no screen."""
     owner = models.BigIntegerField(null=True)
     owner_name = models.CharField(max_length=150, blank=True, db_default="")
     accepted_at = models.DateTimeField(null=True)

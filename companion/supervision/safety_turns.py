@@ -147,7 +147,7 @@ class SafetyTurns:
         flag, turn = stored.flag, stored.opened.turn
         if flag is None or not stored.told:
             return
-        facts = {"turn": turn, "line": stored.told, "flag": flag.flag}
+        facts = {"turn": turn, "line": stored.told, "flag": flag.flag, "count": flag.count}
 
         async def decide(cursor: AsyncCursor[Row]) -> bool:
             await cursor.execute(DECIDE_TURN, facts)
@@ -174,7 +174,7 @@ class SafetyTurns:
         flag = stored.flag
         if flag is None:
             return stored.line
-        facts = {"entry": stored.entry, "text": stored.told, "flag": flag.flag}
+        facts = {"entry": stored.entry, "text": stored.told, "flag": flag.flag, "count": flag.count}
 
         async def decide(cursor: AsyncCursor[Row]) -> bool:
             await cursor.execute(f"{DECIDE_ENTRY} AND {FLAG_IS_SEEN} RETURNING id", facts)

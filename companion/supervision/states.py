@@ -33,6 +33,8 @@ class FlagSource(StrEnum):
     """A rule that read a participant's message."""
     REPLY = "reply"
     """A rule that read the companion's reply."""
+    LANE = "lane"
+    """A lane that read a message again, after it was stored."""
     BUTTON = "button"
     """The participant asked for a person."""
     SCREEN = "screen"

@@ -264,7 +264,7 @@ class DeskActs:
         match request:
             case requests.Seen():
                 # Only a screen of the site's own staff counts as told.
-                return await flags.see_flag(request.flag, staff, sites=access.supervised)
+                return await flags.see_flag(request.flag, staff, sites=access.supervised, count=request.count)
             case requests.Accept():
                 return await flags.accept(request.flag, staff, sites=access.sites)
             case requests.Note():

@@ -36,10 +36,11 @@ class Unwatch(_Request):
 
 
 class Seen(_Request):
-    """This screen shows the flag."""
+    """This screen shows the flag with so many causes. A page of the release before names no number."""
 
     type: Literal["seen"]
     flag: Id
+    count: int = Field(default=1, ge=1, lt=2**31)
 
 
 class Accept(_Request):

@@ -55,7 +55,7 @@ def read_turn(turn: int) -> Turn:
 def mark_seen(flag: int) -> None:
     from django.utils import timezone
 
-    in_database(lambda: Flag.objects.filter(pk=flag).update(seen_at=timezone.now()))
+    in_database(lambda: Flag.objects.filter(pk=flag).update(seen_at=timezone.now(), shown_count=1))
 
 
 async def test_turn_line_flag_and_quiet_are_stored_together(

@@ -23,7 +23,8 @@ const fold = new BellFold(bell);
 const sound = new Sound();
 const tabs = new BroadcastChannel("companion-staff-sound");
 const flags = new Map();
-const seen = new Set();
+/** How many causes of a flag this screen has confirmed, by flag. */
+const seen = new Map();
 let isBlank = false;
 let wasOn = "sounds" in bell.dataset;
 let unreachable = null;
@@ -32,6 +33,8 @@ function take(frame) {
   if (frame.type === "hello") {
     const before = new Set(flags.keys());
     flags.clear();
+    // What was confirmed on a connection that broke may not have arrived.
+    seen.clear();
     for (const flag of (frame.flags ?? []).map(flagOf)) if (flag.state === "open") flags.set(flag.id, flag);
     for (const flag of flags.values()) if (!before.has(flag.id)) announce(flag);
     draw();
@@ -87,10 +90,11 @@ function rank(flag) {
 /** Tell the service which flags a person can notice here: they are on a visible page, or their ring sounds. */
 function confirmSeen() {
   for (const flag of flags.values()) {
-    if (flag.state !== "open" || seen.has(flag.id) || isBlank) continue;
+    if (flag.state !== "open" || seen.get(flag.id) >= flag.count || isBlank) continue;
     const isShown = document.visibilityState === "visible" && bell.checkVisibility();
     const isHeard = flag.tier === "red" && sound.isRinging;
-    if ((isShown || isHeard) && send({ type: "seen", flag: flag.id })) seen.add(flag.id);
+    const { id, count } = flag;
+    if ((isShown || isHeard) && send({ type: "seen", flag: id, count })) seen.set(id, count);
   }
 }
 
