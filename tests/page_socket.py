@@ -15,9 +15,17 @@ ENDINGS = {"complete", "stopped", "paused", "refused", "handed_over", "held", "s
 class Page:
     """One open socket. Use as an async context manager."""
 
-    def __init__(self, socket_url: str, cookie: str, *, origin: str | None = None, acks: bool = True) -> None:
+    def __init__(
+        self,
+        socket_url: str,
+        cookie: str,
+        *,
+        origin: str | None = None,
+        acks: bool = True,
+        name: str = "companion",
+    ) -> None:
         self._url = socket_url
-        self._cookie = cookie
+        self._cookie = f"{name}={cookie}"
         self._origin = origin or socket_url.replace("ws", "http", 1).removesuffix("/ws/chat/")
         self._acks = acks
         self._connection: ClientConnection | None = None
@@ -25,7 +33,7 @@ class Page:
         self.disclosures: list[Frame] = []
 
     async def __aenter__(self) -> "Page":
-        headers = {"Cookie": f"companion={self._cookie}", "Origin": self._origin}
+        headers = {"Cookie": self._cookie, "Origin": self._origin}
         self._connection = await connect(self._url, additional_headers=headers, max_size=None, proxy=None)
         return self
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from http.cookies import SimpleCookie
 
 import aiohttp
 
@@ -10,6 +11,12 @@ from ops.chat_client.chat_socket import ChatSocket, open_chat
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
 
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=15)
+
+
+def find_form_token(cookies: SimpleCookie) -> str:
+    """Return the token that a form must repeat; empty without one. A service names its cookies by its own settings."""
+    tokens = [cookie.value for name, cookie in cookies.items() if "csrftoken" in name]
+    return tokens[0] if tokens else ""
 
 
 class Browser:
@@ -66,8 +73,8 @@ class Browser:
     async def sign_out(self) -> None:
         """Press *I am finished*: the service ends the visit. Raises ChatFailed if it does not."""
         async with self._client.get(f"{self._service}/chat/", timeout=REQUEST_TIMEOUT) as page:
-            token = page.cookies.get("csrftoken")
-        headers = {"Origin": self._service, "X-CSRFToken": token.value if token else ""}
+            token = find_form_token(page.cookies)
+        headers = {"Origin": self._service, "X-CSRFToken": token}
         async with self._client.post(
             f"{self._service}/chat/finish/", headers=headers, allow_redirects=False, timeout=REQUEST_TIMEOUT
         ) as answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from ops.chat_client.browser import REQUEST_TIMEOUT
+from ops.chat_client.browser import REQUEST_TIMEOUT, find_form_token
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
 
 SOCKET_PATH = "/ws/staff/"
@@ -46,11 +46,11 @@ async def sign_staff_in(client: aiohttp.ClientSession, service: str, username: s
     """Sign in as a member of staff; the cookies stay in `client`. Raises ServiceUnavailable."""
     page = f"{service}/staff/sign-in/"
     async with client.get(page, timeout=REQUEST_TIMEOUT) as answer:
-        token = answer.cookies.get("csrftoken")
+        token = find_form_token(answer.cookies)
     form = {
         "username": username,
         "password": password,
-        "csrfmiddlewaretoken": token.value if token else "",
+        "csrfmiddlewaretoken": token,
     }
     async with client.post(
         page, data=form, headers={"Origin": service}, allow_redirects=False, timeout=REQUEST_TIMEOUT

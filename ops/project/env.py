@@ -15,6 +15,7 @@ from ops.project.addresses import MailServer, SettingInvalid
 from ops.project.mailboxes import is_mailbox
 
 ROOT = Path(__file__).resolve().parents[2]
+MAX_SUFFIX_CHARS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,6 +174,15 @@ class Environment:
 
     def _is_set_here(self, name: str) -> bool:
         return bool(self._environ.get(name) or self._environ.get(f"{name}_FILE"))
+
+    def suffix(self, name: str, *, shown: str, meaning: str) -> str:
+        """Up to 16 ASCII letters and digits."""
+        value = self.text(name, shown=shown, meaning=meaning)
+        if value and not (value.isascii() and value.isalnum() and len(value) <= MAX_SUFFIX_CHARS):
+            raise SettingInvalid(
+                f"{name} must be up to {MAX_SUFFIX_CHARS} letters and digits; it is {value!r}."
+            )
+        return value
 
     def flag(self, name: str, *, meaning: str) -> bool:
         """True or false, written 1/0, true/false, yes/no or on/off."""

@@ -78,6 +78,20 @@ COMPANION_SECURE_COOKIES = env.flag(
     meaning="`yes` behind HTTPS: cookies travel over it alone, and what an `http:` page sends is refused, "
     "also where it has the name of this service",
 )
+COMPANION_COOKIE_SUFFIX = env.suffix(
+    "COMPANION_COOKIE_SUFFIX",
+    shown="the port of `scripts/up`, if it is not 8000; otherwise none",
+    meaning="letters and digits after the names of its cookies. Two installations on one host name need two, because "
+    "browsers keep cookies of all ports of a host together",
+)
+
+
+def name_cookie(name: str) -> str:
+    """Return the full name of a cookie. Behind HTTPS no other host name can set one that starts with `__Host-`."""
+    prefix = "__Host-" if COMPANION_SECURE_COOKIES else ""
+    return f"{prefix}{name}{COMPANION_COOKIE_SUFFIX and '-'}{COMPANION_COOKIE_SUFFIX}"
+
+
 COMPANION_BEHIND_PROXY = env.flag(
     "COMPANION_BEHIND_PROXY",
     meaning="`yes` takes a caller's address from `X-Real-IP`. Only behind a proxy that always sets it",

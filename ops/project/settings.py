@@ -37,15 +37,16 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "ops.project.headers.StrictHeaders",
     "ops.project.probes.AnswerProbes",
     "ops.static_files.serving.StaticFiles",
-    "csp.middleware.CSPMiddleware",
     "companion.sessions.SessionCookieMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "ops.staff.error_pages.ErrorPagesMiddleware",
 ]
 ROOT_URLCONF = "ops.project.urls"
@@ -85,15 +86,18 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SESSION_ENGINE = "companion.sessions"
 # One minute longer than a visit: the page of an expired visit may still save typed words.
 SESSION_COOKIE_AGE = COMPANION_VISIT_S + 60
-SESSION_COOKIE_NAME = "companion"
+SESSION_COOKIE_NAME = name_cookie("companion")
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+CSRF_COOKIE_NAME = name_cookie("csrftoken")
+CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 CSRF_FAILURE_VIEW = "ops.staff.error_pages.csrf_failure"
 CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if COMPANION_SECURE_COOKIES else 0
 # Under "no-referrer" browsers send forms with "Origin: null", which the CSRF check must refuse.
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

@@ -13,6 +13,7 @@ from ops.stack.errors import CannotStart, PortInUse
 from ops.stack.unavailable import UnavailablePage
 
 HOST = "127.0.0.1"
+DEFAULT_PORT = 8000
 # Daphne's own 50 is too few when a site's machines all come back at the same moment.
 BACKLOG = 2048
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ops.stack.doors import HOST, Door
+from ops.stack.doors import DEFAULT_PORT, HOST, Door
 from ops.stack.errors import CannotStart
 from ops.stack.logs import tail
 from ops.stack.postgres import EmbeddedPostgres
@@ -104,6 +104,9 @@ class Launch:
         addresses = [f"http://{host}:{door.port}" for door in self.doors for host in (HOST, "localhost")]
         # Proxies, probes and commands of this machine use these names, beside any public name.
         own["TRUSTED_ORIGINS"] = merge_lists(own.get("TRUSTED_ORIGINS", ""), addresses)
+        # Browsers keep the cookies of all ports of a host together, and a second `scripts/up` has another port.
+        if self.doors[0].port != DEFAULT_PORT:
+            own.setdefault("COMPANION_COOKIE_SUFFIX", str(self.doors[0].port))
         own["ALLOWED_HOSTS"] = merge_lists(own.get("ALLOWED_HOSTS", ""), (HOST, "localhost"))
 
     def _database(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ops.stack import guard
-from ops.stack.doors import Door, open_doors
+from ops.stack.doors import DEFAULT_PORT, Door, open_doors
 from ops.stack.errors import CannotStart, DiskFull, is_disk_full
 from ops.stack.launch import Launch
 from ops.stack.roster import Roster
@@ -78,7 +78,9 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Start the database, the queue, the rehearsal provider, the worker and the web processes.",
         epilog="With DATABASE_URL or VALKEY_URL set, those servers are used and none of its own is started.",
     )
-    parser.add_argument("--port", type=_port, default=8000, help="of the first web process (default 8000)")
+    parser.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, help=f"of the first web process (default {DEFAULT_PORT})"
+    )
     parser.add_argument(
         "--processes",
         type=_count,

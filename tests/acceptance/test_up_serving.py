@@ -183,7 +183,9 @@ def sign_in_by_name(name: str, serving: Up) -> str:
     assert match is not None
     with httpx.Client(base_url=serving.address, trust_env=False) as browser:
         browser.post("/card/", data={"code": match[1]}, headers={"Origin": serving.address})
-        return browser.cookies["companion"]
+        return next(
+            cookie.value or "" for cookie in browser.cookies.jar if cookie.name.startswith("companion")
+        )
 
 
 def is_running(serving: Up, words: str) -> bool:

@@ -34,8 +34,8 @@ async def test_a_page_over_http_opens_no_visit_and_no_socket(web: Web, people: P
     answer = come_in(web, code, origin=over_https(web))
     assert answer.status_code == 302
 
-    cookie = answer.cookies["companion"]
-    async with Page(web.socket_url, cookie, origin=over_https(web)) as page:
+    cookie = answer.cookies["__Host-companion"]
+    async with Page(web.socket_url, cookie, origin=over_https(web), name="__Host-companion") as page:
         assert (await page.next())["type"] == "hello"
     for path in ("/ws/chat/", "/ws/ops/", "/ws/ops/page/"):
         address = web.socket_url.replace("/ws/chat/", path)
@@ -49,7 +49,7 @@ def test_a_page_over_http_signs_no_staff_in(web: Web, people: People) -> None:
     with httpx.Client(base_url=web.url, trust_env=False) as staff_client:
         form = staff_client.get("/staff/sign-in/")
         # The client does not send a secure cookie over HTTP, as the proxy in front does.
-        staff_client.headers["Cookie"] = f"csrftoken={form.cookies['csrftoken']}"
+        staff_client.headers["Cookie"] = f"__Host-csrftoken={form.cookies['__Host-csrftoken']}"
 
         assert sign_in(staff_client, sam, people.password).status_code == 403
         assert sign_in(staff_client, sam, people.password, origin=over_https(web)).status_code == 302
