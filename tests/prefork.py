@@ -24,17 +24,23 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_REQUEST_BYTES = 200_000
+OWN_PACKAGES = {"companion", "ops", "personas", "routing", "validation"}
 LIBRARIES = (
     "aiohttp",
     "autobahn.twisted.websocket",
+    "celery.exceptions",
+    "celery.utils.log",
     "channels.generic.websocket",
     "channels.routing",
     "companion.engine",
     "companion.frames",
+    "companion.notifications",
     "companion.prompt",
     "csp.middleware",
     "dj_database_url",
     "django.contrib.auth.hashers",
+    "django.contrib.postgres.aggregates",
+    "django.contrib.postgres.search",
     "django.contrib.staticfiles.storage",
     "django.core.management",
     "django.db.backends.postgresql.base",
@@ -45,8 +51,10 @@ LIBRARIES = (
     "django.views.generic",
     "httpx",
     "httpx_aiohttp",
+    "kombu",
     "ops.backups.drill",
     "ops.stack.switch",
+    "ops.supervision.requests",
     "personas.load",
     "personas.safety",
     "personas.wording",
@@ -58,6 +66,8 @@ LIBRARIES = (
     "routing.lanes",
     "routing.rehearsal",
     "routing.selection",
+    "smtplib",
+    "statistics",
     # Without the reactor: it has a descriptor that processes must not share.
     "twisted.internet.endpoints",
     "twisted.internet.ssl",
@@ -123,11 +133,16 @@ class Prefork:
         stderr: int,
         stdout: int | None = None,
         cwd: Path = ROOT,
+        modules_from: Path = ROOT,
     ) -> ForkedProcess:
-        """Start `python ARGV`: a script or `-m MODULE`, with its arguments. Without `stdout` there is a pipe."""
+        """Start `python ARGV`: a script or `-m MODULE`, with its arguments. Without `stdout` there is a pipe.
+
+        Packages of ours that stand in `modules_from` too are imported from there.
+        """
         status_read, status_write = os.pipe()
         out_read, out_write = os.pipe() if stdout is None else (None, stdout)
-        request = json.dumps({"argv": list(argv), "env": dict(env), "cwd": str(cwd)}).encode()
+        folders = {"cwd": str(cwd), "modules_from": str(modules_from)}
+        request = json.dumps({"argv": list(argv), "env": dict(env)} | folders).encode()
         with self._lock:
             requests = self._requests = self._requests or _start_server()
             socket.send_fds(requests, [request], [out_write, stderr, status_write])
@@ -142,11 +157,13 @@ class Prefork:
         *,
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
+        modules_from: Path = ROOT,
         timeout_s: float = 90.0,
     ) -> "subprocess.CompletedProcess[str]":
         """Run `python ARGV` to its end, as `subprocess.run` does with `capture_output`. Raises TimeoutExpired."""
         err_read, err_write = os.pipe()
-        process = self.start(argv, env=os.environ if env is None else env, stderr=err_write, cwd=cwd)
+        environment = os.environ if env is None else env
+        process = self.start(argv, env=environment, stderr=err_write, cwd=cwd, modules_from=modules_from)
         os.close(err_write)
         assert process.stdout is not None
         with open(err_read) as stderr, process.stdout as stdout:
@@ -180,6 +197,7 @@ class _Program:
     argv: list[str]
     env: dict[str, str]
     cwd: str
+    modules_from: str
     descriptors: tuple[int, int, int]
 
 
@@ -249,6 +267,16 @@ def _become(program: _Program) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if program.modules_from != str(ROOT):
+        _import_again_from(program.modules_from)
+
+
+def _import_again_from(folder: str) -> None:
+    sys.path.insert(0, folder)
+    for name in list(sys.modules):
+        if name.partition(".")[0] in OWN_PACKAGES:
+            del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def main() -> None:
@@ -257,10 +285,11 @@ def main() -> None:
         importlib.import_module(name)
     from django.conf import settings
 
-    from personas import safety
+    from personas import reading, safety
 
-    # Every web process reads messages by these rules, which it would load at its start.
+    # Every web process reads messages by these rules and counts syllables, with tables it would load at its start.
     safety.load()
+    reading.count_syllables("companion")
 
     assert not settings.configured
     assert "twisted.internet.reactor" not in sys.modules

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.prefork import prefork
 
 ROOT = Path(__file__).resolve().parents[2]
 CANNOT_START = 78
@@ -52,20 +52,15 @@ def start(tmp_path: Path, way: list[str], change: Callable[[str], str | None]) -
         rules.unlink()
     else:
         rules.write_text(changed, encoding="utf-8")
-    ended = subprocess.run(
-        [sys.executable, *([str(ROOT / way[0]), *way[1:]] if way[0] == "manage.py" else way)],
+    ended = prefork.run(
+        [str(ROOT / way[0]), *way[1:]] if way[0] == "manage.py" else way,
         cwd=tmp_path,
+        modules_from=tmp_path,
         env={
             "PATH": os.environ["PATH"],
-            # The copy stands before the repository, which Python would put first by itself.
-            "PYTHONSAFEPATH": "1",
-            "PYTHONPATH": f"{tmp_path}:{ROOT}",
             "COMPANION_STATE_DIR": str(tmp_path / "state"),
             **REHEARSED,
         },
-        capture_output=True,
-        text=True,
-        timeout=100,
     )
     return ended.returncode, ended.stdout + ended.stderr
 

@@ -3,26 +3,22 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.prefork import prefork
+
 DANGER = "I'm going to kill myself tonight"
 WORRY = "I feel like a burden to everyone"
 
 
 def check(path: Path) -> "subprocess.CompletedProcess[str]":
     """Run it in a process of its own, without any settings."""
-    return subprocess.run(
-        [sys.executable, "manage.py", "check_safety", "--file", str(path), "--json"],
-        cwd=ROOT,
+    return prefork.run(
+        ["manage.py", "check_safety", "--file", str(path), "--json"],
         env={"PATH": os.environ["PATH"], "COMPANION_STATE_DIR": str(path.parent / "state")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
+        timeout_s=120,
     )
 
 
