@@ -22,6 +22,7 @@ from companion.models import (
 from ops.models import AuditEntry, Erasure, SafeguardingHold, StatedReason
 from ops.personal_data import erasure, erasure_list
 from ops.personal_data.erasure_list import ErasedPerson
+from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, Person, in_database
 from tests.personal_data import BY, add_turn, fill, named, refused, run
 from tests.processes import Rehearsal, start_web
@@ -234,7 +235,9 @@ def test_a_web_process_forgets_again_before_it_serves(
         assert otto.sign_in(web.url)
 
 
-def test_a_web_process_does_not_serve_beside_a_damaged_list(rehearsal: Rehearsal, tmp_path: Path) -> None:
+def test_a_web_process_does_not_serve_beside_a_damaged_list(
+    database: EmbeddedPostgres, rehearsal: Rehearsal, tmp_path: Path
+) -> None:
     (tmp_path / erasure_list.FILE).write_text("not a list\n")
     with (
         pytest.raises(AssertionError),
