@@ -164,7 +164,8 @@ async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(serving
     # Tests before this one have killed the database too.
     await until(lambda: status(serving, "/readyz")[0] == 200, within_s=LIMIT_S)
     address = serving.address.replace("http", "ws") + "/ws/chat/"
-    async with Page(address, sign_in_by_name("Rosa", serving)) as page:
+    name, cookie = sign_in_by_name("Rosa", serving)
+    async with Page(address, cookie, name=name) as page:
         await page.say("Good evening. Tell me about the garden.")
         turn = (await page.until("words"))["turn"]
         for words in ("valkey-server", "celery"):
@@ -177,15 +178,14 @@ async def test_a_reply_goes_on_while_the_queue_and_the_worker_are_killed(serving
         await until(lambda words=words: is_running(serving, words), within_s=120)  # type: ignore[misc]
 
 
-def sign_in_by_name(name: str, serving: Up) -> str:
-    """Sign in with the code that the start printed for this person; returns the session cookie."""
+def sign_in_by_name(name: str, serving: Up) -> tuple[str, str]:
+    """Sign in with the code that the start printed for this person; returns name and value of the session cookie."""
     match = re.search(rf"{name}: .*\n.*; code (\S+)", serving.text)
     assert match is not None
     with httpx.Client(base_url=serving.address, trust_env=False) as browser:
         browser.post("/card/", data={"code": match[1]}, headers={"Origin": serving.address})
-        return next(
-            cookie.value or "" for cookie in browser.cookies.jar if cookie.name.startswith("companion")
-        )
+        [cookie] = [one for one in browser.cookies.jar if one.name.startswith("companion")]
+        return cookie.name, cookie.value or ""
 
 
 def is_running(serving: Up, words: str) -> bool:
