@@ -38,6 +38,7 @@ from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.noticing import Noticing
 from companion.supervision.pause_follower import PauseFollower
 from companion.supervision.safety_turns import SafetyTurns
+from companion.supervision.states import FlagTier
 from companion.supervision.writing import WritingRelay
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
@@ -68,7 +69,8 @@ class WebProcess:
 
     `on_selection` is given the version of every selection that is stored, `on_end` the end of every turn that this
     process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
-    with its configuration. `noticing` reads messages and replies. `extra_loops` run as long as this process does.
+    with its configuration. `noticing` reads messages and replies; `on_message` is given each stored message that is not
+    red. `extra_loops` run as long as this process does.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class WebProcess:
         documents_refused: Callable[[], int] = int,
         conditions: Callable[[], tuple[str, ...]] = tuple,
         noticing: Noticing,
+        on_message: Callable[[int, FlagTier | None], None] = lambda _turn, _tier: None,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
         on_database_back: Callable[[], None] = lambda: None,
     ) -> None:
@@ -113,6 +116,7 @@ class WebProcess:
         )
         self.journal = self._build_journal()
         self._noticing = noticing
+        self._on_message = on_message
         self.safety = SafetyTurns(pool, policy, process=process, on_change=self.on_staff_act)
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = self._build_lane_follower(order_route)
@@ -166,6 +170,7 @@ class WebProcess:
             policy=self.policy,
             noticing=self._noticing,
             safety=self.safety,
+            on_message=self._on_message,
         )
 
     async def raise_help(self, conversation: int) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -31,7 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class Runner:
-    """Holds the running turns of one process; `driver` takes each to its end."""
+    """Holds the running turns of one process; `driver` takes each to its end.
+
+    `on_message` is given each turn whose message is new and not red, with the tier that the rules put it into.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,9 @@ class Runner:
         policy: TurnPolicy,
         noticing: Noticing,
         safety: SafetyTurns,
+        on_message: Callable[[int, FlagTier | None], None],
     ) -> None:
+        self._on_message = on_message
         self._noticing = noticing
         self._safety = safety
         self._driver = driver
@@ -180,6 +185,8 @@ class Runner:
             )
             if isinstance(request, AskAgainRequest):
                 self._watchers.mark_kept_changed([opened.conversation])
+            else:
+                self._on_message(opened.turn, request.notice.tier if request.notice else None)
             if opened.is_ended:
                 self._watchers.mark_changed([(opened.turn, opened.conversation)])
             else:

@@ -48,6 +48,8 @@ class FlagKind(StrEnum):
     """The participant pressed *Talk to a person*. Its tier is red."""
     SCREEN_LOST = "screen_lost"
     """The person who had taken over is gone. Its tier is red."""
+    SECOND_READING = "second_reading"
+    """A lane that read the message again found it more serious than the rules did."""
 
 
 class FlagStepKind(StrEnum):

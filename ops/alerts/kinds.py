@@ -268,6 +268,14 @@ class AlertKind(StrEnum):
         OFTEN,
     )
 
+    SECOND_READING = (
+        "second_reading",
+        "Messages are not read a second time: {}. The rules read them as always.",
+        "Look at the lane that COMPANION_SECOND_READING_LANE names, or raise its budget. To switch it off, empty it.",
+        FAILING,
+        OFTEN,
+    )
+
     # Sites.
     NO_HELPLINE = (
         "no_helpline",

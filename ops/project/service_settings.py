@@ -183,6 +183,24 @@ COMPANION_BREAKER_COOLDOWN_S = env.number(
     meaning="seconds a failing lane is left alone at first; doubled each time a probe fails",
 )
 
+# The second reading: a lane that reads messages after they were stored.
+COMPANION_SECOND_READING_LANE = env.text(
+    "COMPANION_SECOND_READING_LANE",
+    shown="none: it is off",
+    meaning="the lane that reads each message again after it was stored. It may only raise a flag, and nothing "
+    "waits for it. Give it a lane that no chain names",
+)
+COMPANION_SECOND_READING_S = env.number(
+    "COMPANION_SECOND_READING_S", 10, low=1, high=120, meaning="seconds for one call of it, at most"
+)
+COMPANION_SECOND_READING_CALLS = env.number(
+    "COMPANION_SECOND_READING_CALLS",
+    60,
+    low=1,
+    high=100_000,
+    meaning="its calls in a minute, in each web process. Messages beyond them are not read again",
+)
+
 # Visits.
 COMPANION_VISIT_S = env.number(
     "COMPANION_VISIT_S", 28_800, low=300, high=86_400, meaning="seconds after which a visit ends by itself"

@@ -21,6 +21,7 @@ from companion.process import WebProcess
 from companion.prompt import min_context_tokens
 from companion.supervision.acts import StaffActs
 from companion.supervision.noticing import Noticing
+from companion.supervision.second_reading import SecondReader, SecondReadingPolicy
 from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
@@ -305,13 +306,15 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         persona=lambda: check_persona(build_persona(), localdate()),
     )
     escalation = EscalationLoops(send_flag_rings)
+    caller = Caller(build_adapters(build_client(), gather_s=policy.tick_s))
+    second = build_second_reader(pool, caller, routing, alerts)
     process = WebProcess(
         pool=pool,
         # A connection of its own, beside the pool: LISTEN holds one for as long as the process lives.
         bell_url=settings.DATABASE_URL,
         policy=policy,
         process=uuid.uuid4(),
-        caller=Caller(build_adapters(build_client(), gather_s=policy.tick_s)),
+        caller=caller,
         route=store.route,
         tuning=Tuning(cooldown_s=settings.COMPANION_BREAKER_COOLDOWN_S),
         on_selection=store.follow,
@@ -321,7 +324,9 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         noticing=Noticing(
             build_safety_rules(), on_broken=lambda rule: alerts.add(AlertKind.SAFETY_RULE_BROKEN, rule)
         ),
+        on_message=second.submit if second else lambda _turn, _tier: None,
         extra_loops=(
+            *([second.run] if second else []),
             store.run,
             alerts.run,
             usage.run,
@@ -333,6 +338,34 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         on_database_back=replace_page_connections,
     )
     return process
+
+
+def build_second_reader(
+    pool: AsyncConnectionPool[Any], caller: Caller, routing: lanes.Routing, alerts: AlertBuffer
+) -> SecondReader | None:
+    """What reads messages after they were stored; None: it is off. Raises RoutingFileInvalid for an unknown lane."""
+    name = settings.COMPANION_SECOND_READING_LANE
+    if not name:
+        return None
+    if name not in routing.lanes:
+        known = ", ".join(routing.lanes)
+        raise RoutingFileInvalid(
+            f"COMPANION_SECOND_READING_LANE: no lane is called {name!r}. Name one of: {known}."
+        )
+    rules = build_safety_rules()
+    policy = SecondReadingPolicy(
+        lane=routing.lanes[name],
+        question=rules.second_reading,
+        version=rules.version,
+        calls_per_minute=settings.COMPANION_SECOND_READING_CALLS,
+        seconds=settings.COMPANION_SECOND_READING_S,
+    )
+    return SecondReader(
+        pool,
+        caller,
+        policy,
+        on_trouble=lambda code: alerts.add(AlertKind.SECOND_READING, f"lane {name}, {code}"),
+    )
 
 
 def replace_page_connections() -> None:

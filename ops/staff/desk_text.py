@@ -43,6 +43,7 @@ FLAG_KINDS: Mapping[str, str] = MappingProxyType(
     {
         FlagKind.HELP: "Wants to talk to a person",
         FlagKind.SCREEN_LOST: "The person who had taken over is gone",
+        FlagKind.SECOND_READING: "The second reading is worried",
         BROKEN: "A rule broke: read this message",
     }
 )

@@ -44,6 +44,7 @@ class SafetyRules:
     def __init__(self, document: RulesFile, compiled: "_Compiled") -> None:
         self.version = document.version
         self.owner, self.approver, self.review_by = document.owner, document.approver, document.review_by
+        self.second_reading = document.second_reading
         self._messages = MessageReader(
             compiled.tokenizer, compiled.message_rules, compiled.messages, compiled.contexts
         )

@@ -88,6 +88,7 @@ class RulesFile(_Table):
     goodbye: Rows
     no_goodbye: Rows
     courtesy: Rows
+    second_reading: Sentence
 
     @cached_property
     def version(self) -> str:
