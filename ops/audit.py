@@ -57,6 +57,9 @@ SET_EMAIL = "set_email"
 
 # The acts of staff at their sockets have the codes of `companion.supervision.act_answers.ActKind`.
 STATED_REASON = "stated_reason"
+OPENED_NEEDS = "opened_needs"
+SET_NEEDS = "set_needs"
+REVIEWED_NEEDS = "reviewed_needs"
 SEARCHED_PEOPLE = "searched_people"
 SEARCHED_RECORD = "searched_record"
 LISTED_FLAGS = "listed_flags"

@@ -19,6 +19,7 @@ from companion.models import (
     Turn,
     Visit,
 )
+from companion.needs import store
 from ops.models import StatedReason
 from tests.people import Person, in_database
 
@@ -84,6 +85,7 @@ def _fill(person: Person, turn: Turn) -> Flag:
         turn=turn.pk,
     )
     FlagStep.objects.create(flag=flag, what="noted", who="Sam", note=SECRET)
+    store.change_needs(person.row.pk, {"type_percent": 200, "easy_words": True}, by="sam")
     _add_reasons(person, SECRET)
     return flag
 

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from companion.access import end_visits
-from companion.models import Conversation, Draft, Flag, Participant, TranscriptEntry, Turn, Visit
+from companion.models import Conversation, Draft, Flag, Needs, Participant, TranscriptEntry, Turn, Visit
 from ops import audit
 from ops.changes import ChangeRefused
 from ops.models import Erasure, SafeguardingHold
@@ -48,6 +48,7 @@ class ErasurePlan:
     visits: int
     flags: int
     drafts: int
+    needs: int
 
 
 def plan_erasure(person: Participant) -> ErasurePlan:
@@ -60,6 +61,7 @@ def plan_erasure(person: Participant) -> ErasurePlan:
         visits=Visit.objects.filter(participant=person).count(),
         flags=Flag.objects.filter(**of_person).count(),
         drafts=Draft.objects.filter(**of_person).count(),
+        needs=Needs.objects.filter(participant=person).count(),
     )
 
 

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from companion.history import read_since
 from companion.models import Conversation, Flag, FlagStep, Participant, TranscriptEntry, Turn, Visit
+from companion.needs import store
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
+from ops.people.needs import describe_needs
+from personas.load import load
 
 UNSEEN_STATES = frozenset({"waiting", "speaking"})
 
@@ -47,10 +51,19 @@ def export_person(person: Participant, policy: TurnPolicy, *, with_notes: bool) 
         "ops/export_foot.html",
         {
             **facts,
+            "needs": _list_needs(person),
             "visits": Visit.objects.filter(participant=person).order_by("opened_at").iterator(),
             "flags": list(_list_flags(conversation, with_notes=with_notes)),
         },
     )
+
+
+def _list_needs(person: Participant) -> dict[str, Any] | None:
+    """Every field of the record of needs, as it is stored, with who set it and its day of review."""
+    record = store.find_needs(person.pk)
+    if record is None:
+        return None
+    return {"record": record, "words": describe_needs(record, load(settings.COMPANION_PERSONA).choices)}
 
 
 def _list_lines(person: Participant, policy: TurnPolicy, conversation: int) -> Iterator[list[ExportedLine]]:

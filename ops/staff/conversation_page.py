@@ -10,13 +10,16 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.frames import MAX_MESSAGE_CHARS
 from companion.models import Conversation
+from companion.needs import store
 from companion.supervision.staff import clean_reason
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
+from ops.people.needs import describe_needs
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.turn_pages import MAX_ID, parse_id
@@ -49,8 +52,12 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         for pause in list_pauses(access)
         if (pause.scope, pause.about) in (("everyone", 0), ("site", head.site), ("person", head.participant))
     ]
+    record = store.find_needs(head.participant)
     context: dict[str, Any] = {
         "head": head,
+        "needs": describe_needs(record, desk_text.get_persona().choices) if record else [],
+        "needs_review": record.review_by if record else None,
+        "needs_overdue": record is not None and record.review_by < timezone.localdate(),
         "items": [_with_words(item, head) for item in page.items],
         "earlier": page.earlier,
         "before": before,
@@ -87,6 +94,13 @@ def items(request: HttpRequest, conversation: int) -> JsonResponse:
 
 def _may_read(head: TimelineHead, access: StaffAccess) -> bool:
     return head.site in access.supervised or has_stated_reason(head.conversation, access.user or 0)
+
+
+def get_readable_head(request: HttpRequest, conversation: int) -> TimelineHead | None:
+    """Whose conversation it is; None: the reader must state a reason first. Raises Http404, and records the try."""
+    access = get_access(request.user)
+    head = _get_head(request, conversation, access)
+    return head if _may_read(head, access) else None
 
 
 def _state_reason(request: HttpRequest, head: TimelineHead, access: StaffAccess) -> HttpResponseBase:

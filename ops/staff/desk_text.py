@@ -22,6 +22,7 @@ from companion.supervision.states import (
 )
 from personas import safety
 from personas.load import load
+from personas.schema import Persona
 
 DOINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -104,9 +105,14 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 
 
 @cache
+def get_persona() -> Persona:
+    """The character that speaks here, and the drafted lines. Raises PersonaInvalid."""
+    return load(settings.COMPANION_PERSONA)
+
+
 def get_character() -> str:
-    """The name of the character that speaks here. Raises PersonaInvalid."""
-    return load(settings.COMPANION_PERSONA).name
+    """The name of the character. Raises PersonaInvalid."""
+    return get_persona().name
 
 
 def name_character(words: Mapping[str, str]) -> dict[str, str]:

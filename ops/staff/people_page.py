@@ -15,6 +15,7 @@ from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState, PauseScope
 from ops import audit
 from ops.access import get_access, staff_only
+from ops.people.needs import has_overdue
 from ops.staff import desk_text
 from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
 
@@ -34,6 +35,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "people": [_person_context(item) for item in here],
         "pauses": [pause for pause in list_pauses(access) if pause.scope != PauseScope.PERSON],
         "reasons": list_reasons(access),
+        "has_needs_to_review": has_overdue(access.sites),
         "has_sites": bool(access.sites),
         "name": name,
         "here": "people",

@@ -12,6 +12,7 @@ from ops.staff import (
     conversation_page,
     dashboard_page,
     flag_times_page,
+    needs_page,
     people_page,
     record_page,
     routing_page,
@@ -45,6 +46,8 @@ def build_urlpatterns(
         path(
             "ops/people/<int:conversation>/items/", conversation_page.items, name="staff_conversation_items"
         ),
+        path("ops/people/<int:conversation>/needs/", needs_page.needs, name="staff_needs"),
+        path("ops/needs/", needs_page.reviews, name="staff_needs_reviews"),
         path("ops/shift/", shift_page.shift, name="staff_shift"),
         path("ops/shift/times/", flag_times_page.flag_times, name="staff_flag_times"),
         path("ops/sound/", bell.sound, name="staff_sound"),

@@ -15,6 +15,7 @@ from companion.models import (
     Conversation,
     Flag,
     FlagStep,
+    Needs,
     Participant,
     StaffPause,
     Turn,
@@ -61,6 +62,7 @@ def test_an_erasure_leaves_no_row_with_the_name_or_a_word_of_the_participant(
     assert in_database(lambda: find_text(word)) == []
     assert in_database(lambda: find_text(rosa.row.name)) == []
     assert not in_database(lambda: FlagStep.objects.filter(flag=flag).exists())
+    assert not in_database(lambda: Needs.objects.filter(pk=rosa.row.pk).exists())
     assert not in_database(lambda: Conversation.objects.filter(pk=rosa.conversation.pk).exists())
 
 
@@ -77,7 +79,7 @@ def test_a_dry_run_counts_and_changes_nothing(rosa: Person, state: Path) -> None
     fill(rosa)
     said = run("erase", *named(rosa), "--dry-run")
     assert (
-        "2 turns, 1 entries of staff and the service, 1 visits, 1 flags, 1 drafts. Nothing was changed"
+        "2 turns, 1 entries of staff and the service, 1 visits, 1 flags, 1 drafts, 1 needs. Nothing was changed"
         in said
     )
     assert in_database(lambda: Turn.objects.filter(conversation=rosa.conversation).count()) == 2

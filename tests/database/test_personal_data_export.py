@@ -25,6 +25,8 @@ def test_an_export_names_each_speaker_in_order_and_leaves_half_answers_out(
     assert '<span class="who">Robin</span>' in page
     assert '<span class="who">Sam</span>' in page
     assert "half an ans" not in page
+    chosen = page.split("What was chosen for the page")[1]
+    assert "Biggest. As a whole, once it is done. Short and easy words." in chosen and "by sam" in chosen
     assert SECRET not in page.split("When staff were called")[1]
     assert in_database(lambda: AuditEntry.objects.filter(about=rosa.row.pk, what="exported_person").exists())
 

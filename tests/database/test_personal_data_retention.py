@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from companion.models import Flag, Site, StaffPause, Turn, Visit
+from companion.models import Flag, Needs, Site, StaffPause, Turn, Visit
 from ops.models import AuditEntry, SafeguardingHold, StatedReason
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
 from tests.people import People, Person, in_database
@@ -34,6 +34,8 @@ def test_retention_deletes_only_what_its_site_no_longer_keeps(people: People, st
     # A flag that is not closed stays, however old it is.
     assert in_database(lambda: Flag.objects.filter(conversation=here.conversation).count()) == 1
     assert len(there.turns()) == 2
+    # What a person needs goes with the person: without it they could not read the page when they return.
+    assert in_database(lambda: Needs.objects.filter(pk__in=[here.row.pk, there.row.pk]).count()) == 2
     assert in_database(lambda: Visit.objects.filter(participant=there.row).count()) == 2
 
 

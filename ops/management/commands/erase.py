@@ -34,7 +34,7 @@ class Command(PeopleCommand):
             plan = erasure.plan_erasure(person)
             counts = (
                 f"{plan.turns} turns, {plan.entries} entries of staff and the service, {plan.visits} visits, "
-                f"{plan.flags} flags, {plan.drafts} drafts"
+                f"{plan.flags} flags, {plan.drafts} drafts, {plan.needs} needs"
             )
             if options["dry_run"]:
                 self.stdout.write(f"Participant {person.pk} has {counts}. Nothing was changed.")
