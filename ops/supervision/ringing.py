@@ -91,7 +91,7 @@ def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
 
 def delete_old_rings() -> int:
     """Delete rings of long ago, sent or not; returns how many."""
-    deleted = 0
+    deleted: int = 0
     with connection.cursor() as cursor:
         while True:
             cursor.execute(DELETE_OLD)
