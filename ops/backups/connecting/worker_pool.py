@@ -3,6 +3,7 @@
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
@@ -11,6 +12,8 @@ from ops.backups.connecting.session import Session
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 TICK_S = 0.2
+CANCEL_EVERY_S = 0.1
+LEAVE_LIMIT_S = 10.0
 
 
 class WorkerPool(Generic[Job, Result]):
@@ -29,14 +32,25 @@ class WorkerPool(Generic[Job, Result]):
 
     def __exit__(self, *_unused: object) -> None:
         self._leaving.set()
-        if any(thread.is_alive() for thread in self._threads):
-            for session in self._sessions:
+        deadline = time.monotonic() + LEAVE_LIMIT_S
+        while (at_work := self._list_sessions_at_work()) and time.monotonic() < deadline:
+            # Again and again: a request that comes before its statement begins cancels nothing.
+            for session in at_work:
                 with contextlib.suppress(Exception):
                     session.cancel_safe(timeout=2)
-        for thread in self._threads:
-            thread.join(10)
+            for thread in self._threads:
+                thread.join(CANCEL_EVERY_S / len(self._threads))
         for session in self._sessions:
-            session.close()
+            # libpq may crash where one thread closes a connection that another waits on.
+            if session not in at_work:
+                session.close()
+
+    def _list_sessions_at_work(self) -> list[Session]:
+        return [
+            session
+            for session, thread in zip(self._sessions, self._threads, strict=False)
+            if thread.is_alive()
+        ]
 
     def run_jobs(self, jobs: Sequence[Job], *, tick: Callable[[], None]) -> Iterator[Result]:
         """Yield results as they arrive. `tick` is called at least every 0.2 s and may raise."""
