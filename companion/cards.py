@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-# Letters and digits that are not mistaken for one another when read aloud or copied by hand.
-ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+from companion.look_alikes import ALPHABET, list_readings, read_letters, stands_for
+
 HANDLE_CHARS = 6
 CODE_CHARS = 12
 PICTURES = (
@@ -68,10 +68,23 @@ def parse_handle(typed: str) -> str | None:
     return letters[:HANDLE_CHARS] if len(letters) == HANDLE_CHARS + CODE_CHARS else None
 
 
+def list_handles(typed: str) -> list[str]:
+    """The handles that a typed code may begin with, look-alike letters read either way; none for a wrong length."""
+    letters = read_letters(typed)
+    if len(letters) != HANDLE_CHARS + CODE_CHARS:
+        return []
+    return [reading for reading in list_readings(letters[:HANDLE_CHARS]) if set(reading) <= set(ALPHABET)]
+
+
 def is_code(typed: str, handle: str, issue: int) -> bool:
-    """Whether `typed` is the code of this handle and issue, under the current or an older secret key."""
+    """Whether `typed` is the code of this handle and issue, under the current or an older secret key.
+
+    Case, spaces and look-alike letters make no difference.
+    """
+    letters = read_letters(typed)
     return any(
-        _matches(typed, handle + _derive_letters(_CODE_SALT, handle, issue, key)) for key in _secret_keys()
+        stands_for(letters, handle + _derive_letters(_CODE_SALT, handle, issue, key))
+        for key in _secret_keys()
     )
 
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
-from companion.cards import ALPHABET
+from companion.look_alikes import ALPHABET
 from companion.models import Site
 from ops import audit, names
 from ops.access import OPERATORS, get_access
