@@ -67,6 +67,16 @@ SITE_RULES = (
         read=_yes_or_no,
     ),
     SiteRule(
+        field="cards_only_on_machines",
+        meaning="whether cards of the site open visits on its own machines alone",
+        read=_yes_or_no,
+    ),
+    SiteRule(
+        field="prints_names_on_cards",
+        meaning="whether printed cards have the name of their holder on them",
+        read=_yes_or_no,
+    ),
+    SiteRule(
         field="first_ring_s",
         meaning="time until a flag that no member of staff accepted rings for all staff of the site",
         read=_seconds(5, _DAY_S),

@@ -14,13 +14,14 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
+from django.urls import reverse
 from django.utils.timezone import localdate
 
 from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Site
 from ops import audit
-from ops.management.commands.card import build_link
 from ops.models import Supervision
+from ops.people.card_sheets import build_link
 from ops.people.cards import get_public_url
 from ops.people.staff import generate_password
 from ops.stack.state import write_private
@@ -70,6 +71,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{member['name']} ({member['role']}): {member['username']} / {member['password']}"
             )
+        if facts["machine"]:
+            self.stdout.write(f"A shared machine: {facts['machine']}; staff enter its code at Machines.")
         for person in facts["participants"]:
             pictures = ", then ".join(person["pictures"])
             self.stdout.write(
@@ -99,6 +102,7 @@ def demo(passwords: Path, *, makes: bool = True) -> dict[str, Any]:
         "site": site.name if site else "",
         "is_empty": not Site.objects.exists(),
         "sign_in": f"{get_public_url()}{settings.LOGIN_URL}",
+        "machine": f"{get_public_url()}{reverse('machine')}" if site else "",
         "staff": _staff(passwords) if site else [],
         "participants": [
             {"name": person.name, "card": build_link(card), "pictures": card.pictures, "code": card.code}
