@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core import signing
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from psycopg_pool import AsyncConnectionPool
@@ -20,7 +21,9 @@ from psycopg_pool import AsyncConnectionPool
 from companion import cards
 from companion.batch import Batch
 from companion.cards import Card
-from companion.models import Conversation, Participant, Site, Visit
+from companion.machines.registry import KnownMachine, recognise
+from companion.machines.tokens import read_machine_token
+from companion.models import Conversation, Participant, Site, Visit, VisitWay
 from companion.sessions import SessionStore, hash_session_key
 from companion.visits import ends, idle
 from companion.visits.conditions import IS_LIVE, IS_LOCKED, IS_OPEN
@@ -38,7 +41,7 @@ WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 
 # Every condition of access in one statement: an ended visit, a withdrawn card and a closed site all count at once.
 FIND_VISITS = f"""
-SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}
+SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved
 FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
@@ -62,13 +65,7 @@ WHERE v.id = %s
 
 VISITS_OF = f"SELECT v.id FROM companion_visit v WHERE v.participant_id = ANY(%s) AND {IS_OPEN}"
 
-MAX_LIVE_VISITS = 10
-"""Live visits of one participant. A further visit ends the oldest one, which limits the use of a copied card."""
-
-OLDEST_VISITS = f"""
-SELECT v.id FROM companion_visit v WHERE v.participant_id = %s AND {IS_OPEN}
-ORDER BY v.expires_at DESC, v.opened_at DESC OFFSET %s
-"""
+VISITS_ON_MACHINE = f"SELECT v.id FROM companion_visit v WHERE v.machine_id = %s AND {IS_OPEN}"
 
 MAX_LINK_MISSES = 3
 """Wrong choices of pictures after which a link opens nothing until the code is typed or a new card is issued."""
@@ -80,6 +77,17 @@ OWNS = "SELECT 1 FROM companion_turn WHERE id = %s AND conversation_id = %s"
 
 class SiteClosed(Exception):
     """The card is valid, but its site is not open."""
+
+
+class NotHere(Exception):
+    """The card is valid, but opens nothing in this browser.
+
+    `needs_machine`: its site lets cards work on its own machines alone. Otherwise this is a machine of another site.
+    """
+
+    def __init__(self, *, needs_machine: bool) -> None:
+        super().__init__("only on machines of the site" if needs_machine else "on a machine of another site")
+        self.needs_machine = needs_machine
 
 
 class WrongPictures(Exception):
@@ -101,18 +109,20 @@ class LiveVisit:
     """Seconds without a sign of life after which its page locks."""
     idle_left_s: float | None
     """Seconds that are left of them; None: it does not lock."""
+    has_moved: bool
+    """Whether it ended a visit of the same participant elsewhere."""
 
 
 def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
-    """Sign in with a card's code and end the session's earlier visit. None: no such card. Raises SiteClosed.
+    """Sign in with a card's code and end the session's earlier visit. None: no such card.
 
-    The holder of the card whose visit is locked in this session comes back to it.
+    The holder of the card whose visit is locked in this session comes back to it. Raises SiteClosed and NotHere.
     """
     with transaction.atomic():
-        person = _find_holder(typed)
-        if person is None or not cards.is_code(typed, person.card_handle, person.card_issue):
+        person = _find_holder_by_code(typed)
+        if person is None:
             return None
-        visit = _come_back(request, person) or _open_visit(request, person)
+        visit = _come_back(request, person) or _open_visit(request, person, way=VisitWay.CODE)
         if person.link_misses:
             _store_misses(person, 0)
     return visit
@@ -121,7 +131,7 @@ def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
 def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -> Visit | None:
     """Sign in with a card's link and the chosen pictures. None: the link is invalid or locked.
 
-    Raises SiteClosed, and WrongPictures, which counts as a miss: `MAX_LINK_MISSES` of them lock the link.
+    Raises SiteClosed and NotHere, and WrongPictures, which counts as a miss: `MAX_LINK_MISSES` of them lock the link.
     """
     with transaction.atomic():
         person = _find_holder(link)
@@ -135,33 +145,81 @@ def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -
             log.warning("card.link_rests participant=%d", person.pk)
             return None
         if cards.pictures_match(chosen, pictures):
-            return _open_visit(request, person)
+            return _open_visit(request, person, way=VisitWay.LINK)
         _store_misses(person, misses + 1)
     # Outside the transaction, which would otherwise take the miss back.
     raise WrongPictures
 
 
+def open_visit_on_machine(
+    request: HttpRequest, participant: int, machine: KnownMachine, *, opened_by: str
+) -> Visit | None:
+    """Open the visit that staff have offered on a machine of the participant's site, or unlock theirs in this session.
+
+    None: the participant's card was withdrawn, or is of another site. Raises SiteClosed.
+    """
+    with transaction.atomic():
+        person = _lock_people().filter(pk=participant, site=machine.site, is_active=True).first()
+        if person is None:
+            return None
+        return _come_back(request, person) or _open_visit(
+            request, person, way=VisitWay.STAFF, opened_by=opened_by
+        )
+
+
 def _find_holder(token: str) -> Participant | None:
     handle = cards.parse_handle(token)
-    if handle is None:
-        return None
-    # Locked until the visit is stored: a concurrent withdrawal of the card either prevents the visit or ends it.
-    people = Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
-    return people.filter(card_handle=handle, is_active=True).first()
+    return None if handle is None else _lock_people().filter(card_handle=handle, is_active=True).first()
 
 
-def _open_visit(request: HttpRequest, person: Participant) -> Visit:
+def _find_holder_by_code(typed: str) -> Participant | None:
+    # A look-alike letter may stand for one of the handle, so several handles are looked up, by index.
+    for found in Participant.objects.filter(card_handle__in=cards.list_handles(typed), is_active=True):
+        if cards.is_code(typed, found.card_handle, found.card_issue):
+            person = _lock_people().filter(pk=found.pk, is_active=True).first()
+            # Looked at again under the lock: the card may have been renewed a moment ago.
+            if person and cards.is_code(typed, person.card_handle, person.card_issue):
+                return person
+    return None
+
+
+def _lock_people() -> QuerySet[Participant]:
+    # Locked until the visit is stored: a concurrent withdrawal of the card either prevents the visit or ends it, and
+    # of two visits that open at once the second ends the first.
+    return Participant.objects.select_for_update(of=("self",), no_key=True).select_related("site")
+
+
+def _open_visit(request: HttpRequest, person: Participant, *, way: VisitWay, opened_by: str = "") -> Visit:
     if not person.site.is_open:
         raise SiteClosed
+    machine = recognise(read_machine_token(request))
+    _check_place(person.site, machine)
+    own = session_visit_id(request)
+    with connection.cursor() as cursor:
+        cursor.execute(VISITS_OF, [[person.pk]])
+        earlier = [row[0] for row in cursor.fetchall()]
+        visit = Visit.objects.create(
+            participant=person,
+            expires_at=timezone.now() + _get_absolute_age(person.site),
+            machine_id=machine.id if machine else None,
+            way=way,
+            opened_by=opened_by,
+            has_moved=any(other != own for other in earlier),
+        )
+        # A person has one live visit: coming in elsewhere moves it, with the replies that are under way.
+        ends.end_visits(cursor, earlier, EndReason.MOVED, moved_to=visit.id)
     # A device may be shared: the visit of the person before ends with this one.
     end_visit(request, reason=EndReason.IDLE if find_locked_visit(request) else EndReason.REPLACED)
-    visit = Visit.objects.create(
-        participant=person, expires_at=timezone.now() + _get_absolute_age(person.site)
-    )
     request.session[VISIT_KEY] = str(visit.id)
-    _end_oldest_visits(person)
-    log.info("visit.opened visit=%s participant=%d", visit.id, person.pk)
+    log.info("visit.opened visit=%s participant=%d way=%s moved=%d", visit.id, person.pk, way, len(earlier))
     return visit
+
+
+def _check_place(site: Site, machine: KnownMachine | None) -> None:
+    if machine is None and site.cards_only_on_machines:
+        raise NotHere(needs_machine=True)
+    if machine is not None and machine.site != site.pk:
+        raise NotHere(needs_machine=False)
 
 
 def _get_absolute_age(site: Site) -> timedelta:
@@ -322,12 +380,13 @@ def end_visits(people: Iterable[int], *, reason: EndReason = EndReason.WITHDRAWN
     return len(ended)
 
 
-def _end_oldest_visits(person: Participant) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(OLDEST_VISITS, [person.pk, MAX_LIVE_VISITS])
-        oldest = [row[0] for row in cursor.fetchall()]
-        if oldest and (ended := ends.end_visits(cursor, oldest, EndReason.MOVED)):
-            log.info("visit.too_many participant=%d ended=%d", person.pk, len(ended))
+def end_visits_on_machine(machine: UUID) -> int:
+    """End every visit on a machine that was withdrawn, and return how many there were."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(VISITS_ON_MACHINE, [machine])
+        ended = ends.end_visits(cursor, [row[0] for row in cursor.fetchall()], EndReason.WITHDRAWN)
+    log.info("visit.ended_on_machine machine=%s visits=%d", machine, len(ended))
+    return len(ended)
 
 
 def find_participants(name: str, *, site: str | None = None, number: int | None = None) -> list[Participant]:
@@ -438,7 +497,8 @@ def _parse_uuid(text: object) -> UUID | None:
 
 
 def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
-    visit, participant, participant_name, site_name, conversation, exit_address, idle_s, idle_left_s = row
+    visit, participant, participant_name, site_name, conversation, exit_address, *limits = row
+    idle_s, idle_left_s, has_moved = limits
     return LiveVisit(
         visit=visit,
         participant=participant,
@@ -448,4 +508,5 @@ def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
         exit_address=exit_address if exit_address.startswith("https://") else "",
         idle_s=idle_s,
         idle_left_s=None if idle_left_s is None else max(0.0, float(idle_left_s)),
+        has_moved=has_moved,
     )

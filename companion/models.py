@@ -42,6 +42,7 @@ __all__ = [
     "Turn",
     "Visit",
     "VisitOffer",
+    "VisitWay",
 ]
 
 
@@ -125,7 +126,10 @@ class Visit(models.Model):
     opened_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
-    machine = models.ForeignKey(Machine, null=True, on_delete=models.SET_NULL, related_name="visits")
+    # Without an index of its own: the one of visits that have not ended is all that is needed.
+    machine = models.ForeignKey(
+        Machine, null=True, on_delete=models.SET_NULL, db_index=False, related_name="visits"
+    )
     """The machine of the participant's site on which it is; null: another browser."""
     way = models.CharField(max_length=8, blank=True, db_default="")
     """A `VisitWay`; empty for visits of earlier releases."""

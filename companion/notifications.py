@@ -52,16 +52,26 @@ class KeptChanged(_Payload):
 
 
 class VisitsEnded(_Payload):
-    """These visits have ended, so their sockets must close. `reason` is an `EndReason`; empty: of an older release."""
+    """These visits have ended, so their sockets must close. `reason` is an `EndReason`; empty: of an older release.
+
+    `moved_to`: the visit in which their participant goes on, with the replies that are under way.
+    """
 
     visits: tuple[UUID, ...]
     reason: str = ""
+    moved_to: UUID | None = None
 
 
 class VisitsLocked(_Payload):
     """These visits are locked, so their sockets must close. Their turns go on."""
 
     locked: tuple[UUID, ...]
+
+
+class MachinesChanged(_Payload):
+    """What the waiting pages of these machines show has changed: an offer, its answer, a withdrawal, a new cookie."""
+
+    machines: tuple[UUID, ...]
 
 
 class SelectionChanged(_Payload):
@@ -102,6 +112,7 @@ Notification = (
     | KeptChanged
     | VisitsEnded
     | VisitsLocked
+    | MachinesChanged
     | SelectionChanged
     | ControlChanged
     | FlagsChanged

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from companion.machines.events import NoteEvent
 from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
 from personas.schema import Persona
@@ -19,6 +20,8 @@ class PageContext:
     persona: Persona
     policy: TurnPolicy
     throttle: SignInThrottle
+    note_machine: NoteEvent
+    """Puts what happens on a shared machine on the audit record."""
     raise_help: Callable[[int], str]
     """Raises a flag because the participant of a conversation asks for a person; returns the drafted answer.
 

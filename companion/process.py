@@ -331,9 +331,11 @@ class WebProcess:
             case VisitsEnded():
                 ended = set(notification.visits)
                 self.sockets.close_visits(ended, notification.reason)
-                # The participant of a visit that has moved reads the rest of the reply elsewhere.
-                if notification.reason != EndReason.MOVED:
+                # The participant of a visit that has moved, or made room for another's, reads the reply elsewhere.
+                if notification.reason not in (EndReason.MOVED, EndReason.REPLACED):
                     self.runner.stop_visits(ended)
+                elif notification.moved_to is not None:
+                    self.runner.move_turns(ended, notification.moved_to)
             case VisitsLocked():
                 # A reply under way goes on: its participant finds it on coming back.
                 self.sockets.close_visits(set(notification.locked), EndReason.IDLE)

@@ -123,6 +123,12 @@ class Runner:
                 # With retries in a task of its own: this is called for each notification, which must not wait.
                 self._spawn(self._driver.close(self._stop_end(turn.turn, Reason.SIGNED_OUT)))
 
+    def move_turns(self, visits: set[UUID], to: UUID) -> None:
+        """Let the turns of these visits belong to the visit in which their participant goes on."""
+        for turn in self._running.values():
+            if turn.visit in visits:
+                turn.visit = to
+
     def admit(self, admission: Admission) -> None:
         """Let a turn of this process speak. A second call changes nothing."""
         turn = self._running.get(admission.turn)

@@ -18,6 +18,11 @@ WINDOW_S = 600
 RETRY_AFTER_S = 5.0
 """After a failed call Valkey is not called for this long: concurrent sign-ins wait for one another's calls."""
 NAMES_PER_ADDRESS = 10
+SHOWN_CODES_PER_ADDRESS = 60
+"""Pairing codes that screens behind one address may show."""
+GUESSES_PER_STAFF = 30
+GUESSES_PER_SITE = 100
+"""Pairing codes, right or wrong, that one member of staff, and the staff of one site together, may enter."""
 """One address may try `most` passwords this many times, over all names."""
 
 
@@ -34,12 +39,25 @@ class SignInThrottle:
         self._now = now
         self._away_until = 0.0
 
-    def count_failure(self, address: str) -> bool:
-        """Count a wrong card. Returns whether this address is still within its limit.
+    def count_failure(self, address: str, *, machine: str = "") -> bool:
+        """Count a wrong card. Returns whether this machine, or else this address, is still within its limit.
 
-        A right card is never counted and never refused.
+        A right card is never counted and never refused, and a person is never limited: no person can shut out another.
         """
-        return self._within([(_card_key(address), self._most)])
+        return self._within([(_key("machine", machine) if machine else _card_key(address), self._most)])
+
+    def count_shown_code(self, address: str) -> bool:
+        """Count a pairing code that is shown. Returns whether this address may be shown one more."""
+        return self._within([(_key("pairing", client_network(address)), SHOWN_CODES_PER_ADDRESS)])
+
+    def count_guess(self, *, staff: int, site: int) -> bool:
+        """Count a pairing code before it is looked up. Returns whether it may be."""
+        return self._within(
+            [
+                (_key("guess-staff", str(staff)), GUESSES_PER_STAFF),
+                (_key("guess-site", str(site)), GUESSES_PER_SITE),
+            ]
+        )
 
     def reserve(self, name: str, address: str) -> bool:
         """Count a password before it is checked, so that parallel attempts cannot exceed the limit pipeline.

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from companion import views
+from companion.machines import views as machine_views
 from companion.needs.views import needs
 
 urlpatterns = [
@@ -14,6 +15,10 @@ urlpatterns = [
     path("chat/draft/", views.draft, name="draft"),
     path("chat/turns/", views.turns, name="turns"),
     path("needs/", needs, name="needs"),
+    path("machine/", machine_views.machine, name="machine"),
+    path("machine/answer/", machine_views.answer, name="machine_answer"),
+    path("machine/claim/", machine_views.claim, name="machine_claim"),
+    path("machine/code/", machine_views.code, name="machine_code"),
     path("help/", views.ask_for_person, name="help"),
     path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from companion import drafts
 from companion.access import (
+    NotHere,
     SiteClosed,
     WrongPictures,
     end_visit,
@@ -25,6 +26,8 @@ from companion.access import (
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
+from companion.machines.registry import recognise
+from companion.machines.tokens import read_machine_token
 from companion.needs.page_look import find_goodbye_look, find_look, keep_for_goodbye
 from companion.page_context import HelpNotRaised, PageContext
 from companion.same_origin import require_same_origin
@@ -41,8 +44,10 @@ not_stored = cache_control(private=True, no_store=True)
 @require_GET
 @not_stored
 def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """Redirect a signed-in participant to the chat, and others to the card page."""
-    return redirect("chat" if find_visit(request) else "card")
+    """Redirect a signed-in participant to the chat; others to the page of this machine, or to the card page."""
+    if find_visit(request):
+        return redirect("chat")
+    return redirect("machine" if read_machine_token(request) else "card")
 
 
 @require_safe
@@ -68,6 +73,8 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
     # Not counted as a failure: the card was right.
     except SiteClosed:
         return _render_closed(request, context())
+    except NotHere as refusal:
+        return _render_not_here(request, context(), needs_machine=refusal.needs_machine)
     except WrongPictures:
         refused = _render_card(request, context(), link=link, refused=context().persona.lines.pictures_wrong)
     else:
@@ -79,7 +86,9 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
             if link
             else _render_card(request, context(), refused=line)
         )
-    if context().throttle.count_failure(_get_address(request)):
+    # The machine is limited and never the person: wrong codes shut out no card that is right.
+    machine = recognise(read_machine_token(request))
+    if context().throttle.count_failure(_get_address(request), machine=str(machine.id) if machine else ""):
         return refused
     return _render_too_many(request, context())
 
@@ -109,6 +118,7 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
         "still_here_ms": round(context().policy.still_here_s * 1_000),
         "as_written": True,
         "ticket": sign_leaving_ticket(visit.visit),
+        "has_moved": visit.has_moved,
         "has_draft": bool(drafts.find_earlier(visit.conversation, visit.visit)),
     }
     return render(request, "companion/chat.html", facts)
@@ -253,6 +263,12 @@ def _render_too_many(request: HttpRequest, context: PageContext) -> HttpResponse
     lines = context.persona.lines
     facts = {"line": lines.too_many_tries, "lines": lines}
     return render(request, "companion/card_unknown.html", facts, status=429)
+
+
+def _render_not_here(request: HttpRequest, context: PageContext, *, needs_machine: bool) -> HttpResponse:
+    lines = context.persona.lines
+    line = lines.card_needs_machine if needs_machine else lines.card_elsewhere
+    return render(request, "companion/closed.html", {"line": line, "lines": lines}, status=403)
 
 
 def _get_address(request: HttpRequest) -> str:

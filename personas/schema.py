@@ -71,6 +71,18 @@ class Lines(_Part):
     pictures_wrong: Text
     too_many_tries: Text
     too_many_pages: Text
+    machine_waits: Text
+    machine_new: Text
+    machine_needs_staff: Text
+    machine_withdrawn: Text
+    is_this_you: Text
+    this_is_me: Text
+    this_is_not_me: Text
+    not_you: Text
+    offer_over: Text
+    card_elsewhere: Text
+    card_needs_machine: Text
+    moved_here: Text
     closed: Text
     no_script: Text
     safety_told: Text

@@ -32,6 +32,7 @@ REQUIRED_PLACEHOLDER = {
     "help_untold": "{helpline}",
     "or_text": "{number}",
     "writing_to_person": "{name}",
+    "is_this_you": "{name}",
 }
 
 # Allowed in the queued line: the wait ceiling is short, and "try again" follows it.

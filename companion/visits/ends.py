@@ -50,7 +50,8 @@ WITH ended AS (
 ),
 notified AS (
     SELECT count(pg_notify('{CHANNEL}', payload)) AS times FROM (
-        SELECT json_build_object('visits', json_agg(id), 'reason', %(reason)s::text)::text AS payload
+        SELECT json_build_object('visits', json_agg(id), 'reason', %(reason)s::text,
+                                 'moved_to', %(moved_to)s::uuid)::text AS payload
         FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM ended) numbered
         GROUP BY place / {MAX_VISITS}) payloads
 )
@@ -58,13 +59,20 @@ SELECT ended.id FROM ended, notified
 """
 
 
-def end_visits(cursor: SyncCursor, visits: Iterable[UUID], reason: EndReason) -> list[UUID]:
-    """End those of the visits that have not ended, and return them. Sockets close once the transaction commits."""
-    cursor.execute(END_VISITS, {"visits": list(visits), "reason": reason.value})
+def end_visits(
+    cursor: SyncCursor, visits: Iterable[UUID], reason: EndReason, *, moved_to: UUID | None = None
+) -> list[UUID]:
+    """End those of the visits that have not ended, and return them. Sockets close once the transaction commits.
+
+    `moved_to`: the visit in which their participant goes on.
+    """
+    facts = {"visits": list(visits), "reason": reason.value, "moved_to": moved_to}
+    cursor.execute(END_VISITS, facts)
     return [row[0] for row in cursor.fetchall()]
 
 
 async def end_visits_async(cursor: AsyncCursor[Any], visits: Iterable[UUID], reason: EndReason) -> list[UUID]:
     """The same on the pool of a process."""
-    await cursor.execute(END_VISITS, {"visits": list(visits), "reason": reason.value})
+    facts = {"visits": list(visits), "reason": reason.value, "moved_to": None}
+    await cursor.execute(END_VISITS, facts)
     return [row[0] for row in await cursor.fetchall()]

@@ -15,6 +15,7 @@ RESTORE = "restore-drill.md"
 RINGS = "a-flag-rings.md"
 PEOPLE = "people-and-cards.md"
 DATA = "somebody-asks-for-their-data.md"
+MACHINES = "a-machine-is-set-up.md"
 
 
 class AlertKind(StrEnum):
@@ -317,6 +318,15 @@ class AlertKind(StrEnum):
         "A red flag stands on no screen of its site's staff: {}.",
         "Open the desk and accept it, or call the site.",
         RINGS,
+        SOON,
+    )
+
+    # Shared machines.
+    MACHINE_COPIED = (
+        "machine_copied",
+        "The cookie of machine {} was used in two browsers. It opens no visit until it is paired again.",
+        "Go to the machine, look who is at it, and pair it again at Machines. If it is gone, withdraw it.",
+        MACHINES,
         SOON,
     )
 

@@ -32,10 +32,10 @@ class AlertView:
     turn: int | None = None
 
 
-def raise_alert(kind: AlertKind, about: str) -> None:
-    """Raise an alert, or count one that is open. Uses Django's connection."""
+def raise_alert(kind: AlertKind, about: str, *, site: int | None = None) -> None:
+    """Raise an alert, or count one that is open. Staff of `site` read it too. Uses Django's connection."""
     with connection.cursor() as cursor:
-        cursor.execute(RAISE, raise_params(kind, about))
+        cursor.execute(RAISE, raise_params(kind, about, site=site))
 
 
 def close_alert(

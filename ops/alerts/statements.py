@@ -35,8 +35,8 @@ greatest(clock_timestamp(), %(quiet_after)s::interval + (
 """
 
 RAISE = f"""
-INSERT INTO ops_alert AS a (kind, about, count, send_at)
-SELECT cause.kind, cause.about, %(times)s::int, {_SEND_AT}
+INSERT INTO ops_alert AS a (kind, about, count, site_id, send_at)
+SELECT cause.kind, cause.about, %(times)s::int, %(site)s::bigint, {_SEND_AT}
 FROM (SELECT %(kind)s::text AS kind, %(about)s::text AS about) AS cause
 {_COUNT_NOW}
 """
@@ -180,8 +180,10 @@ DO UPDATE SET count = a.count + 1, last_at = clock_timestamp()
 """
 
 
-def raise_params(kind: AlertKind, about: str, *, times: int = 1) -> Mapping[str, Any]:
-    return {**timing_params(kind), "about": about[:100], "times": times}
+def raise_params(
+    kind: AlertKind, about: str, *, times: int = 1, site: int | None = None
+) -> Mapping[str, Any]:
+    return {**timing_params(kind), "about": about[:100], "times": times, "site": site}
 
 
 def raise_for_turn_params(kind: AlertKind, turn: int) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")
 _django: Callable[..., Awaitable[None]] = get_asgi_application()
@@ -22,6 +23,8 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 # Models may be imported only now.
+from companion.machines.consumers import MachineConsumer  # noqa: E402
+from companion.machines.screens import MachineScreens  # noqa: E402
 from companion.process import WebProcess  # noqa: E402
 from companion.sockets import build_socket_application  # noqa: E402
 from ops.project.uncancelled import uncancelled  # noqa: E402
@@ -33,6 +36,7 @@ from ops.supervision.desk import LiveDesk  # noqa: E402
 running: list[WebProcess] = []
 watched: list[LiveStatus] = []
 desks: list[tuple[LiveDesk, DeskActs]] = []
+machines: list[MachineScreens] = []
 
 
 def process() -> WebProcess:
@@ -50,7 +54,13 @@ def desk() -> tuple[LiveDesk, DeskActs]:
     return desks[0]
 
 
+def machine_screens() -> MachineScreens:
+    """The waiting pages of shared machines here."""
+    return machines[0]
+
+
+_machine = path("ws/machine/", MachineConsumer.as_asgi(screens=machine_screens))
 _staff = build_socket_patterns(live=live, desk=desk, cookie_name=settings.SESSION_COOKIE_NAME)
 application = ProtocolTypeRouter(
-    {"http": uncancelled(pages), "websocket": build_socket_application(process, *_staff)}
+    {"http": uncancelled(pages), "websocket": build_socket_application(process, _machine, *_staff)}
 )

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 FEATURES = (
     "accelerometer",
+    "bluetooth",
     "browsing-topics",
     "camera",
     "clipboard-read",

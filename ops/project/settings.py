@@ -62,6 +62,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "companion.needs.page_look.add_look",
+                "companion.machines.context_processors.add_machine",
                 "ops.alerts.context_processors.alerts",
                 "ops.staff.bell.add_bell",
                 "ops.project.page_version.add_version",
@@ -91,6 +92,8 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+MACHINE_COOKIE_NAME = name_cookie("machine")
+PAIRING_COOKIE_NAME = name_cookie("pairing")
 CSRF_COOKIE_NAME = name_cookie("csrftoken")
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = COMPANION_SECURE_COOKIES

@@ -87,6 +87,7 @@ class WebServer(Server):
             asgi.running.append(self._process)
             asgi.watched.append(wiring.build_live())
             asgi.desks.append(wiring.build_desk(self._process))
+            asgi.machines.append(wiring.build_machine_screens(self._process))
             _spare_the_collector()
             self._bound_clients()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
@@ -130,6 +131,8 @@ class WebServer(Server):
                     await live.close(COME_BACK)
                 for desk, _ in asgi.desks:
                     await desk.close(COME_BACK)
+                for machines in asgi.machines:
+                    await machines.close(COME_BACK)
                 # The close frames leave with the next turns of the loop.
                 await asyncio.sleep(0.05)
                 await self._process.stop()

@@ -16,6 +16,7 @@ from django.db import connection
 from django.utils.timezone import localdate
 from psycopg_pool import AsyncConnectionPool
 
+from companion.machines.screens import MachineScreens
 from companion.page_context import PageContext
 from companion.process import WebProcess
 from companion.prompt import min_context_tokens
@@ -49,6 +50,7 @@ from ops.supervision.acting import DeskActs
 from ops.supervision.desk import LiveDesk
 from ops.supervision.escalation import EscalationLoops
 from ops.supervision.figures import build_document
+from ops.supervision.machine_events import note_machine_event
 from ops.supervision.record import record_act
 from ops.supervision.ringing import send_rings
 from personas import safety
@@ -83,6 +85,7 @@ def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
         persona=build_persona(),
         policy=build_turn_policy(),
         throttle=build_throttle(),
+        note_machine=note_machine_event,
         raise_help=raise_help,
     )
 
@@ -260,6 +263,22 @@ def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
         note_writing=lambda conversation, staff: process.safety.note_writing(conversation, staff=staff),
     )
     return desk, answers
+
+
+def build_machine_screens(process: WebProcess) -> MachineScreens:
+    """The waiting pages of shared machines on one process. They read little, so one connection is enough."""
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        settings.DATABASE_URL,
+        min_size=0,
+        max_size=2,
+        timeout=4,
+        open=False,
+        kwargs={**VANISHED_SERVER, "application_name": "companion machines", "autocommit": True},
+        name="machines",
+    )
+    screens = MachineScreens(pool)
+    process.add_listener(screens.on_notification)
+    return screens
 
 
 def _build_pool() -> AsyncConnectionPool[Any]:

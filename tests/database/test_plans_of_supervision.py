@@ -16,6 +16,7 @@ from companion import access
 from companion.history import query_parameters
 from companion.history_queries import READ_LATEST
 from companion.kept_questions import LOCK_KEPT
+from companion.machines import offers, screens
 from companion.prompt_inputs import DIALOGUE_TURNS, MAX_TURNS_READ, READ_INPUTS
 from companion.supervision import (
     acts,
@@ -38,7 +39,7 @@ from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.personal_data import retention, turn_deletion
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
-from ops.supervision import escalation, figures, reasons, ringing, search
+from ops.supervision import escalation, figures, machines, reasons, ringing, search
 from ops.supervision.people import READ_PEOPLE, people_parameters
 from ops.supervision.record import INSERT_ENTRY as INSERT_RECORD
 from ops.supervision.record_search import FIRST_ID, LAST_ID, IdBounds, RecordQuery, write_search
@@ -47,6 +48,8 @@ TABLES = (
     "companion_site",
     "companion_participant",
     "companion_visit",
+    "companion_machine",
+    "companion_visitoffer",
     "companion_conversation",
     "companion_control",
     "companion_turn",
@@ -78,8 +81,17 @@ SELECT n, 1, 'P', true, n::text, 1 FROM generate_series(1, :people) n;
 INSERT INTO companion_visit (id, participant_id, expires_at)
 SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, n, '2099-01-01'
 FROM generate_series(1, :people) n;
-INSERT INTO companion_visit (id, participant_id, opened_at, expires_at, ended_at)
-SELECT gen_random_uuid(), 1 + n % :people, :at, :at, CASE WHEN n % 2 = 0 THEN :at END FROM generate_series(1, :many) n;
+INSERT INTO companion_machine (id, site_id, name, paired_by, token_hash, seen_at)
+SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, 1, 'Machine ' || n, 'Sam', 'x', now()
+FROM generate_series(1, 20) n;
+INSERT INTO companion_visitoffer (machine_id, participant_id, by, by_name, offered_at, expires_at, answered_at, answer)
+SELECT ('00000000-0000-0000-0000-' || lpad((1 + n % 20)::text, 12, '0'))::uuid, 1 + n % :people, 1, 'Sam',
+       :at, :at, :at, 'yes'
+FROM generate_series(1, :many) n;
+INSERT INTO companion_visit (id, participant_id, opened_at, expires_at, ended_at, machine_id)
+SELECT gen_random_uuid(), 1 + n % :people, :at, :at, CASE WHEN n % 2 = 0 THEN :at END,
+       CASE WHEN n % 2 = 0 THEN ('00000000-0000-0000-0000-' || lpad((1 + n % 20)::text, 12, '0'))::uuid END
+FROM generate_series(1, :many) n;
 INSERT INTO companion_conversation (id, participant_id) OVERRIDING SYSTEM VALUE
 SELECT n, n FROM generate_series(1, :people) n;
 INSERT INTO companion_control (conversation_id, take_overs) SELECT n, 1 FROM generate_series(1, :people) n;
@@ -129,6 +141,7 @@ SEARCHES: dict[str, tuple[RecordQuery, IdBounds]] = {
 AT_MOST = {"at_most": retention.ROWS_AT_ONCE, "before": LONG_AGO}
 OF_PERSON = {"participant": 7, "conversation": 7, **AT_MOST}
 VISIT = "00000000-0000-0000-0000-000000000007"
+MACHINE = "00000000-0000-0000-0000-000000000007"
 OPEN_FACTS: dict[str, Any] = {
     "visits": [uuid.UUID(VISIT)],
     "keys": [uuid.uuid4()],
@@ -240,12 +253,19 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "find visits": (access.LIVE_VISITS.replace("%s", "%(visits)s"), {"visits": [uuid.UUID(VISIT)]}),
     "lock a kept question": (LOCK_KEPT, {"visit": uuid.UUID(VISIT), "turn": SOME, "keep_s": 60.0}),
     "has a live visit": (acts.HAS_LIVE_VISIT, {"participant": 7}),
-    "end a visit": (ends.END_VISITS, {"visits": [uuid.UUID(VISIT)], "reason": "staff"}),
+    "end a visit": (ends.END_VISITS, {"visits": [uuid.UUID(VISIT)], "reason": "staff", "moved_to": None}),
     "list the open visits of people": (access.VISITS_OF.replace("%s", "%(people)s"), {"people": [7]}),
-    "list the oldest visits of a person": (
-        access.OLDEST_VISITS.replace("= %s", "= %(person)s").replace("OFFSET %s", "OFFSET 10"),
-        {"person": 7},
+    "list the visits on a machine": (
+        access.VISITS_ON_MACHINE.replace("%s", "%(machine)s"),
+        {"machine": uuid.UUID(MACHINE)},
     ),
+    "find who is on a machine": (offers.LIVE_ON_MACHINE, {"machine": uuid.UUID(MACHINE)}),
+    "find the same offer": (offers.SAME_OFFER, {"machine": uuid.UUID(MACHINE), "participant": 7}),
+    "end earlier offers": (offers.END_EARLIER, {"machine": uuid.UUID(MACHINE)}),
+    "find what a machine asks": (offers.FIND_OPEN, {"machine": uuid.UUID(MACHINE)}),
+    "read what machines ask": (screens.READ, {"machines": [uuid.UUID(MACHINE)]}),
+    "list what became of offers": (offers.LIST_NEWS, offers.news_parameters([1])),
+    "list machines": (machines.READ_MACHINES, machines.machines_parameters([1])),
     "read a reason": (reasons.READ_UNTIL, {"staff": 1, "conversation": 7}),
     "list reasons": (reasons.LIST_IN_FORCE, {"sites": [1], "limit": 100}),
     "record": (INSERT_RECORD, {"who": "sam", "what": "read_along", "about": 7, "note": ""}),

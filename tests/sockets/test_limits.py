@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from companion.models import Visit
 from tests.ceilings import set_ceiling
 from tests.chains import lane_text
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, in_database
+from tests.people import People
 from tests.processes import Rehearsal, Web
 
 CHAIN = '[presets.normal]\nchain = ["head", "second"]\n'
@@ -119,13 +118,12 @@ async def test_a_lowered_ceiling_ends_no_running_turn_and_holds_for_the_next_one
         assert rehearsal.read_gauge()["max_in_flight"] == 1
 
 
-async def test_one_person_has_only_so_many_pages_open_over_all_visits_and_the_next_is_told_so(
+async def test_one_person_has_only_so_many_pages_open_and_the_next_is_told_so(
     another_web: Callable[..., Web], people: People
 ) -> None:
     web = another_web(COMPANION_PAGES_PER_PERSON="2")
-    rosa = people.rosa
-    cookie, elsewhere = rosa.sign_in(web.url), rosa.sign_in(web.url)
-    async with Page(web.socket_url, cookie) as first, Page(web.socket_url, elsewhere) as second:
+    cookie = people.rosa.sign_in(web.url)
+    async with Page(web.socket_url, cookie) as first, Page(web.socket_url, cookie) as second:
         assert [(await page.next())["type"] for page in (first, second)] == ["hello", "hello"]
         await is_turned_away(web, cookie)
         # Another person is another matter.
@@ -134,28 +132,6 @@ async def test_one_person_has_only_so_many_pages_open_over_all_visits_and_the_ne
         await first.connection.close()
         async with Page(web.socket_url, cookie) as third:
             assert (await third.next())["type"] == "hello"
-
-
-async def test_a_person_has_ten_live_visits_at_most_and_the_oldest_ends_for_the_next(
-    service: Web, people: People
-) -> None:
-    rosa = people.rosa
-    cookies = [rosa.sign_in(service.url) for _ in range(10)]
-    async with (
-        Page(service.socket_url, cookies[0]) as oldest,
-        Page(service.socket_url, cookies[1]) as second,
-        Page(service.socket_url, people.otto.sign_in(service.url)) as of_another,
-    ):
-        for page in (oldest, second, of_another):
-            assert (await page.next())["type"] == "hello"
-        async with Page(service.socket_url, rosa.sign_in(service.url)) as newest:
-            assert (await newest.next())["type"] == "hello"
-        assert await oldest.close_code(within_s=5) == 4401
-        for page in (second, of_another):
-            await page.send({"type": "ping"})
-            assert (await page.next())["type"] == "pong"
-    live = Visit.objects.filter(participant=rosa.row, ended_at=None)
-    assert in_database(live.count) == 10
 
 
 async def test_one_address_has_only_so_many_pages_open(

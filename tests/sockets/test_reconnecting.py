@@ -120,15 +120,15 @@ async def test_a_page_that_acknowledges_nothing_is_sent_no_more_than_two_hundred
 ) -> None:
     rosa = people.rosa
     rehearsal.inject({"pace_ms": 50, "words": 260}, times=1)
-    async with Page(service.socket_url, rosa.sign_in(service.url), acks=False) as page:
+    cookie = rosa.sign_in(service.url)
+    async with Page(service.socket_url, cookie, acks=False) as page:
         await page.say("Tell me everything.")
         turn = (await page.until("accepted"))["turn"]
         while True:
             frame = await page.until("words")
             if frame["seq"] == 200:
                 break
-        other = Page(service.socket_url, rosa.sign_in(service.url))
-        async with other:
+        async with Page(service.socket_url, cookie) as other:
             await other.next()
             await other.until("complete", within_s=30)
         await page.send({"type": "ack", "turn": turn, "seq": 200})

@@ -1,0 +1,162 @@
+"""The machines of sites: which one a browser is, new cookie values, copies that are noticed, names, withdrawal.
+
+Uses Django's connection. All times are the database's.
+"""
+
+import hmac
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from companion.machines.tokens import MachineToken, make_token
+from companion.notifications import NOTIFY, MachinesChanged, notify_parameters
+
+log = logging.getLogger(__name__)
+
+SIBLINGS_S = 10
+"""Requests that two tabs send at once carry the same value: within this time the earlier one is no sign of a loss."""
+
+_COLUMNS = """
+m.id, m.site_id, m.name, s.name, m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS NOT NULL,
+coalesce(extract(epoch FROM clock_timestamp() - m.rotated_at), 0)
+"""
+FIND = f"SELECT {_COLUMNS} FROM companion_machine m JOIN companion_site s ON s.id = m.site_id WHERE m.id = %s"
+LOCK = f"{FIND} FOR NO KEY UPDATE OF m"
+# Names the value that it replaces: of two answers at once one counts.
+ROTATE = """
+UPDATE companion_machine SET former_hash = %(former)s, token_hash = %(new)s, rotated_at = clock_timestamp(),
+       seen_at = clock_timestamp()
+WHERE id = %(machine)s AND token_hash = %(current)s
+"""
+# From now on its pairing code is spent.
+MARK_FIRST_SEEN = """
+UPDATE companion_machine SET seen_at = clock_timestamp() WHERE id = %s AND seen_at IS NULL
+"""
+MARK_COPIED = """
+UPDATE companion_machine SET copied_at = clock_timestamp(), token_hash = '', former_hash = ''
+WHERE id = %(machine)s AND copied_at IS NULL
+"""
+# Only the newest can be open.
+END_OFFERS = """
+UPDATE companion_visitoffer SET answered_at = clock_timestamp(), answer = %(answer)s
+WHERE answered_at IS NULL AND id = (
+    SELECT id FROM companion_visitoffer WHERE machine_id = %(machine)s ORDER BY machine_id, id DESC LIMIT 1)
+"""
+
+
+class MachineState(StrEnum):
+    """What a browser is, by its cookie."""
+
+    UNKNOWN = "unknown"
+    """No machine: it may be paired."""
+    READY = "ready"
+    COPIED = "copied"
+    """Its cookie stands in two browsers: it has to be paired again."""
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownMachine:
+    """A machine of a site."""
+
+    id: UUID
+    site: int
+    name: str
+    site_name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contact:
+    """A contact of a browser. `cookie` is its new value, or empty; `is_news`: the copy was noticed now."""
+
+    state: MachineState
+    machine: KnownMachine | None = None
+    cookie: str = ""
+    is_news: bool = False
+
+
+UNKNOWN = Contact(state=MachineState.UNKNOWN)
+
+
+def recognise(token: MachineToken | None) -> KnownMachine | None:
+    """Return the machine that may open visits in this browser; None if there is none. Changes nothing."""
+    row = _find(token.machine) if token else None
+    if token is None or row is None or judge(row[4:], token) is not MachineState.READY:
+        return None
+    return _build(row)
+
+
+def find_machine(machine: UUID) -> KnownMachine | None:
+    """Return the machine with this id, whatever its state."""
+    row = _find(machine)
+    return _build(row) if row else None
+
+
+def _find(machine: UUID) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(FIND, [machine])
+        row: tuple[Any, ...] | None = cursor.fetchone()
+    return row
+
+
+@transaction.atomic
+def make_contact(token: MachineToken | None) -> Contact:
+    """Say what this browser is, and change the value of its cookie.
+
+    The value before is good as well: the answer with the newest one may have been lost, or a computer that lost its
+    power may have stored it too late. Then the newest value is replaced, so a browser that holds it is noticed as soon
+    as it calls.
+    """
+    if token is None:
+        return UNKNOWN
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK, [token.machine])
+        row = cursor.fetchone()
+        if row is None:
+            return UNKNOWN
+        machine, (current, former, *_, age_s) = _build(row), row[4:]
+        state = judge(row[4:], token)
+        if state is not MachineState.READY:
+            return Contact(state=state, machine=machine, is_news=_mark_copied(cursor, row, state))
+        cursor.execute(MARK_FIRST_SEEN, [machine.id])
+        if 0 <= age_s < SIBLINGS_S:
+            return Contact(state=state, machine=machine)
+        value, stored = make_token(machine.id)
+        is_newest = hmac.compare_digest(token.hash, current)
+        facts = {"machine": machine.id, "current": current, "new": stored}
+        cursor.execute(ROTATE, {**facts, "former": current if is_newest else former})
+        # Open pages of a value that is no longer good connect again, and show what they hold by then.
+        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine.id,))))
+    return Contact(state=state, machine=machine, cookie=value)
+
+
+def judge(row: Collection[Any], token: MachineToken) -> MachineState:
+    """What a cookie with our signature is: `row` begins with token_hash, former_hash, is_withdrawn, is_copied."""
+    current, former, is_withdrawn, is_copied, *_ = row
+    if is_withdrawn:
+        return MachineState.WITHDRAWN
+    if is_copied or not current:
+        return MachineState.COPIED if is_copied else MachineState.UNKNOWN
+    is_good = [hmac.compare_digest(token.hash, stored) for stored in (current, former)]
+    return MachineState.READY if any(is_good) else MachineState.COPIED
+
+
+def _mark_copied(cursor: Any, row: tuple[Any, ...], state: MachineState) -> bool:
+    if state is not MachineState.COPIED:
+        return False
+    cursor.execute(MARK_COPIED, {"machine": row[0]})
+    if not cursor.rowcount:
+        return False
+    cursor.execute(END_OFFERS, {"machine": row[0], "answer": "gone"})
+    cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(row[0],))))
+    log.warning("machine.copied machine=%s", row[0])
+    return True
+
+
+def _build(row: tuple[Any, ...]) -> KnownMachine:
+    return KnownMachine(id=row[0], site=row[1], name=row[2], site_name=row[3])

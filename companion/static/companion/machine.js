@@ -1,0 +1,115 @@
+/** The waiting page of a shared machine: shows at once whom staff have asked for, and sends the answer. */
+
+import { Announcer } from "./announce.js";
+import { reloadPatiently, waitBefore } from "./backoff.js";
+import { Connection } from "./socket.js";
+
+const ANSWER_WITHIN_MS = 10_000;
+const LATE_AFTER_MS = 3_000;
+/** A page that waits for days loads again now and then: its cookie gets a new value, and it follows the release. */
+const RELOAD_AFTER_MS = 30 * 60_000;
+
+const page = document.querySelector("[data-machine]");
+const find = (name) => page.querySelector(`[data-${name}]`);
+const [waiting, form, news] = [find("waiting"), find("asks"), find("news")];
+const question = find("question-text");
+const announcer = new Announcer(document.querySelector("[data-status]"));
+const connection = new Connection(page.dataset.socket, {
+  frame,
+  up: () => tell(""),
+  down: lateness,
+  doubt() {},
+  sure() {},
+  tooLarge() {},
+  signedOut: reloadPatiently,
+  notAllowed() {},
+});
+let sending = false;
+let late = null;
+
+function frame(data) {
+  if (data.type === "offer") ask(data);
+  if (data.type === "waiting" && !sending) rest();
+}
+
+/** Show whose visit staff have offered. The focus stays where it is: the buttons are the next stop of the Tab key. */
+function ask({ offer, name }) {
+  if (form.elements.offer.value === String(offer) && !form.hidden) return;
+  form.elements.offer.value = offer;
+  question.textContent = page.dataset.question.replaceAll("{name}", name);
+  news.textContent = "";
+  enable(true);
+  waiting.hidden = true;
+  form.hidden = false;
+  announcer.say(question.textContent);
+}
+
+/** No one is asked for: no name stays on the page. */
+function rest() {
+  form.elements.offer.value = "";
+  question.textContent = "";
+  form.hidden = true;
+  waiting.hidden = false;
+}
+
+async function answer(event) {
+  event.preventDefault();
+  if (sending) return;
+  sending = true;
+  enable(false);
+  const facts = new URLSearchParams(new FormData(form));
+  facts.set("answer", event.submitter.value);
+  const slow = setTimeout(() => tell(page.dataset.outOfReach), LATE_AFTER_MS);
+  const told = await untilAnswered(facts);
+  clearTimeout(slow);
+  if (told.outcome === "opened") return void window.location.replace(page.dataset.chat);
+  sending = false;
+  rest();
+  tell(told.line);
+}
+
+/** Send the answer until the service confirms it: the same answer again does no harm. */
+async function untilAnswered(facts) {
+  for (let attempt = 0; ; attempt++) {
+    const told = await post(facts);
+    if (told?.outcome) return told;
+    await new Promise((resolve) => setTimeout(resolve, waitBefore(attempt)));
+  }
+}
+
+function post(body) {
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  return fetch(form.action, { method: "POST", body, redirect: "manual", signal, headers: { Accept: "application/json" } })
+    .then((response) => (response.ok ? response.json() : null))
+    .catch(() => null);
+}
+
+function enable(isEnabled) {
+  for (const button of form.querySelectorAll("button")) button.ariaDisabled = isEnabled ? null : "true";
+}
+
+function lateness() {
+  late ??= setTimeout(() => connection.isUp || tell(page.dataset.outOfReach), LATE_AFTER_MS);
+}
+
+function tell(line) {
+  if (!line) {
+    clearTimeout(late);
+    late = null;
+    if (news.textContent !== page.dataset.outOfReach) return;
+  }
+  if (news.textContent !== line) news.textContent = line;
+}
+
+find("no-script").remove();
+form.addEventListener("submit", answer);
+window.addEventListener("online", () => connection.wake());
+document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connection.wake());
+// The browser may keep this page: it keeps no name, and asks again what is true.
+window.addEventListener("pagehide", () => {
+  connection.close();
+  rest();
+});
+window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
+setInterval(() => form.hidden && !sending && connection.isUp && window.location.reload(), RELOAD_AFTER_MS);
+connection.open();
