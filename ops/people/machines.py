@@ -1,0 +1,163 @@
+"""Shared machines of sites: pair, print a pairing code, rename, withdraw, list. Every change is recorded."""
+
+from collections.abc import Collection, Iterator
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+
+from companion.access import end_visits_on_machine
+from companion.machines import pairing
+from companion.machines.models import Machine
+from companion.machines.pairing import PairingRefusal
+from companion.machines.registry import END_OFFERS
+from companion.machines.tokens import format_code
+from companion.models import Site
+from companion.notifications import NOTIFY, MachinesChanged, notify_parameters
+from ops import audit, names
+from ops.changes import ChangeRefused, ChangeResult
+from ops.people import lookup
+from ops.text import escape_controls, format_time
+
+MAX_NAME_CHARS = 60
+MAX_LISTED = 500
+
+
+@transaction.atomic
+def pair_machine(site: int, name: str, code: str, *, by: str, note: str = "") -> ChangeResult:
+    """The browser that shows this code becomes a machine of the site. Raises ChangeRefused."""
+    title = clean_machine_name(name)
+    machine = pairing.pair(code, site=site, name=title, by=by)
+    if machine is PairingRefusal.NO_SUCH_CODE:
+        raise ChangeRefused(
+            "No screen shows this code now. A code is good for ten minutes and once: look at the screen again."
+        )
+    if isinstance(machine, PairingRefusal):
+        raise _refuse_taken(title)
+    _record(audit.PAIRED_MACHINE, machine, by=by, note=note)
+    return ChangeResult(
+        sentence=f"{escape_controls(machine.name)} is a machine of {escape_controls(machine.site.name)} now. "
+        "Its screen shows it within some seconds."
+    )
+
+
+@transaction.atomic
+def add_machine(slug: str, name: str, *, code: str | None, by: str) -> ChangeResult:
+    """A machine of a site: by the code of its screen, or with a new code that is typed there. Raises ChangeRefused."""
+    site = lookup.get_site(slug)
+    note = audit.format_command_note()
+    if code is not None:
+        return pair_machine(site.pk, name, code, by=by, note=note)
+    title = clean_machine_name(name)
+    made = pairing.print_code(site=site.pk, name=title, by=by)
+    if isinstance(made, PairingRefusal):
+        raise _refuse_taken(title)
+    machine, printed = made
+    _record(audit.PAIRED_MACHINE, machine, by=by, note=f"code printed, {note}")
+    return ChangeResult(
+        sentence=f"Open /machine/ on {escape_controls(machine.name)}, choose For staff, and type this code within ten "
+        "minutes.",
+        secret=format_code(printed),
+    )
+
+
+@transaction.atomic
+def rename_machine(machine: UUID, name: str, *, sites: Collection[int], by: str) -> ChangeResult:
+    """Give a machine another name. Raises ChangeRefused."""
+    title, row = clean_machine_name(name), _lock(machine, sites)
+    if row.name == title:
+        return ChangeResult(sentence=f"Its name was {escape_controls(title)} before.", is_new=False)
+    try:
+        with transaction.atomic():
+            row.name = title
+            row.save(update_fields=["name"])
+    except IntegrityError:
+        raise _refuse_taken(title) from None
+    _record(audit.RENAMED_MACHINE, row, by=by)
+    return ChangeResult(sentence=f"Its name is {escape_controls(title)} now.")
+
+
+@transaction.atomic
+def withdraw_machine(machine: UUID, *, sites: Collection[int], by: str, note: str = "") -> ChangeResult:
+    """A machine opens no visit any more. Its visit ends, and its screen says so. Raises ChangeRefused."""
+    row = _lock(machine, sites, withdrawn=True)
+    if row.withdrawn_at is not None:
+        return ChangeResult(sentence=f"{escape_controls(row.name)} was withdrawn before.", is_new=False)
+    Machine.objects.filter(pk=row.pk).update(withdrawn_at=Now(), withdrawn_by=by[:150])
+    with connection.cursor() as cursor:
+        cursor.execute(END_OFFERS, {"machine": row.pk, "answer": "gone"})
+        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(row.pk,))))
+    ended = end_visits_on_machine(row.pk)
+    _record(
+        audit.WITHDREW_MACHINE,
+        row,
+        by=by,
+        note=", ".join(part for part in (f"visits ended {ended}", note) if part),
+    )
+    return ChangeResult(
+        sentence=f"{escape_controls(row.name)} is withdrawn and opens no visit; visits ended: {ended}."
+    )
+
+
+@transaction.atomic
+def find_machine(slug: str, name: str) -> Machine:
+    """The machine of this name at a site, which is in use. Raises ChangeRefused."""
+    site = lookup.get_site(slug)
+    found = Machine.objects.filter(site_id=site.pk, name__iexact=clean_machine_name(name), withdrawn_at=None)
+    machine = found.first()
+    if machine is None:
+        known = ", ".join(_list_names(site)) or "none"
+        raise ChangeRefused(
+            f"{escape_controls(site.name)} has no machine {escape_controls(name)}. There are: {known}."
+        )
+    return machine
+
+
+def list_machines() -> Iterator[str]:
+    """One line for each machine that is in use, by site and name."""
+    machines = Machine.objects.filter(withdrawn_at=None).select_related("site")
+    for machine in machines.order_by("site__slug", "name")[:MAX_LISTED]:
+        name = escape_controls(machine.name)
+        yield f"{machine.site.slug}  {name}  {describe_state(machine)}, paired by {escape_controls(machine.paired_by)}"
+
+
+def describe_state(machine: Machine) -> str:
+    """Whether a machine can open visits, in words."""
+    if machine.copied_at is not None:
+        return "its cookie was copied; pair it again"
+    if not machine.token_hash:
+        return "waits for its code"
+    return f"last seen {format_time(machine.seen_at)}"
+
+
+def clean_machine_name(typed: str) -> str:
+    """The name of a machine as it is stored. Raises ChangeRefused."""
+    name = names.clean_name(typed, whose="The name of a machine")
+    if len(name) > MAX_NAME_CHARS:
+        raise ChangeRefused(f"The name of a machine has at most {MAX_NAME_CHARS} characters.")
+    return name
+
+
+def _list_names(site: Site) -> list[str]:
+    machines = Machine.objects.filter(site_id=site.pk, withdrawn_at=None).order_by("name")
+    return [escape_controls(name) for name in machines.values_list("name", flat=True)[:MAX_LISTED]]
+
+
+def _lock(machine: UUID, sites: Collection[int], *, withdrawn: bool = False) -> Machine:
+    rows = Machine.objects.select_for_update(of=("self",), no_key=True).select_related("site")
+    row = rows.filter(pk=machine, site_id__in=sites).first()
+    if row is None or (row.withdrawn_at is not None and not withdrawn):
+        raise ChangeRefused("There is no such machine at your sites.")
+    return row
+
+
+def _refuse_taken(name: str) -> ChangeRefused:
+    return ChangeRefused(
+        f"A machine of the site is named {escape_controls(name)} and is open at this moment. Close its page and wait "
+        "two minutes, or choose another name."
+    )
+
+
+def _record(what: str, machine: Machine, *, by: str, note: str = "") -> None:
+    facts = ", ".join(part for part in (f"machine {machine.pk}, site {machine.site_id}", note) if part)
+    audit.record(what, who=by, note=facts)
