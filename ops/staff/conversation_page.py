@@ -22,6 +22,8 @@ from ops.access import StaffAccess, get_access, staff_only
 from ops.people.needs import describe_needs
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
+from ops.staff.machine_queries import list_machines, list_offers
+from ops.staff.machines_page import describe
 from ops.staff.turn_pages import MAX_ID, parse_id
 from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
@@ -70,6 +72,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "character": desk_text.get_character(),
         "opened": signing.dumps([request.user.pk, head.conversation], salt=OPENED_SALT),
         "words": json.dumps(_words()),
+        **_offer_context(head, access),
         "here": "people",
     }
     return render(request, "ops/conversation.html", context)
@@ -90,6 +93,21 @@ def items(request: HttpRequest, conversation: int) -> JsonResponse:
         return JsonResponse({"items": [_with_words(one, head) for one in found], "earlier": None})
     page: TimelinePage = read_timeline(head, before=parse_id(request.GET.get("before")))
     return JsonResponse({"items": [_with_words(item, head) for item in page.items], "earlier": page.earlier})
+
+
+def _offer_context(head: TimelineHead, access: StaffAccess) -> dict[str, Any]:
+    """Where a visit can be opened for this person, and what became of that, for staff of the site."""
+    if head.site not in access.supervised:
+        return {}
+    return {
+        "machines": [describe(one) for one in list_machines({head.site})],
+        "offers": [
+            desk_text.with_offer_words(item)
+            for item in list_offers({head.site}, participant=head.participant)
+        ],
+        "words_of_offers": desk_text.offer_words(),
+        "opens_visits": True,
+    }
 
 
 def _may_read(head: TimelineHead, access: StaffAccess) -> bool:

@@ -3,6 +3,7 @@
 Pages and scripts share them: a page hands its scripts the tables it needs.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -104,6 +105,30 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 )
 
 
+MACHINE_STATES: Mapping[str, str] = MappingProxyType(
+    {
+        "waits": "Waits",
+        "in_use": "In use",
+        "away": "Not open",
+        "unpaired": "Waits for its code",
+        "copied": "Has to be paired again",
+    }
+)
+"""How a machine is."""
+
+OFFER_STATES: Mapping[str, str] = MappingProxyType(
+    {
+        "open": "is asked: Is this you?",
+        "yes": "said yes, and is here",
+        "no": "was asked; the person there said no",
+        "taken_back": "was asked; it was taken back",
+        "expired": "was asked; there was no answer",
+        "gone": "was asked, and cannot come in any more",
+    }
+)
+"""What became of an offer, after the person's name."""
+
+
 @cache
 def get_persona() -> Persona:
     """The character that speaks here, and the drafted lines. Raises PersonaInvalid."""
@@ -143,3 +168,13 @@ def choose_doing(item: Mapping[str, Any]) -> str:
     if item["quiet"]:
         return "quiet"
     return "staff_pause" if item["paused"] else str(item["turn"])
+
+
+def offer_words() -> str:
+    """The words of offers for scripts, as JSON."""
+    return json.dumps(dict(OFFER_STATES))
+
+
+def with_offer_words(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An offer with what became of it in words."""
+    return {**item, "says": OFFER_STATES[item["state"]]}

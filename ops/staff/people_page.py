@@ -18,6 +18,7 @@ from ops.access import get_access, staff_only
 from ops.people.needs import has_overdue
 from ops.staff import desk_text
 from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
+from ops.staff.machine_queries import list_offers
 
 MAX_NAME_CHARS = 100
 
@@ -36,6 +37,8 @@ def people(request: HttpRequest) -> HttpResponse:
         "pauses": [pause for pause in list_pauses(access) if pause.scope != PauseScope.PERSON],
         "reasons": list_reasons(access),
         "has_needs_to_review": has_overdue(access.sites),
+        "offers": [desk_text.with_offer_words(item) for item in list_offers(access.supervised)],
+        "words_of_offers": desk_text.offer_words(),
         "has_sites": bool(access.sites),
         "name": name,
         "here": "people",
@@ -57,8 +60,9 @@ def flag_context(flag: FlagView) -> dict[str, Any]:
 
 
 def _is_wanted(person: Mapping[str, Any], wanted: str) -> bool:
-    """Whether someone who is here has these letters in their name, or is of a site whose name begins so."""
-    return wanted in person["name"].casefold() or person["site_name"].casefold().startswith(wanted)
+    """Whether someone who is here has these letters in their name or machine, or is of a site whose name begins so."""
+    texts = (person["name"].casefold(), person["machine"].casefold())
+    return any(wanted in text for text in texts) or person["site_name"].casefold().startswith(wanted)
 
 
 def _person_context(item: Mapping[str, Any]) -> dict[str, Any]:

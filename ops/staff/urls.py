@@ -9,10 +9,13 @@ from companion.throttle import SignInThrottle
 from ops.selections.selector import Selector
 from ops.staff import (
     bell,
+    cards_page,
     conversation_page,
     dashboard_page,
     flag_times_page,
+    machines_page,
     needs_page,
+    offers_page,
     people_page,
     record_page,
     routing_page,
@@ -48,6 +51,17 @@ def build_urlpatterns(
         ),
         path("ops/people/<int:conversation>/needs/", needs_page.needs, name="staff_needs"),
         path("ops/needs/", needs_page.reviews, name="staff_needs_reviews"),
+        path(
+            "ops/people/<int:conversation>/open/", offers_page.open_for_person, name="staff_open_for_person"
+        ),
+        path("ops/cards/", cards_page.cards, name="staff_cards"),
+        path("ops/cards/sheet/", cards_page.sheet, name="staff_card_sheet"),
+        path("ops/machines/", machines_page.machines, {"throttle": throttle}, name="staff_machines"),
+        path("ops/machines/<uuid:machine>/", machines_page.machine, name="staff_machine"),
+        path("ops/machines/<uuid:machine>/name/", machines_page.rename, name="staff_machine_name"),
+        path("ops/machines/<uuid:machine>/withdraw/", machines_page.withdraw, name="staff_machine_withdraw"),
+        path("ops/machines/<uuid:machine>/open/", offers_page.open_on_machine, name="staff_open_on_machine"),
+        path("ops/offers/<int:offer>/back/", offers_page.take_offer_back, name="staff_offer_back"),
         path("ops/shift/", shift_page.shift, name="staff_shift"),
         path("ops/shift/times/", flag_times_page.flag_times, name="staff_flag_times"),
         path("ops/sound/", bell.sound, name="staff_sound"),

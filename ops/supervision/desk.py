@@ -13,7 +13,13 @@ from uuid import UUID
 
 from psycopg_pool import AsyncConnectionPool
 
-from companion.notifications import FlagsChanged, Notification, StaffPausesChanged, WritingNoticed
+from companion.notifications import (
+    FlagsChanged,
+    MachinesChanged,
+    Notification,
+    StaffPausesChanged,
+    WritingNoticed,
+)
 from companion.supervision.acts import StaffActs
 from ops.access import StaffAccess
 from ops.bucket import Bucket
@@ -98,6 +104,7 @@ class LiveDesk:
             sites = await screens.list_sites(cursor, access.sites)
         shown.people, shown.flags = snapshot.people_for(access), snapshot.flags_for(access)
         shown.pauses, shown.reasons = snapshot.pauses_for(access), snapshot.reasons_for(access)
+        shown.offers = snapshot.offers_for(access)
         await screen.send_frame(
             {
                 "type": "hello",
@@ -107,6 +114,7 @@ class LiveDesk:
                 "flags": list(shown.flags.values()),
                 "pauses": shown.pauses,
                 "reasons": shown.reasons,
+                "offers": shown.offers,
                 "sites": [{**site, "own": site["id"] in access.supervised} for site in sites],
                 "colleagues": colleagues,
             }
@@ -152,7 +160,7 @@ class LiveDesk:
             case FlagsChanged():
                 self._flag_feed.note_changed(flag for flag, _ in notification.flags)
                 return
-            case StaffPausesChanged():
+            case StaffPausesChanged() | MachinesChanged():
                 self._round_soon = True
             case WritingNoticed(staff=None):
                 self._mark_writing(notification.writing)
@@ -277,6 +285,7 @@ class LiveDesk:
         for name, listed in (
             ("pauses", snapshot.pauses_for(access)),
             ("reasons", snapshot.reasons_for(access)),
+            ("offers", snapshot.offers_for(access)),
         ):
             if listed != getattr(shown, name):
                 setattr(shown, name, listed)

@@ -27,11 +27,11 @@ DESK_TIMEOUT_S = 10
 
 READ_PEOPLE = f"""
 WITH visits AS MATERIALIZED (
-    SELECT id, participant_id, opened_at FROM companion_visit
+    SELECT id, participant_id, opened_at, machine_id FROM companion_visit
     WHERE ended_at IS NULL AND expires_at > statement_timestamp() ORDER BY expires_at DESC LIMIT %(max_visits)s
 ),
 here AS MATERIALIZED (
-    SELECT DISTINCT ON (v.participant_id) v.participant_id, v.id, v.opened_at, count(*) OVER w AS visits
+    SELECT DISTINCT ON (v.participant_id) v.participant_id, v.id, v.opened_at, v.machine_id, count(*) OVER w AS visits
     FROM visits v WINDOW w AS (PARTITION BY v.participant_id) ORDER BY v.participant_id, v.opened_at DESC
 ),
 pages AS MATERIALIZED (
@@ -43,11 +43,12 @@ SELECT c.id, p.id, p.name, p.site_id, s.name, here.opened_at, here.id, here.visi
        {IS_QUIET}, k.person, k.person_name, k.person_since,
        d.text <> '' AND d.saved_at > clock_timestamp() - make_interval(secs => %(writing_s)s)
        AND (last.last_at IS NULL OR d.saved_at > last.last_at),
-       c.id IN (SELECT page FROM pages)
+       c.id IN (SELECT page FROM pages), coalesce(m.name, '')
 FROM here
 JOIN companion_participant p ON p.id = here.participant_id AND p.site_id = ANY(%(sites)s)
 JOIN companion_site s ON s.id = p.site_id
 JOIN companion_conversation c ON c.participant_id = p.id
+LEFT JOIN companion_machine m ON m.id = here.machine_id
 LEFT JOIN companion_control k ON k.conversation_id = c.id
 LEFT JOIN companion_draft d ON d.conversation_id = c.id
 LEFT JOIN LATERAL (
@@ -88,6 +89,8 @@ class PresentPerson:
     person_since: datetime | None
     is_writing: bool
     page_open: bool
+    machine: str
+    """The name of the machine on which the visit is; empty: another browser."""
 
 
 async def read_people(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[PresentPerson]:
@@ -159,6 +162,7 @@ def build_items(
             "person": one.person and {"id": one.person, "name": one.person_name},
             "readers": sorted(readers.get(one.conversation, {}).values()),
             "page_open": one.page_open,
+            "machine": one.machine,
         }
     return items
 
@@ -193,7 +197,7 @@ def parse_person(row: Row) -> PresentPerson:
     """The person of a row of `READ_PEOPLE`."""
     conversation, participant, name, site, site_name, since, visit, visits, *turn = row
     is_speaking, is_waiting, last_state, last_at, *who = turn
-    is_quiet, person, person_name, person_since, is_writing, page_open = who
+    is_quiet, person, person_name, person_since, is_writing, page_open, machine = who
     return PresentPerson(
         conversation=conversation,
         participant=participant,
@@ -213,4 +217,5 @@ def parse_person(row: Row) -> PresentPerson:
         person_since=person_since,
         is_writing=bool(is_writing),
         page_open=page_open,
+        machine=machine,
     )

@@ -19,6 +19,7 @@ class ShownScreen:
     flags: dict[int, dict[str, Any]] = field(default_factory=dict)
     pauses: list[dict[str, Any]] = field(default_factory=list)
     reasons: list[dict[str, Any]] = field(default_factory=list)
+    offers: list[dict[str, Any]] = field(default_factory=list)
     watches: dict[int, ConversationWatch] = field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 
 from companion.supervision import flag_views, pauses
 from ops.access import StaffAccess
-from ops.supervision import frames, people, reasons
+from ops.supervision import frames, machines, people, reasons
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +27,7 @@ class DeskSnapshot:
     nameless_flags: Mapping[int, dict[str, Any]] = field(default_factory=dict)
     pauses: tuple[dict[str, Any], ...] = ()
     reasons: tuple[dict[str, Any], ...] = ()
+    offers: tuple[dict[str, Any], ...] = ()
 
     def people_for(self, access: StaffAccess) -> dict[int, dict[str, Any]]:
         """The people of the sites that this member of staff sees; without names at sites that are not their own."""
@@ -46,6 +47,10 @@ class DeskSnapshot:
         """Who reads conversations of these sites without supervising them."""
         return [reason for reason in self.reasons if reason["site"] in access.sites]
 
+    def offers_for(self, access: StaffAccess) -> list[dict[str, Any]]:
+        """Who is asked on which machine of the reader's own sites, and what became of it."""
+        return [offer for offer in self.offers if offer["site"] in access.supervised]
+
 
 async def read_snapshot(
     connection: AsyncConnection[Any],
@@ -62,6 +67,7 @@ async def read_snapshot(
         open_pauses = await pauses.read_open(cursor)
         readers = await people.read_readers(cursor)
         in_force = await reasons.list_in_force(cursor, sites)
+        offers = await machines.read_offers(cursor, sites)
     items = people.build_items(here, flags=flags, open_pauses=open_pauses, readers=readers, writing=writing)
     return DeskSnapshot(
         sites=frozenset(sites),
@@ -87,6 +93,7 @@ async def read_snapshot(
             }
             for one in in_force
         ),
+        offers=tuple(offers),
     )
 
 

@@ -55,7 +55,8 @@ function drawPeople() {
 
 /** Whether a person has these letters in their name, or is of a site whose name begins so. */
 function isWanted(item, wanted) {
-  return item.name.toLocaleLowerCase().includes(wanted) || item.site_name.toLocaleLowerCase().startsWith(wanted);
+  const texts = [item.name, item.machine ?? ""];
+  return texts.some((text) => text.toLocaleLowerCase().includes(wanted)) || item.site_name.toLocaleLowerCase().startsWith(wanted);
 }
 
 /** Take a person who left off the list; one whose link has the focus says so first. */

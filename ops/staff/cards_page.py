@@ -1,0 +1,68 @@
+"""Printing cards: staff choose people of one of their sites, and print a sheet. Each printing is on record."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from companion.frames import clean_text
+from companion.models import Participant, Site
+from ops import audit
+from ops.access import form_on, get_access, staff_only
+from ops.changes import ChangeRefused
+from ops.people.card_sheets import MAX_CARDS, make_sheet, render_sheet
+from ops.staff.machine_queries import list_choices
+from ops.staff.turn_pages import parse_id
+
+MAX_NAME_CHARS = 100
+
+
+@require_safe
+@staff_only
+def cards(request: HttpRequest) -> HttpResponseBase:
+    """The people of one site, to choose whose cards are printed."""
+    return _render_list(request)
+
+
+@form_on("staff_cards")
+@require_http_methods(["POST"])
+@staff_only
+def sheet(request: HttpRequest) -> HttpResponseBase:
+    """The cards of the chosen people, ready to print."""
+    access = get_access(request.user)
+    chosen = [number for typed in request.POST.getlist("person") if (number := parse_id(typed)) is not None]
+    people = list(
+        Participant.objects.filter(pk__in=chosen[: MAX_CARDS + 1], site__in=access.supervised).select_related(
+            "site"
+        )
+    )
+    try:
+        printed = make_sheet(people, by=request.user.get_username())
+    except ChangeRefused as refusal:
+        return _render_list(request, refused=str(refusal))
+    return HttpResponse(render_sheet(printed, is_file=False))
+
+
+def _render_list(request: HttpRequest, *, refused: str = "") -> HttpResponse:
+    access = get_access(request.user)
+    sites = list(Site.objects.filter(pk__in=access.supervised).order_by("name"))
+    slug = request.GET.get("site", "")
+    site = next((one for one in sites if one.slug == slug), sites[0] if sites else None)
+    name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
+    context: dict[str, Any] = {
+        "sites": sites,
+        "site": site,
+        "name": name,
+        "refused": refused,
+        "people": list_choices(site.pk, name, most=MAX_CARDS) if site else [],
+        "most": MAX_CARDS,
+        "here": "machines",
+        "is_below": True,
+    }
+    if name:
+        audit.record(
+            audit.SEARCHED_PEOPLE, who=request.user.get_username(), note=f"{len(context['people'])} found"
+        )
+    return render(request, "ops/cards.html", context, status=400 if refused else 200)
