@@ -187,6 +187,10 @@ class Launch:
         for person in facts["participants"]:
             self.say(f"  {person['name']}: {person['card']}")
             self.say(f"    {', then '.join(person['pictures'])}; code {person['code']}")
+        if facts.get("machine"):
+            self.say(
+                f"A shared machine waits at {facts['machine']} (in a private window); staff enter its code at Machines."
+            )
         if facts["is_empty"]:
             self.say(
                 "There is no site yet. manage.py site and manage.py staff add one and its staff; "
