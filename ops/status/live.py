@@ -163,8 +163,12 @@ class LiveStatus:
 
     async def _recheck_access(self) -> None:
         """Access ends within a second of a sign-out, a withdrawal or the loss of a site."""
-        current = await self._sessions.get_access([page.session_key for page in self._pages])
-        for page, subscription in list(self._pages.items()):
+        # A page that opens while the rights are read has just been admitted, and is none of those that are read.
+        checked = list(self._pages.items())
+        current = await self._sessions.get_access([page.session_key for page, _ in checked])
+        for page, subscription in checked:
+            if page not in self._pages:
+                continue
             access = current.get(page.session_key)
             if access is None:
                 await page.deny()

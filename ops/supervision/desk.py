@@ -293,9 +293,13 @@ class LiveDesk:
 
     async def _recheck_access(self) -> None:
         """Rights end within a second of a sign-out, a withdrawal or the loss of a site, and take-overs with them."""
-        current = await self._sessions.get_access({screen.session_key for screen in self._shown})
+        # A screen that opens while the rights are read has just been admitted, and is none of those that are read.
+        checked = list(self._shown.items())
+        current = await self._sessions.get_access({screen.session_key for screen, _ in checked})
         lost: dict[int, set[int]] = {}
-        for screen, shown in list(self._shown.items()):
+        for screen, shown in checked:
+            if screen not in self._shown:
+                continue
             access = current.get(screen.session_key)
             user = shown.access.user or 0
             if access is None:

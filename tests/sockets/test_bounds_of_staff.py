@@ -1,11 +1,16 @@
 """What operators may do anywhere, how soon pauses and withdrawals take effect, what one screen follows (S4, S5)."""
 
+import asyncio
+import json
 import time
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from websockets import Origin
+from websockets.asyncio.client import connect
 
 from companion.models import Flag, StaffPause, Visit
 from ops.models import StatedReason, Supervision
@@ -14,7 +19,7 @@ from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
-from tests.staff import get_audit_entries, store_flag
+from tests.staff import get_audit_entries, open_staff_session, store_flag
 
 STORY = {"pieces": ["Once", *[" upon"] * 100], "pace_ms": 100}
 TRIES = 3
@@ -108,6 +113,38 @@ async def test_the_hour_of_a_stated_reason_ends_and_so_does_the_reading(service:
         await page.ending()
         assert (await desk.act("watch", conversation=conversation))["code"] == "reason_needed"
         assert "Good morning." not in str(desk.frames[seen:])
+
+
+@pytest.mark.parametrize("path", ["/ws/staff/", "/ws/ops/"])
+async def test_screens_that_open_while_rights_are_read_stay_open(
+    service: Web, people: People, path: str
+) -> None:
+    """With twenty that open at once, some open while the rights of the first ones are read."""
+    cookies = [open_staff_session(people.add_supervisor(f"sam{number}")) for number in range(20)]
+    url = service.url.replace("http", "ws", 1) + path
+    async with AsyncExitStack() as stack:
+        screens = await asyncio.gather(
+            *(
+                stack.enter_async_context(
+                    connect(
+                        url,
+                        origin=Origin(service.url),
+                        additional_headers={"Cookie": f"companion={cookie}"},
+                        max_size=None,
+                        proxy=None,
+                    )
+                )
+                for cookie in cookies
+            )
+        )
+        async with asyncio.timeout(20):
+            first = await asyncio.gather(*(screen.recv() for screen in screens))
+            for screen in screens:
+                await screen.send('{"type": "ping"}')
+            for screen in screens:
+                while json.loads(await screen.recv())["type"] != "pong":
+                    pass
+    assert {json.loads(frame)["type"] for frame in first} == {"hello"}
 
 
 async def test_a_screen_follows_so_many_conversations_and_one_more_once_it_closes_one(
