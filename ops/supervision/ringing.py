@@ -95,8 +95,9 @@ def delete_old_rings() -> int:
     with connection.cursor() as cursor:
         while True:
             cursor.execute(DELETE_OLD)
-            deleted += cursor.rowcount
-            if cursor.rowcount < ROWS_AT_ONCE:
+            batch = int(cursor.rowcount)
+            deleted += batch
+            if batch < ROWS_AT_ONCE:
                 return deleted
 
 
