@@ -13,6 +13,9 @@ import pytest
 import websockets
 
 from companion.models import Control, Flag, Site, TranscriptEntry
+from companion.supervision.causes import FlagCause
+from companion.supervision.flags import RAISE_FLAG, flag_parameters
+from companion.supervision.states import FlagSource, FlagTier
 from ops.stack.postgres import EmbeddedPostgres
 from ops.stack.valkey import EmbeddedValkey
 from tests.desk_socket import Desk, sign_staff_in
@@ -87,7 +90,7 @@ async def test_a_kill_right_after_the_commit_of_a_red_message_loses_nothing_of(
     assert in_database(lambda: Control.objects.get(pk=rosa.conversation.pk)).quiet_since is not None
 
 
-async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_its_take_over(
+async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_shows_what_rang_meanwhile(
     another_web: Callable[..., Web], people: People, database: EmbeddedPostgres
 ) -> None:
     web, rosa, sam = another_web(), people.rosa, people.add_sam()
@@ -100,7 +103,13 @@ async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_it
         assert (await desk.act("watch", conversation=conversation))["type"] == "done"
         assert (await desk.act("take_over", conversation=conversation))["type"] == "done"
         await page.until("person")
-        await asyncio.to_thread(database.restart, "immediate")
+        await asyncio.to_thread(database.stop, "immediate")
+        await asyncio.to_thread(database.start)
+        # What is stored before the process listens again comes without a notification.
+        cause = FlagCause(conversation=conversation, tier=FlagTier.RED, kind="help", source=FlagSource.BUTTON)
+        with psycopg.connect(database.url) as native:
+            native.execute(RAISE_FLAG, flag_parameters(cause))
+        assert (await desk.flag(conversation=conversation, kind="help"))["state"] == "open"
         # Neither page was closed. Who is there is as it was, and each reads the other's next words.
         await say_until_done(desk, conversation, "I am still here, Rosa.")
         assert (await page.until("said", "person"))["text"] == "I am still here, Rosa."

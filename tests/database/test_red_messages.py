@@ -1,4 +1,4 @@
-"""A red message: turn, line and flag are one transaction. The line says *told* only if a screen shows the flag (S1)."""
+"""A red message: turn, line and flag are one transaction. *Told* is said only if a screen shows the flag (S1, S2)."""
 
 import asyncio
 import uuid
