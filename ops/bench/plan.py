@@ -14,6 +14,8 @@ DIRECT_SERVICE = "direct call, our client"
 
 WORDS = 80
 """Words of each reply."""
+WATCH_PACE_MS = 10.0
+"""Between two words of a reply while the cost of reading along is measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +67,26 @@ class BenchLoad:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SupervisionLoad:
+    """`people` at the service and `screens` of staff. `flags` red messages ring on every screen, twice: while nobody
+    writes, and while people are answered `busy_times` in a row. Then one screen reads `watched` conversations along,
+    `rounds` times."""
+
+    people: int
+    screens: int
+    flags: int
+    busy_times: int
+    watched: int
+    rounds: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchPlan:
-    """One run: `participants` open sockets at once, twice; then one load follows the other."""
+    """One run: `participants` open sockets at once, twice; then one load follows the other; supervision at last."""
 
     participants: int
     loads: tuple[BenchLoad, ...]
+    supervision: SupervisionLoad | None = None
 
 
 def full() -> BenchPlan:
@@ -84,6 +101,7 @@ def full() -> BenchPlan:
             BenchLoad(people=200, pace_ms=10, first_word_ms=100, rounds=4),
             BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=2, systems=fewer),
         ),
+        supervision=SupervisionLoad(people=200, screens=20, flags=20, busy_times=2, watched=20, rounds=7),
     )
 
 
@@ -106,9 +124,14 @@ def quick() -> BenchPlan:
             ),
             BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
         ),
+        supervision=SupervisionLoad(people=200, screens=20, flags=10, busy_times=1, watched=20, rounds=3),
     )
 
 
 def small() -> BenchPlan:
     """A few people: enough to test the bench itself."""
-    return BenchPlan(participants=8, loads=(BenchLoad(people=4, pace_ms=2, first_word_ms=10, rounds=1),))
+    return BenchPlan(
+        participants=8,
+        loads=(BenchLoad(people=4, pace_ms=2, first_word_ms=10, rounds=1),),
+        supervision=SupervisionLoad(people=4, screens=2, flags=2, busy_times=1, watched=2, rounds=1),
+    )

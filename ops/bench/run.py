@@ -11,11 +11,13 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connections
 
-from ops.bench.crowd_process import CrowdProcess
+from ops.bench.crowd_process import CrowdProcess, DeskCrowdProcess
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
-from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan
+from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan, SupervisionLoad
 from ops.bench.provider import read_starts, set_pace
-from ops.chat_client.frames import socket_url
+from ops.bench.staff import invite_staff, list_conversations
+from ops.bench.supervision import SupervisionBench, SupervisionFigures
+from ops.chat_client.frames import STAFF_SOCKET_PATH, socket_url
 from ops.chat_client.guests import invite
 from ops.testbed.private_folder import postgres_in
 from ops.testbed.processes import (
@@ -50,6 +52,7 @@ class BenchResult:
     sockets: IdleSockets | None = None
     memory: dict[str, int] = field(default_factory=dict)
     loads: dict[str, dict[str, RoundFigures]] = field(default_factory=dict)
+    supervision: SupervisionFigures | None = None
     load_average: list[float] = field(default_factory=list)
 
 
@@ -72,6 +75,8 @@ class Bench:
             self._say(f"{load.title} …")
             self.result.loads[load.title] = self._measure(load)
             self._record_memory(f"after {load.title}")
+        if self._plan.supervision is not None:
+            self.result.supervision = self._measure_supervision(self._plan.supervision)
         self._provider.close()
         self.result.load_average.append(load_average())
         return self.result
@@ -83,9 +88,12 @@ class Bench:
         assert running is not None
         self._children.adopt("postgres", running.pid, stage=DATABASE_STAGE, end_signal=signal.SIGINT)
         call_command("migrate", verbosity=0)
-        session_keys = invite(self._plan.participants).session_keys
+        guests = invite(self._plan.participants)
         # Rotate through all people, so that none asks more in a minute than one person may.
-        self._session_keys = itertools.cycle(session_keys)
+        self._session_keys = itertools.cycle(guests.session_keys)
+        self._conversations = dict(zip(guests.session_keys, list_conversations(guests.site), strict=True))
+        load = self._plan.supervision
+        self._staff_keys = invite_staff(load.screens, site=guests.site) if load else []
         connections.close_all()
         for connection in connections.all():
             connection.close_pool()  # type: ignore[attr-defined]
@@ -104,6 +112,7 @@ class Bench:
             "relay", ["-m", "ops.bench.relay", "--upstream", upstream], stage=WEB_STAGE, prefix="relay: "
         )
         self._web_socket = socket_url(web_url)
+        self._staff_socket = socket_url(web_url, STAFF_SOCKET_PATH)
         self._relay_socket = relay_url.replace("http", "ws", 1) + "/ws/"
         self._database_cpu = cpu_meter(running.pid)
         self._cpu = {"companion": cpu_meter(self._web), "relay": cpu_meter(self._relay)}
@@ -152,6 +161,38 @@ class Bench:
             cpu_s=cpu() - served if cpu else None,
             database_cpu_s=self._database_cpu() - stored if kind == "companion" else None,
         )
+
+    def _measure_supervision(self, load: SupervisionLoad) -> SupervisionFigures:
+        self._say(f"{load.screens} screens of staff at {load.people} people …")
+        keys = [next(self._session_keys) for _ in range(load.people)]
+        raisers = [next(self._session_keys) for _ in range(2 * load.flags)]
+        crowd = CrowdProcess(
+            self._children,
+            "supervised people",
+            {"kind": "companion", "people": load.people, "url": self._web_socket, "session_keys": keys},
+        )
+        desk = DeskCrowdProcess(
+            self._children,
+            {
+                "url": self._web_socket,
+                "staff_url": self._staff_socket,
+                "staff_keys": self._staff_keys,
+                "raisers": [
+                    {"session_key": key, "conversation": self._conversations[key]} for key in raisers
+                ],
+            },
+        )
+        figures = SupervisionBench(
+            load,
+            crowd=crowd,
+            desk=desk,
+            provider=self._provider,
+            cpu=self._cpu["companion"],
+            conversations=[self._conversations[key] for key in keys],
+        ).measure()
+        desk.leave()
+        crowd.leave()
+        return figures
 
     def _crowd(self, name: str, people: int) -> CrowdProcess:
         system = SYSTEMS[name]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ops.bench.figures import RoundFigures
+from ops.bench.plan import OURS
 from ops.bench.run import BenchResult
 from ops.bench.targets import BenchTarget
 
@@ -17,6 +18,7 @@ def format_result(result: BenchResult, targets: Sequence[BenchTarget]) -> Iterat
         yield title
         yield from _grid([HEAD, *(_row(name, one) for name, one in figures.items())])
     yield ""
+    yield from _supervision(result)
     yield from _sockets(result)
     yield from _memory(result.memory)
     average = ", ".join(f"{one:.1f}" for one in result.load_average)
@@ -29,10 +31,11 @@ def format_result(result: BenchResult, targets: Sequence[BenchTarget]) -> Iterat
 
 
 def count_unanswered(result: BenchResult) -> int:
-    """How many questions got no whole reply."""
+    """How many questions got no whole reply, and flags that a screen did not show."""
+    flags = result.supervision.flags.values() if result.supervision else ()
     return sum(
         figures.asked - figures.answered for load in result.loads.values() for figures in load.values()
-    )
+    ) + sum(one.expected - one.shown for one in flags)
 
 
 def _row(name: str, figures: RoundFigures) -> tuple[str, ...]:
@@ -49,6 +52,36 @@ def _row(name: str, figures: RoundFigures) -> tuple[str, ...]:
 
 def _ms_or_dash(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
+
+
+def _supervision(result: BenchResult) -> Iterator[str]:
+    figures = result.supervision
+    if figures is None:
+        return
+    yield f"Noticing, CPU of one message: {figures.noticing_p50:.2f} / {figures.noticing_p95:.2f}{_part(result)}"
+    for meanwhile, flags in figures.flags.items():
+        over = flags.shown_p95 / flags.stored_p95 if flags.stored_p95 else 0.0
+        yield (
+            f"A flag on the screens {meanwhile}: {flags.shown_p50:.1f} / {flags.shown_p95:.1f}, "
+            f"{over:.2f} of the time until its message is known to be stored "
+            f"({flags.stored_p50:.1f} / {flags.stored_p95:.1f}), {flags.shown}/{flags.expected} shown"
+        )
+    yield (
+        f"CPU/reply without and with conversations read along: {figures.cpu_alone:.2f} and "
+        f"{figures.cpu_watched:.2f}, {figures.watched_ratio:.3f} in the median of the rounds"
+    )
+    yield ""
+
+
+def _part(result: BenchResult) -> str:
+    """The 95th percentile as a part of the first word of one person, where this run measured it."""
+    figures, ours = result.supervision, [load.get(OURS) for load in result.loads.values()]
+    if figures is None or not ours or not ours[0] or not ours[0].first_p50:
+        return ""
+    title = next(iter(result.loads))
+    return (
+        f", at p95 {figures.noticing_p95 / ours[0].first_p50:.3f} of the first word of {title.split(',')[0]}"
+    )
 
 
 def _sockets(result: BenchResult) -> Iterator[str]:

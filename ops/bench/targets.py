@@ -10,6 +10,9 @@ from ops.bench.run import BenchResult
 TICK_MS = 40.0
 MAX_SOCKET_KB = 60.0
 MAX_FIRST_WORD_P95_MS = 500.0
+MAX_NOTICING_P95_MS = 1.0
+MAX_FLAG_P95_MS = 300.0
+MAX_WATCHED_RATIO = 1.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +36,37 @@ def check_targets(plan: BenchPlan, result: BenchResult) -> list[BenchTarget]:
     for load in plan.loads:
         figures = result.loads[load.title]
         targets += _load_targets(load, figures)
-    return targets
+    return [*targets, *_supervision_targets(result)]
 
 
 def _socket_target(result: BenchResult) -> Iterator[BenchTarget]:
     if result.sockets is not None:
         each = result.sockets.bytes_each / 1000
         yield BenchTarget(what="memory of an idle socket", measured=each, limit=MAX_SOCKET_KB, unit="kB")
+
+
+def _supervision_targets(result: BenchResult) -> Iterator[BenchTarget]:
+    supervision = result.supervision
+    if supervision is None:
+        return
+    yield BenchTarget(
+        what="noticing in a usual message, CPU p95",
+        measured=supervision.noticing_p95,
+        limit=MAX_NOTICING_P95_MS,
+        unit="ms",
+    )
+    for meanwhile, flags in supervision.flags.items():
+        yield BenchTarget(
+            what=f"a flag on the screens {meanwhile}, p95",
+            measured=flags.shown_p95,
+            limit=MAX_FLAG_P95_MS,
+            unit="ms",
+        )
+    yield BenchTarget(
+        what="CPU per reply while conversations are read along, against without",
+        measured=supervision.watched_ratio,
+        limit=MAX_WATCHED_RATIO,
+    )
 
 
 def _load_targets(load: BenchLoad, figures: dict[str, RoundFigures]) -> Iterator[BenchTarget]:

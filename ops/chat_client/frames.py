@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 SOCKET_PATH = "/ws/chat/"
+STAFF_SOCKET_PATH = "/ws/staff/"
 ENDINGS = frozenset({"complete", "stopped", "paused", "refused"})
 """Types of the last frame of a turn."""
 ACK_EVERY_SEQ = 10
 """A page acknowledges every tenth chunk."""
 
 
-def socket_url(service: str) -> str:
-    """The chat socket of a service, such as `http://127.0.0.1:8000`."""
-    return service.replace("http", "ws", 1) + SOCKET_PATH
+def socket_url(service: str, path: str = SOCKET_PATH) -> str:
+    """A socket of a service, such as `http://127.0.0.1:8000`; by default the chat's."""
+    return service.replace("http", "ws", 1) + path
 
 
 def handshake_headers(url: str, session_key: str) -> dict[str, str]:
     """Headers that open the socket at `url` as a page of that service with this session."""
-    origin = url.replace("ws", "http", 1).removesuffix(SOCKET_PATH)
+    parts = urlsplit(url)
+    origin = f"{parts.scheme.replace('ws', 'http', 1)}://{parts.netloc}"
     return {"Cookie": f"companion={session_key}", "Origin": origin}
 
 

@@ -23,6 +23,8 @@ class LeanSocket(asyncio.Protocol):
         self._on_frame = on_frame
         self._on_close = on_close
         self._received = b""
+        self.close_code: int | None = None
+        """The code with which the service closed it."""
         self._transport: asyncio.Transport
         self.upgraded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -87,6 +89,7 @@ class LeanSocket(asyncio.Protocol):
         elif kind == PING:
             self._write(PONG, body)
         elif kind == CLOSE:
+            self.close_code = struct.unpack_from("!H", body)[0] if len(body) >= 2 else None
             self._transport.close()
 
     def send(self, frame: Mapping[str, Any]) -> None:

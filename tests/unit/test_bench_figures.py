@@ -5,7 +5,8 @@ from dataclasses import replace
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
 from ops.bench.plan import OURS, RELAY_AIOHTTP, RELAY_STOCK, BenchLoad, BenchPlan
 from ops.bench.run import BenchResult
-from ops.bench.table import count_unanswered
+from ops.bench.supervision import FlagFigures, SupervisionFigures, summarize_flags
+from ops.bench.table import count_unanswered, format_result
 from ops.bench.targets import check_targets
 from ops.testbed.percentiles import percentile
 from ops.testbed.stamped_words import StampedWords
@@ -21,6 +22,15 @@ FIGURES = RoundFigures(
     client_cpu=1,
     answered=200,
     asked=200,
+)
+FLAGS = FlagFigures(stored_p50=10, stored_p95=40, shown_p50=20, shown_p95=60, shown=400, expected=400)
+SUPERVISION = SupervisionFigures(
+    noticing_p50=0.1,
+    noticing_p95=0.2,
+    flags={"while nobody writes": FLAGS},
+    cpu_alone=5.0,
+    cpu_watched=5.5,
+    watched_ratio=1.1,
 )
 LOAD = BenchLoad(people=200, pace_ms=10, first_word_ms=100, rounds=1)
 PLAN = BenchPlan(participants=200, loads=(LOAD,))
@@ -94,3 +104,24 @@ def test_a_target_is_met_by_the_ratio_to_a_relay_of_the_same_run() -> None:
 def test_what_was_not_answered_is_counted_over_every_system() -> None:
     lost = replace(FIGURES, answered=198)
     assert count_unanswered(BenchResult(loads={LOAD.title: {OURS: FIGURES, RELAY_STOCK: lost}})) == 2
+
+
+def test_the_way_of_a_flag_is_measured_to_every_screen() -> None:
+    times = {"stored_s": [0.01, 0.02], "shown_s": [0.03, 0.05, 0.04]}
+    figures = summarize_flags(times, expected=4)
+    assert (figures.stored_p50, figures.shown_p50, figures.shown_p95) == (20, 40, 50)
+    assert (figures.shown, figures.expected) == (3, 4)
+
+
+def test_a_flag_that_a_screen_did_not_show_counts_as_unanswered() -> None:
+    lost = replace(SUPERVISION, flags={"while nobody writes": replace(FLAGS, shown=397)})
+    assert count_unanswered(BenchResult(supervision=lost)) == 3
+
+
+def test_supervision_has_targets_and_lines_with_its_ratios() -> None:
+    result = BenchResult(loads={LOAD.title: {OURS: FIGURES}}, supervision=SUPERVISION)
+    targets = check_targets(PLAN, result)
+    assert [one.met for one in targets[-3:]] == [True, True, False]
+    text = "\n".join(format_result(result, targets))
+    assert "1.50 of the time until its message is known to be stored" in text
+    assert "at p95 0.020 of the first word" in text
