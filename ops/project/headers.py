@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponseBase
 
 FEATURES = (
     "accelerometer",
-    "bluetooth",
     "browsing-topics",
     "camera",
     "clipboard-read",
