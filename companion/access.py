@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion import cards
 from companion.batch import Batch
 from companion.cards import Card
+from companion.languages import OF_PERSON
 from companion.machines.registry import KnownMachine, recognise
 from companion.machines.tokens import read_machine_token
 from companion.models import Conversation, Participant, Site, Visit, VisitWay
@@ -41,7 +42,7 @@ WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 
 # Every condition of access in one statement: an ended visit, a withdrawn card and a closed site all count at once.
 FIND_VISITS = f"""
-SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved
+SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved, {OF_PERSON}
 FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
 JOIN companion_site s ON s.id = p.site_id AND s.is_open
@@ -111,6 +112,8 @@ class LiveVisit:
     """Seconds that are left of them; None: it does not lock."""
     has_moved: bool
     """Whether it ended a visit of the same participant elsewhere."""
+    language: str = ""
+    """Of the participant."""
 
 
 def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
@@ -497,7 +500,7 @@ def _parse_uuid(text: object) -> UUID | None:
 
 
 def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
-    visit, participant, participant_name, site_name, conversation, exit_address, *limits = row
+    visit, participant, participant_name, site_name, conversation, exit_address, *limits, language = row
     idle_s, idle_left_s, has_moved = limits
     return LiveVisit(
         visit=visit,
@@ -509,4 +512,5 @@ def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
         idle_s=idle_s,
         idle_left_s=None if idle_left_s is None else max(0.0, float(idle_left_s)),
         has_moved=has_moved,
+        language=language,
     )

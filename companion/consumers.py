@@ -25,7 +25,7 @@ from companion.outbox_events import KeptQuestionsRead
 from companion.runner import Runner
 from companion.supervision.safety_turns import SafetyTurns
 from companion.turn_open import AskAgainRequest, OpenedTurn, OpenRefusal, SayRequest
-from companion.turn_policy import TurnPolicy
+from companion.turn_policy import DraftedLines, TurnPolicy
 from companion.visits.idle import IdleLocks
 from companion.watchers import Watchers
 
@@ -168,7 +168,7 @@ class ChatConsumer(AsyncConsumer):
             address = _client_address(self.scope)
             if not service.sockets.has_room(visit, address, service.policy):
                 log.warning("socket.too_many visit=%s participant=%d", visit.visit, visit.participant)
-                line = service.policy.lines.too_many_pages
+                line = self._lines_for(visit).too_many_pages
                 await self._send_frame(frames.problem("too_many_pages", line))
                 await self.close(NOT_ALLOWED)
                 return
@@ -188,9 +188,9 @@ class ChatConsumer(AsyncConsumer):
             await self.close(COME_BACK)
             return
         offers = [question.to_offer() for question in kept]
-        pause_line = control.choose_pause_line(service.policy.lines)
+        pause_line = control.choose_pause_line(self._lines_for(visit))
         hello = frames.hello(
-            service.policy.character,
+            service.policy.in_language(visit.language).character,
             visit.conversation,
             page.to_items(),
             offers,
@@ -211,7 +211,7 @@ class ChatConsumer(AsyncConsumer):
     async def _receive(self, text: str | None) -> None:
         if self._is_closed or self._visit is None or self._outbox is None:
             return
-        lines = self._service.policy.lines
+        lines = self._lines_for(self._visit)
         try:
             frame = frames.parse_frame(text)
         except frames.FrameRefused as refusal:
@@ -260,9 +260,12 @@ class ChatConsumer(AsyncConsumer):
                 await self._send_kept(visit, outbox)
             case frames.Stop():
                 if await self._check_owns_turn(frame.turn, visit):
-                    await self._service.runner.stop(frame.turn)
+                    await self._service.runner.stop(frame.turn, language=visit.language)
             case frames.CatchUp():
                 await self._catch_up(frame, visit, outbox)
+
+    def _lines_for(self, visit: LiveVisit) -> DraftedLines:
+        return self._service.policy.in_language(visit.language).lines
 
     def _is_due(self, kind: type[frames.Frame], every_s: float) -> bool:
         now = asyncio.get_running_loop().time()
@@ -281,7 +284,7 @@ class ChatConsumer(AsyncConsumer):
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
-            await self._send_frame(frames.problem("too_many", self._service.policy.lines.one_at_a_time))
+            await self._send_frame(frames.problem("too_many", self._lines_for(visit).one_at_a_time))
         # A new turn is announced by the runner, to every page of the conversation. A repeated key is answered here.
         elif isinstance(opened, OpenedTurn) and not opened.is_new:
             await self._send_frame(frames.accepted(frame.key, opened.turn))
@@ -295,7 +298,7 @@ class ChatConsumer(AsyncConsumer):
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)
         elif opened is OpenRefusal.TOO_MANY:
-            await self._send_frame(frames.problem("not_now", self._service.policy.lines.ask_again_later))
+            await self._send_frame(frames.problem("not_now", self._lines_for(visit).ask_again_later))
         elif opened is OpenRefusal.SETTLED:
             await self._send_kept(visit, outbox)
         elif not opened.is_new:
@@ -316,7 +319,7 @@ class ChatConsumer(AsyncConsumer):
             if view.conversation == visit.conversation
         ]
         if not views:
-            await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
+            await self._send_frame(frames.problem("not_allowed", self._lines_for(visit).not_allowed))
             return
         if not outbox.rewind(views[0], frame.after):
             log.warning("socket.too_far_behind visit=%s", visit.visit)
@@ -327,7 +330,7 @@ class ChatConsumer(AsyncConsumer):
     async def _check_owns_turn(self, turn: int, visit: LiveVisit) -> bool:
         if await self._service.visit_access.owns_turn(visit.conversation, turn):
             return True
-        await self._send_frame(frames.problem("not_allowed", self._service.policy.lines.not_allowed))
+        await self._send_frame(frames.problem("not_allowed", self._lines_for(visit).not_allowed))
         return False
 
     async def _send_frame(self, frame: dict[str, Any]) -> None:

@@ -104,7 +104,7 @@ class Heartbeat:
                     "pid": os.getpid(),
                     "sockets": self._sockets(),
                     "draining": self.draining,
-                    "persona_version": self._policy.persona_version,
+                    "persona_version": self._policy.character_version,
                     "routing_version": routing.routing_version,
                     "preset": routing.preset,
                     "routing_hash": routing.routing_hash,

@@ -56,6 +56,8 @@ class TurnView:
     chunk_lengths: tuple[int, ...]
     owner: UUID
     reason: str = ""
+    language: str = ""
+    """Of its drafted lines; empty: the first of the character."""
     is_unread: bool = False
     """The turn ended before a provider read the question, so the page puts the words back into the box."""
 
@@ -197,9 +199,12 @@ class History:
     async def _read_kept_of(self, conversations: Sequence[int]) -> list[tuple[KeptQuestion, ...]]:
         kept = await self.read_kept_turns(list(set(conversations)))
         ids = [turn for turns in kept.values() for turn in turns]
-        line = self._policy.lines.kept
         questions = {
-            view.turn: KeptQuestion(turn=view.turn, question=view.question, line=line)
+            view.turn: KeptQuestion(
+                turn=view.turn,
+                question=view.question,
+                line=self._policy.in_language(view.language).lines.kept,
+            )
             for view in (await self.read_turns(ids) if ids else ())
         }
         return [
@@ -241,9 +246,9 @@ class History:
 def query_parameters(policy: TurnPolicy) -> dict[str, Any]:
     """The figures and drafted lines of the policy that the visibility query names."""
     return {
-        "pause": policy.lines.pause,
-        "queued": policy.lines.queued,
-        "still_here": policy.lines.still_here,
+        "pause": policy.by_language("pause"),
+        "queued": policy.by_language("queued"),
+        "still_here": policy.by_language("still_here"),
         "still_here_s": policy.still_here_s,
         "keep_s": policy.keep_s,
         "lease_s": policy.lease_s,
@@ -329,6 +334,7 @@ def _make_view(row: Row) -> TurnView:
         owner,
         is_unread,
         reason,
+        language,
     ) = row
     if isinstance(openings, str):
         openings = _loads(openings)
@@ -345,6 +351,7 @@ def _make_view(row: Row) -> TurnView:
         chunk_lengths=tuple(lengths or ()),
         owner=owner,
         reason=reason,
+        language=language,
         is_unread=is_unread,
     )
 

@@ -4,6 +4,7 @@ No read for a participant returns a half answer: a paused turn shows its questio
 its reply. Nor does a reply that a red message ended: none of it is shown again. Staff who watch are shown both.
 """
 
+from companion.languages import line_in
 from companion.states import Reason
 from companion.turn_conditions import EARLIER_IS_LIVE, is_live
 
@@ -29,17 +30,17 @@ SELECT t.id, t.key, t.conversation_id, {question},
             WHEN t.state = 'speaking' THEN coalesce(w.said, '')
             ELSE {reply} END,
        seen.state,
-       CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), %(pause)s)
+       CASE WHEN seen.state = 'paused' THEN coalesce(nullif(t.line, ''), {line_in("pause", "t.language")})
             WHEN seen.state = 'waiting' AND (t.state = 'safety' OR {EARLIER_IS_LIVE}) THEN ''
-            WHEN seen.state = 'waiting' THEN %(queued)s
+            WHEN seen.state = 'waiting' THEN {line_in("queued", "t.language")}
             WHEN seen.state = 'speaking' AND t.first_word_at IS NULL
                  AND t.admitted_at <= clock_timestamp() - make_interval(secs => %(still_here_s)s)
-            THEN %(still_here)s
+            THEN {line_in("still_here", "t.language")}
             ELSE t.line END,
        CASE WHEN t.state = 'speaking' THEN coalesce(w.seq, 0)
             WHEN t.state = 'handed_over' AND {hides_reply} THEN 0 ELSE t.seq END,
        CASE WHEN {hides_reply} THEN '{{}}' ELSE {chunk_lengths} END, t.owner,
-       t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL, t.reason
+       t.state = 'refused' OR t.state = 'stopped' AND t.admitted_at IS NULL, t.reason, t.language
 FROM companion_turn t
 LEFT JOIN companion_process p ON p.id = t.owner
 CROSS JOIN LATERAL (

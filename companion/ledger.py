@@ -183,17 +183,17 @@ class Ledger:
         return {
             **lane_order_parameters(self._route()),
             "owner": self._process,
-            "persona": self._policy.persona_version,
+            "persona": self._policy.versions_by_language(),
             "wait_s": self._policy.wait_ceiling_s,
             "ceiling": self._policy.ceiling,
             "live_turns_per_person": self._policy.live_turns_per_person,
             "messages_per_minute": self._policy.messages_per_minute,
             "unanswered_per_minute": self._policy.unanswered_per_minute,
             "hold_s": self._policy.hold_s,
-            "held_quiet": self._policy.lines.held_quiet,
-            "staff_pause_person": self._policy.lines.staff_pause_person,
-            "staff_pause_site": self._policy.lines.staff_pause_site,
-            "goodbye": self._policy.lines.goodbye,
+            "held_quiet": self._policy.by_language("held_quiet"),
+            "staff_pause_person": self._policy.by_language("staff_pause_person"),
+            "staff_pause_site": self._policy.by_language("staff_pause_site"),
+            "goodbye": self._policy.by_language("goodbye"),
         }
 
     async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:

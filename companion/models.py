@@ -90,6 +90,8 @@ class Site(models.Model):
     """Whether cards of this site open visits on its machines alone."""
     prints_names_on_cards = models.BooleanField(db_default=False)
     """Whether a printed card has the name of its holder on it."""
+    language = models.CharField(max_length=16, db_default="en")
+    """The language of participants for whom none is recorded, and of the pages before they sign in on its machines."""
 
     def __str__(self) -> str:
         return self.name
@@ -326,6 +328,8 @@ class Turn(models.Model):
     """The `FailureClass` of the last of them."""
 
     persona_version = models.CharField(max_length=16)
+    language = models.CharField(max_length=16, blank=True, db_default="")
+    """The language of its participant when it was opened: every drafted line of it is in this one. Empty: the first."""
     easy_words = models.BooleanField(db_default=False)
     """Whether the prompt asks for easy words: the instruction is in the persona of `persona_version`."""
     preset = models.CharField(max_length=64, blank=True, db_default="")

@@ -1,7 +1,9 @@
 """What every view of the participant's pages needs, built in `ops.project.wiring`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from django.utils.translation import get_language
 
 from companion.machines.events import NoteEvent
 from companion.throttle import SignInThrottle
@@ -17,7 +19,8 @@ class HelpNotRaised(Exception):
 class PageContext:
     """The character and drafted lines, the policy that the history is read by, and the throttle of sign-ins."""
 
-    persona: Persona
+    languages: Mapping[str, Persona]
+    """The character by language. The first is the one of a language that is not among them."""
     policy: TurnPolicy
     throttle: SignInThrottle
     note_machine: NoteEvent
@@ -25,5 +28,11 @@ class PageContext:
     raise_help: Callable[[int], str]
     """Raises a flag because the participant of a conversation asks for a person; returns the drafted answer.
 
-    Raises HelpNotRaised.
+    Empty: the conversation is erased. Raises HelpNotRaised.
     """
+
+    @property
+    def persona(self) -> Persona:
+        """The character in the language of the page that is being answered; see `page_language`."""
+        first = next(iter(self.languages.values()))
+        return self.languages.get(get_language() or "", first)

@@ -174,9 +174,12 @@ class WebProcess:
         )
 
     async def raise_help(self, conversation: int) -> str:
-        """Store that a participant without a socket asks for a person; returns the line. Raises psycopg.Error."""
+        """Store that a participant without a socket asks for a person; returns the line. Raises psycopg.Error.
+
+        Empty: the conversation is erased.
+        """
         line = await self.runner.ask_for_person(conversation)
-        return self.policy.lines.not_allowed if line is None else await line
+        return "" if line is None else await line
 
     def _build_lane_follower(self, ordered_route: Callable[[], Route]) -> LaneFollower:
         return LaneFollower(

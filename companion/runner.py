@@ -112,16 +112,19 @@ class Runner:
         if await self._ledger.let_go(conversation=conversation, turn=turn):
             self._watchers.mark_kept_changed([conversation])
 
-    async def stop(self, turn: int) -> ClosedTurn | None:
-        """End a turn because its participant said so, whichever process runs it. None: it had ended."""
-        return await self._ledger.close(self._stop_end(turn, Reason.STOPPED))
+    async def stop(self, turn: int, *, language: str = "") -> ClosedTurn | None:
+        """End a turn because its participant said so, whichever process runs it. None: it had ended.
+
+        `language` is that of the participant; empty: the first of the character.
+        """
+        return await self._ledger.close(self._stop_end(turn, Reason.STOPPED, language))
 
     def stop_visits(self, visits: set[UUID]) -> None:
         """Stop the turns of visits that have ended: their participants no longer wait for an answer."""
         for turn in list(self._running.values()):
             if turn.visit in visits:
                 # With retries in a task of its own: this is called for each notification, which must not wait.
-                self._spawn(self._driver.close(self._stop_end(turn.turn, Reason.SIGNED_OUT)))
+                self._spawn(self._driver.close(self._stop_end(turn.turn, Reason.SIGNED_OUT, turn.language)))
 
     def move_turns(self, visits: set[UUID], to: UUID) -> None:
         """Let the turns of these visits belong to the visit in which their participant goes on."""
@@ -168,8 +171,8 @@ class Runner:
             tasks = [turn.task for turn in self._running.values() if turn.task is not None]
             await asyncio.wait(tasks, return_when=asyncio.ALL_COMPLETED)
 
-    def _stop_end(self, turn: int, reason: Reason) -> TurnEnd:
-        lines = self._policy.lines
+    def _stop_end(self, turn: int, reason: Reason, language: str) -> TurnEnd:
+        lines = self._policy.in_language(language).lines
         # Names neither owner nor fence: a participant's stop counts on every process, admitted or not.
         return TurnEnd(
             turn=turn,
@@ -227,6 +230,7 @@ class Runner:
             turn=opened.turn,
             conversation=opened.conversation,
             visit=request.visit,
+            language=opened.language,
             ends_with_farewell=isinstance(request, SayRequest) and request.ends_with_farewell,
             admission=asyncio.get_running_loop().create_future(),
             inputs=opened.inputs,

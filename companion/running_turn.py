@@ -31,6 +31,8 @@ class RunningTurn:
     conversation: int
     visit: UUID
     admission: asyncio.Future[Admission]
+    language: str = ""
+    """Of its drafted lines; empty: the first of the character."""
     ends_with_farewell: bool = False
     """The drafted goodbye follows its reply."""
     inputs: PromptInputs | None = None

@@ -26,7 +26,7 @@ dead AS (
     SELECT o.owner FROM owners o LEFT JOIN companion_process p ON p.id = o.owner
     WHERE p.id IS NULL OR p.beat_at < clock_timestamp() - make_interval(secs => %(lease_s)s)
 )
-SELECT t.id
+SELECT t.id, t.language
 FROM companion_turn t
 WHERE t.owner = ANY (ARRAY(SELECT owner FROM dead))
   AND {is_live("t")}
@@ -36,7 +36,7 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 
 # A process learns of a turn a moment after its row exists, so turns younger than that are skipped.
 LOCK_ORPHANS = f"""
-SELECT t.id
+SELECT t.id, t.language
 FROM companion_turn t
 WHERE {is_live("t")}
   AND t.owner = %(process)s
@@ -49,7 +49,7 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 
 # A person who has left gives up the place in line. The question is held until they come back.
 LOCK_AWAY = """
-SELECT t.id
+SELECT t.id, t.language
 FROM companion_turn t JOIN companion_conversation c ON c.id = t.conversation_id
 WHERE t.state = 'waiting'
   AND greatest(c.watched_at, t.created_at) < clock_timestamp() - make_interval(secs => %(away_s)s)
@@ -82,8 +82,12 @@ async def _pause(
 ) -> list[ClosedTurn]:
     ends = [
         TurnEnd(
-            turn=turn, state=TurnState.PAUSED, reason=reason, line=policy.lines.pause, hold_s=policy.hold_s
+            turn=turn,
+            state=TurnState.PAUSED,
+            reason=reason,
+            line=policy.in_language(language).lines.pause,
+            hold_s=policy.hold_s,
         )
-        for (turn,) in locked
+        for turn, language in locked
     ]
     return await close_locked(cursor, ends)

@@ -25,7 +25,7 @@ from companion.states import Reason, TurnState
 from companion.supervision.noticing import Noticing
 from companion.turn_close import ClosedTurn
 from companion.turn_end import TurnEnd
-from companion.turn_policy import TurnPolicy
+from companion.turn_policy import DraftedLines, TurnPolicy
 from companion.watchers import Watchers
 from routing.chain import Breakers, LaneCursor, Route
 
@@ -95,7 +95,7 @@ class TurnDriver:
             turn.cancel_still_here()
         # The last words are stored before the row is closed.
         is_stored = turn.buffer is None or await self._journal.finish(turn.buffer)
-        end = turn.to_end(self._policy, owner=self._process, is_stored=is_stored)
+        end = turn.to_end(self._policy.in_language(turn.language), owner=self._process, is_stored=is_stored)
         turn.is_closing = True
         log_end(end, ended_here=await self.close(end) is not None)
 
@@ -143,7 +143,7 @@ class TurnDriver:
             turn=turn.turn,
             state=TurnState.REFUSED,
             reason=Reason.WAIT_CEILING,
-            line=self._policy.lines.try_again,
+            line=self._policy.in_language(turn.language).lines.try_again,
             owner=self._process,
             only_in_line=True,
         )
@@ -180,7 +180,8 @@ class TurnDriver:
         caller = SlottedCaller(self._caller, self._ledger, admission, takes=self._breakers.takes)
         is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
         progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())
-        events = run_turn(self._draft(inputs), progress, caller, reference=f"turn-{turn.turn}")
+        policy = self._policy.in_language(turn.language)
+        events = run_turn(self._draft(inputs, policy), progress, caller, reference=f"turn-{turn.turn}")
         doubtful = ""
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
@@ -201,7 +202,7 @@ class TurnDriver:
                     is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)
                     buffer.openings = [
                         *inputs.openings,
-                        *self._openings(progress, is_reduced=is_reduced),
+                        *self._openings(progress, policy.lines, is_reduced=is_reduced),
                     ]
                 text = doubtful + event.text
                 # A word that may complete a forbidden sentence waits until it is finished.
@@ -209,13 +210,14 @@ class TurnDriver:
                 if not doubtful:
                     self._journal.append(buffer, text)
 
-    def _draft(self, inputs: PromptInputs) -> PromptDraft:
+    @staticmethod
+    def _draft(inputs: PromptInputs, policy: TurnPolicy) -> PromptDraft:
         return PromptDraft(
-            system=self._policy.system_prompt,
-            instruction_held=self._policy.lines.instruction_held,
-            instruction_person=self._policy.lines.instruction_person,
-            instruction_care=self._policy.lines.instruction_care if inputs.is_care_due else "",
-            instruction_easy=self._policy.lines.instruction_easy if inputs.easy_words else "",
+            system=policy.system_prompt,
+            instruction_held=policy.lines.instruction_held,
+            instruction_person=policy.lines.instruction_person,
+            instruction_care=policy.lines.instruction_care if inputs.is_care_due else "",
+            instruction_easy=policy.lines.instruction_easy if inputs.easy_words else "",
             person=inputs.person,
             dialogue=inputs.dialogue,
             held=[question for _, question in inputs.held],
@@ -238,9 +240,9 @@ class TurnDriver:
             return False
         return not await self._history.has_said_reduced(turn, route.version)
 
-    def _openings(self, progress: TurnProgress, *, is_reduced: bool) -> list[dict[str, str]]:
+    @staticmethod
+    def _openings(progress: TurnProgress, lines: DraftedLines, *, is_reduced: bool) -> list[dict[str, str]]:
         """The drafted lines before the first word: the reply is reduced, questions were given up, questions return."""
-        lines = self._policy.lines
         openings = [
             ("reduced", lines.reduced, is_reduced),
             ("unanswerable", lines.unanswerable, progress.given_up.unanswerable),

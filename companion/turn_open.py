@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg import AsyncConnection, AsyncCursor
 
 from companion.lane_order import FIRST_LANE
+from companion.languages import OF_PERSON, line_in
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
 from companion.states import LIVE, Reason
 from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
@@ -35,8 +36,8 @@ from companion.waiting_room import Admission
 INSERT_TURNS = f"""
 WITH allowed AS MATERIALIZED (
     SELECT asked.key, asked.question, asked.farewell, asked.place, c.id AS conversation, p.id AS participant,
-           s.id AS site, head.lane, head.takes, coalesce(n.easy_words, false) AS easy_words, k.person,
-           k.quiet_told, {IS_QUIET} AS is_quiet
+           s.id AS site, {OF_PERSON} AS language, head.lane, head.takes, coalesce(n.easy_words, false) AS easy_words,
+           k.person, k.quiet_told, {IS_QUIET} AS is_quiet
     FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[], %(farewells)s::bool[])
          WITH ORDINALITY AS asked(visit, key, question, farewell, place)
     JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
@@ -63,20 +64,23 @@ limited AS (
 ),
 opened AS (
     INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, held_until, closed_at, owner,
-                                persona_version, wait_until, lane, lane_takes, preset_ceiling, house_ceiling, preset,
-                                routing_version, easy_words)
+                                persona_version, language, wait_until, lane, lane_takes, preset_ceiling, house_ceiling,
+                                preset, routing_version, easy_words)
     SELECT a.conversation, a.key, a.question,
            CASE a.reason WHEN '' THEN 'waiting' WHEN '{Reason.STAFF_PAUSE}' THEN 'paused'
                          WHEN '{Reason.GOODBYE}' THEN 'complete' ELSE 'handed_over' END,
            a.reason,
-           CASE WHEN a.reason = '{Reason.QUIET}' AND NOT a.quiet_told AND a.beside = 0 THEN %(held_quiet)s
-                WHEN a.scope = 'person' AND a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_person)s
-                WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN %(staff_pause_site)s
-                WHEN a.reason = '{Reason.GOODBYE}' THEN %(goodbye)s ELSE '' END,
+           CASE WHEN a.reason = '{Reason.QUIET}' AND NOT a.quiet_told AND a.beside = 0
+                THEN {line_in("held_quiet", "a.language")}
+                WHEN a.scope = 'person' AND a.reason = '{Reason.STAFF_PAUSE}'
+                THEN {line_in("staff_pause_person", "a.language")}
+                WHEN a.reason = '{Reason.STAFF_PAUSE}' THEN {line_in("staff_pause_site", "a.language")}
+                WHEN a.reason = '{Reason.GOODBYE}' THEN {line_in("goodbye", "a.language")} ELSE '' END,
            CASE WHEN a.reason = '{Reason.STAFF_PAUSE}'
                 THEN clock_timestamp() + make_interval(secs => %(hold_s)s) END,
            CASE WHEN a.reason <> '' THEN clock_timestamp() END,
-           %(owner)s, %(persona)s, clock_timestamp() + make_interval(secs => %(wait_s)s),
+           %(owner)s, {line_in("persona", "a.language")}, a.language,
+           clock_timestamp() + make_interval(secs => %(wait_s)s),
            coalesce(a.lane, ''), coalesce(a.takes, %(any)s), %(preset_ceiling)s, %(ceiling)s, %(preset)s,
            %(version)s, a.easy_words
     FROM limited a
@@ -87,13 +91,13 @@ opened AS (
           <= clock_timestamp() - interval '1 minute'
     ORDER BY a.place
     ON CONFLICT (conversation_id, key) DO NOTHING
-    RETURNING id, conversation_id, state, reason, line
+    RETURNING id, conversation_id, state, reason, line, language
 ),
 told AS (
     UPDATE companion_control k SET quiet_told = true FROM opened o
     WHERE k.conversation_id = o.conversation_id AND o.reason = '{Reason.QUIET}' AND o.line <> ''
 )
-SELECT id, state FROM opened
+SELECT id, state, language FROM opened
 """
 
 # Tells the three answers apart: no row, the visit is over; a row without a turn, a limit; a row with one, it is stored.
@@ -154,6 +158,8 @@ class OpenedTurn:
     is_new: bool
     is_ended: bool = False
     """It ended as it was stored: a person reads it, the companion is quiet or paused by staff, or it took leave."""
+    language: str = ""
+    """The language of its drafted lines, if it is new; empty: the first of the character."""
     inputs: PromptInputs | None = None
     """Its prompt inputs, if the transaction that opened it admitted it, and few others (`MAX_INPUTS_READ`)."""
 
@@ -179,6 +185,7 @@ class OpenBatch:
         self._connection = connection
         self._requests = requests
         self._new: dict[int, str] = {}
+        self._languages: dict[int, str] = {}
         self._turns: dict[int, tuple[int | None, int]] = {}
         self._inputs: AsyncCursor[Row] | None = None
 
@@ -199,7 +206,9 @@ class OpenBatch:
 
         Queries the prompt inputs of those that were admitted, if they are few; the result travels with the commit.
         """
-        self._new = dict(await self._inserted.fetchall())
+        inserted = await self._inserted.fetchall()
+        self._new = {turn: state for turn, state, _ in inserted}
+        self._languages = {turn: language for turn, _, language in inserted}
         self._turns = {
             place: (turn, conversation) for place, turn, conversation in await self._named.fetchall()
         }
@@ -249,5 +258,6 @@ class OpenBatch:
             conversation=conversation,
             is_new=state is not None,
             is_ended=state is not None and state not in LIVE,
+            language=self._languages.get(turn, ""),
             inputs=inputs.get(turn),
         )

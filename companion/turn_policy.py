@@ -1,7 +1,11 @@
 """Every figure and drafted line that turns run by. Built once at start and passed down."""
 
-from dataclasses import dataclass
-from typing import Protocol
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Protocol, Self
 
 LEASE_S = 10.0
 """A process without a heartbeat for so long counts as gone: the sweep pauses its turns, and no sum counts it."""
@@ -97,14 +101,24 @@ class DraftedLines(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TurnPolicy:
-    """The figures and lines of one process. Times in seconds."""
+class CharacterTexts:
+    """The character in one language."""
 
     lines: DraftedLines
     character: str
     """The character's name."""
     system_prompt: str
     persona_version: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnPolicy(CharacterTexts):
+    """The figures of one process, and its texts in the first language of the character. Times in seconds."""
+
+    language: str = "en"
+    """The language of these texts."""
+    translations: Mapping[str, CharacterTexts] = field(default_factory=lambda: MappingProxyType({}))
+    """The texts in every language of the character, this one too."""
     ceiling: int
     wait_ceiling_s: float
     hold_s: float
@@ -140,3 +154,38 @@ class TurnPolicy:
     """A person without an open page for so long gives up the place in the waiting room."""
     grace_s: float = 8.0
     """Time that running turns have to finish after the process was told to leave."""
+
+    def in_language(self, language: str) -> Self:
+        """Return the same figures with the texts of a language; with those of the first where it has none."""
+        texts = self.translations.get(language)
+        if texts is None or language == self.language:
+            return self
+        own = {name: getattr(texts, name) for name in _TEXT_FIELDS}
+        return replace(self, language=language, **own)
+
+    def by_language(self, name: str) -> str:
+        """Return a drafted line in every language as JSON, for `languages.line_in`."""
+        lines = {language: getattr(texts.lines, name) for language, texts in self.translations.items()}
+        return json.dumps({**lines, FIRST: getattr(self.lines, name)}, ensure_ascii=False)
+
+    def list_versions(self) -> list[str]:
+        """Return the version of the character's file in each language, the first one first."""
+        others = (texts.persona_version for texts in self.translations.values())
+        return list(dict.fromkeys([self.persona_version, *others]))
+
+    @property
+    def character_version(self) -> str:
+        """One version for the files of all languages, by which processes are compared."""
+        versions = self.list_versions()
+        joined = "\n".join(versions)
+        return versions[0] if len(versions) == 1 else hashlib.sha256(joined.encode()).hexdigest()[:16]
+
+    def versions_by_language(self) -> str:
+        """Return the version of the character's file in every language as JSON, for `languages.line_in`."""
+        versions = {language: texts.persona_version for language, texts in self.translations.items()}
+        return json.dumps({**versions, FIRST: self.persona_version})
+
+
+FIRST = ""
+"""Stands for the first language of the character in what `by_language` returns."""
+_TEXT_FIELDS = tuple(one.name for one in fields(CharacterTexts))

@@ -184,6 +184,7 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
             if is_script
             else _render_help(request, context(), lines.unavailable, status=503)
         )
+    line = line or lines.not_allowed
     return JsonResponse({"line": line}) if is_script else _render_help(request, context(), line, asks=True)
 
 

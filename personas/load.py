@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from personas.documents import read_document
 from personas.errors import PersonaInvalid, Problem
 from personas.schema import Persona
-from personas.wording import lint
+from personas.wording import RULES, lint
 from validation.phrases import Phrases, explain_error
 
 DEFAULT = Path(__file__).parent / "files" / "robin.toml"
@@ -18,8 +18,12 @@ DEFAULT = Path(__file__).parent / "files" / "robin.toml"
 def load(path: Path) -> Persona:
     """Load a persona file. Raises PersonaInvalid unless it is complete and passes the lint of `wording`."""
     persona = _validate(path, read_document(path))
+    if persona.language not in RULES:
+        fault = f"there are no wording rules for “{persona.language}”, so its lines cannot be checked"
+        mend = f"add rules for it to personas.wording, or use one of: {', '.join(RULES)}"
+        raise PersonaInvalid(path, (Problem(key="language", fault=fault, mend=mend),))
     parts = {"lines": persona.lines.shown(), "choices": persona.choices.shown()}
-    findings = [(part, finding) for part, lines in parts.items() for finding in lint(lines)]
+    findings = [(part, finding) for part, lines in parts.items() for finding in lint(lines, persona.language)]
     if findings:
         raise PersonaInvalid(
             path,

@@ -9,6 +9,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+Language = Annotated[str, StringConstraints(strict=True, pattern=r"^[a-z]{2,3}(-[A-Z]{2})?$")]
+"""A language tag, such as `es` or `pt-BR`."""
 Name = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=40)]
 
 
@@ -111,7 +113,8 @@ class Lines(_Part):
     writing_to_staff: Text
     writing_while_paused: Text
 
-    # Never shown: each precedes a part of the prompt.
+    # Never shown: each stands in the prompt, or precedes a part of it.
+    instruction_language: Text
     instruction_held: Text
     instruction_care: Text
     instruction_person: Text
@@ -167,6 +170,7 @@ class ChoiceLines(_Part):
     time_double: Text
     time_five: Text
     time_ten: Text
+    language: Text
 
     read_aloud: Text
     stop_reading: Text
@@ -181,6 +185,9 @@ class Persona(_Part):
     """One validated character. Two files with the same content have the same `version`."""
 
     name: Name
+    language: Language
+    also_in: tuple[Language, ...] = ()
+    """Other languages of the same character. Each has a whole file of its own beside this one."""
     owner: Text
     approver: Text
     approved_on: date | None = None
@@ -202,4 +209,6 @@ class Persona(_Part):
 def system_prompt(persona: Persona) -> str:
     """Return the system prompt for the character. It contains no drafted line."""
     boundaries = "\n".join(f"- {boundary}" for boundary in persona.boundaries)
-    return f"You are {persona.name}.\n\n{persona.voice}\n\nBoundaries you always keep:\n{boundaries}"
+    language = persona.lines.instruction_language
+    # The frame is English in every language: it is for the provider, and the last sentence names the language.
+    return f"You are {persona.name}.\n\n{persona.voice}\n\nBoundaries you always keep:\n{boundaries}\n\n{language}"

@@ -322,13 +322,14 @@ class StaffActs:
         await cursor.execute(WAS_READING_SHOWN, facts)
         if await cursor.fetchone() is not None:
             return False
+        policy = await speak_to(cursor, self._policy, conversation)
         entry = NewEntry(
             conversation=conversation,
             kind=EntryKind.READING,
-            text=self._policy.lines.reading_along,
+            text=policy.lines.reading_along,
             person=staff.user,
             name=staff.name,
-            version=self._policy.persona_version,
+            version=policy.persona_version,
         )
         return await insert_entry(cursor, entry) is not None
 

@@ -16,6 +16,7 @@ from uuid import UUID
 import psycopg
 from psycopg import AsyncCursor
 
+from companion.languages import OF_PERSON, speak_to
 from companion.notifications import NOTIFY, notify_parameters, split_control
 from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
@@ -156,14 +157,15 @@ RETURNING k.conversation_id
 """
 
 READ_CONTROL = f"""
-SELECT k.conversation_id, k.person, k.person_name, k.person_since, {IS_QUIET}, pause.scope
+SELECT k.conversation_id, k.person, k.person_name, k.person_since, {IS_QUIET}, pause.scope, {OF_PERSON}
 FROM companion_control k
 JOIN companion_conversation c ON c.id = k.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
+JOIN companion_site s ON s.id = p.site_id
 LEFT JOIN LATERAL (
-    SELECT s.scope
+    SELECT open.scope
     FROM (VALUES (1, 'person', p.id), (2, 'site', p.site_id), (3, 'everyone', 0)) AS w(place, scope, about)
-    JOIN companion_staffpause s ON s.scope = w.scope AND s.about = w.about AND s.ended_at IS NULL
+    JOIN companion_staffpause open ON open.scope = w.scope AND open.about = w.about AND open.ended_at IS NULL
     ORDER BY w.place LIMIT 1
 ) pause ON true
 WHERE k.conversation_id = ANY(%(conversations)s)
@@ -185,6 +187,8 @@ class ControlView:
     is_quiet: bool = False
     pause_scope: PauseScope | None = None
     """The narrowest scope for which staff have paused the companion here; None: it is not paused."""
+    language: str = ""
+    """Of the participant."""
 
     @property
     def is_paused(self) -> bool:
@@ -295,8 +299,15 @@ async def take_over(
         row = await cursor.fetchone()
         return None if row is None or row[0] is None else HeldBy(person=row[0], name=row[1])
     [number], closed = seized
-    line = policy.lines.person_joins.format(name=name)
-    entry = await _insert_line(cursor, policy, conversation, EntryKind.JOINS, line, staff=staff, name=name)
+    entry = await _insert_line(
+        cursor,
+        policy,
+        conversation,
+        EntryKind.JOINS,
+        lambda lines: lines.person_joins,
+        staff=staff,
+        name=name,
+    )
     return TookOver(number=number, entry=entry, closed=tuple(closed))
 
 
@@ -334,8 +345,15 @@ async def hand_back(
     if name is None:
         return None
     await cursor.execute(HAND_BACK, {"conversation": conversation, "staff": staff})
-    line = policy.lines.person_leaves.format(name=name)
-    return await _insert_line(cursor, policy, conversation, EntryKind.LEAVES, line, staff=staff, name=name)
+    return await _insert_line(
+        cursor,
+        policy,
+        conversation,
+        EntryKind.LEAVES,
+        lambda lines: lines.person_leaves,
+        staff=staff,
+        name=name,
+    )
 
 
 async def renew_lease(cursor: AsyncCursor[Row], *, conversations: Sequence[int], staff: int) -> None:
@@ -348,8 +366,15 @@ async def lose_leases(cursor: AsyncCursor[Row], policy: TurnPolicy) -> list[Lost
     await cursor.execute(LOSE_LEASES, {"lease_s": policy.person_lease_s})
     lost = []
     for conversation, person, name in await cursor.fetchall():
-        line = policy.lines.person_lost.format(name=name)
-        await _insert_line(cursor, policy, conversation, EntryKind.LOST, line, staff=person, name=name)
+        await _insert_line(
+            cursor,
+            policy,
+            conversation,
+            EntryKind.LOST,
+            lambda lines: lines.person_lost,
+            staff=person,
+            name=name,
+        )
         cause = FlagCause(
             conversation=conversation,
             tier=FlagTier.RED,
@@ -375,7 +400,7 @@ async def end_quiet(cursor: AsyncCursor[Row]) -> list[int]:
 
 def make_control(row: Row) -> ControlView:
     """The view of a row that `READ_CONTROL` returned."""
-    conversation, person, name, since, is_quiet, scope = row
+    conversation, person, name, since, is_quiet, scope, language = row
     return ControlView(
         conversation=conversation,
         person=person,
@@ -383,6 +408,7 @@ def make_control(row: Row) -> ControlView:
         since=since,
         is_quiet=is_quiet,
         pause_scope=None if scope is None else PauseScope(scope),
+        language=language,
     )
 
 
@@ -397,15 +423,16 @@ async def _insert_line(
     policy: TurnPolicy,
     conversation: int,
     kind: EntryKind,
-    line: str,
+    choose: Callable[[DraftedLines], str],
     *,
     staff: int,
     name: str,
 ) -> int:
+    policy = await speak_to(cursor, policy, conversation)
     entry = NewEntry(
         conversation=conversation,
         kind=kind,
-        text=line,
+        text=choose(policy.lines).format(name=name),
         person=staff,
         name=name,
         version=policy.persona_version,

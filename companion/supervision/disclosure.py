@@ -11,6 +11,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor
 
+from companion.languages import line_in
 from companion.states import LIVE
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
@@ -24,7 +25,7 @@ MAX_INTERVAL_S = 10_800
 # index `entry_disclosure`.
 INSERT_DISCLOSURES = f"""
 WITH opened AS (
-    SELECT t.id, t.conversation_id AS conversation, p.site_id AS site, one.asks,
+    SELECT t.id, t.conversation_id AS conversation, t.language, t.persona_version, p.site_id AS site, one.asks,
            row_number() OVER (PARTITION BY t.conversation_id, one.asks ORDER BY t.id) AS place,
            coalesce(last.at, '-infinity')
            <= clock_timestamp() - make_interval(secs => least(s.disclosure_s, {MAX_INTERVAL_S})) AS is_due
@@ -40,7 +41,8 @@ WITH opened AS (
 ), shown AS (
     INSERT INTO companion_transcriptentry (conversation_id, kind, text, version, after_turn)
     SELECT o.conversation, '{EntryKind.DISCLOSURE}',
-           CASE WHEN o.asks THEN %(asked_line)s ELSE %(line)s END, %(version)s, o.id
+           CASE WHEN o.asks THEN {line_in("asked_line", "o.language")} ELSE {line_in("line", "o.language")} END,
+           o.persona_version, o.id
     FROM opened o WHERE (o.asks OR o.is_due) AND o.place = 1 ORDER BY o.id, o.asks
     RETURNING conversation_id, after_turn, text
 ), counted AS (
@@ -70,8 +72,7 @@ async def insert_disclosures(
         {
             "turns": [turn for turn, _ in opened],
             "asks": [asks for _, asks in opened],
-            "line": policy.lines.disclosure,
-            "asked_line": policy.lines.asked_if_person,
-            "version": policy.persona_version,
+            "line": policy.by_language("disclosure"),
+            "asked_line": policy.by_language("asked_if_person"),
         },
     )

@@ -73,7 +73,7 @@ class PauseFollower:
             turns = await find_paused_turns(cursor, self._process)
         # The ledger tells the runner, which closes the upstream and shows nothing more.
         closed = await asyncio.gather(
-            *(self._ledger.close(self._pause_end(turn, scope)) for turn, scope in turns.items())
+            *(self._ledger.close(self._pause_end(turn, *paused)) for turn, paused in turns.items())
         )
         return sum(turn is not None for turn in closed)
 
@@ -86,8 +86,8 @@ class PauseFollower:
         if not self._rounds_left or not conversations:
             return
         self._rounds_left -= 1
-        lines = self._policy.lines
         for control in await self._history.read_controls(conversations):
+            lines = self._policy.in_language(control.language).lines
             line = control.choose_pause_line(lines)
             self._watchers.publish_pause(
                 StaffPauseRead(
@@ -97,8 +97,8 @@ class PauseFollower:
                 )
             )
 
-    def _pause_end(self, turn: int, scope: PauseScope) -> TurnEnd:
-        lines = self._policy.lines
+    def _pause_end(self, turn: int, scope: PauseScope, language: str) -> TurnEnd:
+        lines = self._policy.in_language(language).lines
         return TurnEnd(
             turn=turn,
             state=TurnState.PAUSED,

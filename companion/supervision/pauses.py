@@ -42,7 +42,7 @@ SELECT t.id, (
     WHERE pause.ended_at IS NULL
       AND (pause.scope = 'person' AND pause.about = p.id OR pause.scope = 'site' AND pause.about = p.site_id
            OR pause.scope = 'everyone' AND pause.about = 0)
-    ORDER BY pause.scope = 'person' DESC LIMIT 1) AS scope
+    ORDER BY pause.scope = 'person' DESC LIMIT 1) AS scope, t.language
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
@@ -104,11 +104,11 @@ def build_pause(row: Sequence[Any]) -> PauseView:
     return PauseView(**dict(zip(PAUSE_FIELDS, row, strict=True)))
 
 
-async def find_paused_turns(cursor: AsyncCursor[Row], process: UUID) -> dict[int, PauseScope]:
-    """The live turns of a process that an open pause concerns, with its scope."""
+async def find_paused_turns(cursor: AsyncCursor[Row], process: UUID) -> dict[int, tuple[PauseScope, str]]:
+    """The live turns of a process that an open pause concerns, with its scope and the language of the turn."""
     await cursor.execute(FIND_PAUSED_TURNS, {"process": process})
     rows: Sequence[tuple[Any, ...]] = await cursor.fetchall()
-    return {turn: PauseScope(scope) for turn, scope in rows if scope is not None}
+    return {turn: (PauseScope(scope), language) for turn, scope, language in rows if scope is not None}
 
 
 async def _notify_pauses_changed(cursor: AsyncCursor[Row]) -> None:

@@ -18,6 +18,7 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.doorbell import notify_turns_changed
+from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, WritingNoticed, notify_parameters
 from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
@@ -53,7 +54,7 @@ HELP_LINE_EVERY_S = 5.0
 
 # The rate limit reads one old turn by index.
 FIND_WRITER = f"""
-SELECT c.id, s.helpline_voice, s.helpline_text, s.quiet_s, t.id,
+SELECT c.id, s.helpline_voice, s.helpline_text, s.quiet_s, {OF_PERSON}, t.id,
        coalesce((SELECT e.created_at FROM companion_turn e WHERE e.conversation_id = c.id
                  ORDER BY e.id DESC OFFSET %(per_minute)s - 1 LIMIT 1), '-infinity')
        > clock_timestamp() - interval '1 minute'
@@ -65,8 +66,8 @@ LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = %(key)s
 WHERE v.id = %(visit)s AND {IS_LIVE}
 """
 
-FIND_HELPLINE = """
-SELECT s.helpline_voice, s.helpline_text
+FIND_HELPLINE = f"""
+SELECT s.helpline_voice, s.helpline_text, {OF_PERSON}
 FROM companion_conversation c
 JOIN companion_participant p ON p.id = c.participant_id
 JOIN companion_site s ON s.id = p.site_id
@@ -74,10 +75,11 @@ WHERE c.id = %(conversation)s
 """
 
 INSERT_ENDED = """
-INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, owner, persona_version, wait_until,
+INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, owner, persona_version,
+                            language, wait_until,
                             closed_at, show_at)
 VALUES (%(conversation)s, %(key)s, %(question)s, %(state)s, %(reason)s, %(line)s, %(owner)s, %(persona)s,
-        clock_timestamp(), clock_timestamp(), clock_timestamp() + make_interval(secs => %(decide_s)s))
+        %(language)s, clock_timestamp(), clock_timestamp(), clock_timestamp() + make_interval(secs => %(decide_s)s))
 ON CONFLICT (conversation_id, key) DO NOTHING
 RETURNING id
 """
@@ -209,7 +211,7 @@ class SafetyTurns:
         row = await cursor.fetchone()
         if row is None:
             return OpenRefusal.SIGNED_OUT
-        conversation, voice, text, quiet_s, known, is_too_many = row
+        conversation, voice, text, quiet_s, language, known, is_too_many = row
         if known is not None:
             return _stored_before(known, conversation)
         if is_too_many:
@@ -218,7 +220,8 @@ class SafetyTurns:
         if claimed is None:
             return OpenRefusal.SIGNED_OUT
         person, closed = claimed
-        lines, helpline = self._policy.lines, Helpline(voice=voice, text=text)
+        policy = self._policy.in_language(language)
+        lines, helpline = policy.lines, Helpline(voice=voice, text=text)
         is_answered = person is not None
         await cursor.execute(
             INSERT_ENDED,
@@ -230,7 +233,8 @@ class SafetyTurns:
                 "reason": (Reason.PERSON if is_answered else Reason.RED).value,
                 "line": "" if is_answered else helpline.write_safety_line(lines, is_told=False),
                 "owner": self._process,
-                "persona": self._policy.persona_version,
+                "persona": policy.persona_version,
+                "language": language,
                 "decide_s": 0 if is_answered else self._policy.decide_s,
             },
         )
@@ -268,21 +272,22 @@ class SafetyTurns:
         if recent := await find_recent(cursor, conversation, kind=EntryKind.HELP, within_s=HELP_LINE_EVERY_S):
             return HelpStored(entry=recent.entry, line=recent.text)
         helpline = Helpline(voice=row[0], text=row[1])
-        line = helpline.write_help_line(self._policy.lines, is_told=False)
+        policy = self._policy.in_language(row[2])
+        line = helpline.write_help_line(policy.lines, is_told=False)
         entry = await insert_entry(
             cursor,
             NewEntry(
                 conversation=conversation,
                 kind=EntryKind.HELP,
                 text=line,
-                version=self._policy.persona_version,
+                version=policy.persona_version,
                 flag=flag.flag,
                 decide_s=self._policy.decide_s,
             ),
         )
         assert entry is not None  # Its control row is locked.
         await notify_control_changed(cursor, by=self._process, conversations=[conversation])
-        told = helpline.write_help_line(self._policy.lines, is_told=True)
+        told = helpline.write_help_line(policy.lines, is_told=True)
         return HelpStored(entry=entry.entry, line=line, flag=flag, told=told)
 
     async def _decide(self, flag: RaisedFlag, decide: Callable[[AsyncCursor[Row]], Awaitable[bool]]) -> bool:

@@ -36,5 +36,5 @@ class WritingRelay:
         except (psycopg.Error, TimeoutError):
             return  # The next key press notifies again.
         if control.person == noticed.staff:
-            line = self._policy.lines.person_writing.format(name=control.name)
+            line = self._policy.in_language(control.language).lines.person_writing.format(name=control.name)
             self._watchers.publish_writing(WritingSeen(conversation=noticed.writing, line=line))

@@ -6,7 +6,7 @@ files are checked all the time.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -99,6 +99,13 @@ def check_persona(persona: Persona, today: date) -> Iterator[str]:
         yield f"{AlertKind.PERSONA_UNAPPROVED} {persona.name}, {persona.version}"
     if persona.review_by < today:
         yield f"{AlertKind.PERSONA_OVERDUE} due on {persona.review_by}"
+
+
+def check_personas(languages: Mapping[str, Persona], today: date) -> Iterator[str]:
+    """The same for the character in each language. Languages in the same condition are one condition."""
+    yield from dict.fromkeys(
+        condition for persona in languages.values() for condition in check_persona(persona, today)
+    )
 
 
 def check_file(file: WatchedFile) -> Iterator[str]:

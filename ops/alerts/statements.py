@@ -3,7 +3,7 @@
 Parameters are cast, because not every caller's driver sends their types.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -155,13 +155,13 @@ WHERE coalesce((SELECT at FROM ops_round WHERE job = %(sending)s::text) + %(away
 ON CONFLICT DO NOTHING
 """
 
-# Compared with the last turn: the process that answered it had another file. Raised once for each change, and at most
-# once an hour: while two releases run side by side, each finds the other's turns.
+# Compared with the last turn: the process that answered it had another file in its language. Raised once for each
+# change, and at most once an hour: while two releases run side by side, each finds the other's turns.
 RAISE_PERSONA_CHANGED = f"""
 WITH step AS (
     SELECT persona_version || ' to ' || %(persona)s::text AS about, created_at
     FROM (SELECT persona_version, created_at FROM companion_turn ORDER BY id DESC LIMIT 1) last
-    WHERE persona_version <> %(persona)s::text
+    WHERE persona_version <> ALL(%(personas)s::text[])
 )
 INSERT INTO ops_alert AS a (kind, about)
 SELECT %(persona_changed)s::text, about FROM step
@@ -195,14 +195,15 @@ def timing_params(kind: AlertKind) -> Mapping[str, Any]:
     return {"kind": kind.value, "resend_after": kind.resend_after, "quiet_after": kind.quiet_after}
 
 
-def watch_params(persona_version: str = "") -> Mapping[str, Any]:
+def watch_params(persona_versions: Sequence[str] = ()) -> Mapping[str, Any]:
     """The parameters of RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RAISE_WORKER_AWAY and RAISE_PERSONA_CHANGED."""
     return {
         "normal": NORMAL,
         "alert_after": ALERT_AFTER,
         "lately": LATELY,
         "first_drill": timedelta(hours=1),
-        "persona": persona_version,
+        "persona": persona_versions[0] if persona_versions else "",
+        "personas": list(persona_versions),
         "resend_after": DAILY,
         "sending": SEND_JOB,
         "away": WORKER_TIMEOUT,

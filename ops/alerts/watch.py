@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -29,10 +30,10 @@ class AlertWatch:
     """Runs the statements that look for causes in the database."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], *, persona_version: str, every_s: float = INTERVAL_S
+        self, pool: AsyncConnectionPool[Any], *, persona_versions: Sequence[str], every_s: float = INTERVAL_S
     ) -> None:
         self._pool = pool
-        self._params = watch_params(persona_version)
+        self._params = watch_params(persona_versions)
         self._every_s = every_s
 
     async def run(self) -> None:

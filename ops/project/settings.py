@@ -43,6 +43,7 @@ MIDDLEWARE = [
     "ops.project.probes.AnswerProbes",
     "ops.static_files.serving.StaticFiles",
     "companion.sessions.SessionCookieMiddleware",
+    "companion.page_language.PageLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -66,6 +67,7 @@ TEMPLATES = [
                 "ops.alerts.context_processors.alerts",
                 "ops.staff.bell.add_bell",
                 "ops.project.page_version.add_version",
+                "companion.page_language.add_language",
             ]
         },
     }
@@ -122,6 +124,9 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en-gb"
+# Those of participants' pages: each has a persona file, safety rules and a catalogue. The first is for the others.
+LANGUAGES = [("en", "English"), ("es", "Español")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"

@@ -25,10 +25,10 @@ from companion.supervision.noticing import Noticing
 from companion.supervision.second_reading import SecondReader, SecondReadingPolicy
 from companion.throttle import SignInThrottle
 from companion.turn_end import TurnEnd
-from companion.turn_policy import TurnPolicy
+from companion.turn_policy import CharacterTexts, TurnPolicy
 from ops.alerts.buffer import AlertBuffer
 from ops.alerts.kinds import AlertKind
-from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_persona
+from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_personas
 from ops.alerts.sending import build_transports
 from ops.alerts.watch import AlertWatch
 from ops.backups.reporting import records
@@ -55,6 +55,7 @@ from ops.supervision.record import record_act
 from ops.supervision.ringing import send_rings
 from personas import safety
 from personas.errors import PersonaInvalid
+from personas.languages import language_path, load_languages
 from personas.load import load
 from personas.safety import SafetyRules
 from personas.schema import Persona, system_prompt
@@ -69,9 +70,17 @@ log = logging.getLogger(__name__)
 
 
 @cache
+def build_languages() -> dict[str, Persona]:
+    """The character by language, the first one first. Raises PersonaInvalid.
+
+    Read once, so that pages and turns of a process never show two versions.
+    """
+    return load_languages(settings.COMPANION_PERSONA)
+
+
 def build_persona() -> Persona:
-    """The character, read once, so that pages and turns of a process never show two versions. Raises PersonaInvalid."""
-    return load(settings.COMPANION_PERSONA)
+    """The character in its first language. Raises PersonaInvalid."""
+    return next(iter(build_languages().values()))
 
 
 def build_safety_rules() -> SafetyRules:
@@ -82,7 +91,7 @@ def build_safety_rules() -> SafetyRules:
 def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
     """What the participants' pages are made of. Raises PersonaInvalid."""
     return PageContext(
-        persona=build_persona(),
+        languages=build_languages(),
         policy=build_turn_policy(),
         throttle=build_throttle(),
         note_machine=note_machine_event,
@@ -108,14 +117,18 @@ def build_throttle() -> SignInThrottle:
 
 def build_turn_policy() -> TurnPolicy:
     """The figures and drafted lines that turns run by. Raises PersonaInvalid."""
-    persona = build_persona()
-    return TurnPolicy(
-        lines=persona.lines,
-        character=persona.name,
-        system_prompt=system_prompt(persona),
-        persona_version=persona.version,
-        **_policy_settings(),
-    )
+    translations = {
+        language: CharacterTexts(
+            lines=persona.lines,
+            character=persona.name,
+            system_prompt=system_prompt(persona),
+            persona_version=persona.version,
+        )
+        for language, persona in build_languages().items()
+    }
+    first = build_persona().language
+    texts = {field.name: getattr(translations[first], field.name) for field in fields(CharacterTexts)}
+    return TurnPolicy(language=first, translations=translations, **texts, **_policy_settings())
 
 
 def _policy_settings() -> dict[str, Any]:
@@ -316,13 +329,13 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         alerts.add_turn(end)
         usage.add_turn(end)
 
-    watch = AlertWatch(pool, persona_version=policy.persona_version)
+    watch = AlertWatch(pool, persona_versions=policy.list_versions())
     conditions = ConditionMonitor(
         routing,
         list(_watched_files(policy, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
         needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
-        persona=lambda: check_persona(build_persona(), localdate()),
+        persona=lambda: check_personas(build_languages(), localdate()),
     )
     escalation = EscalationLoops(send_flag_rings)
     caller = Caller(build_adapters(build_client(), gather_s=policy.tick_s))
@@ -397,13 +410,17 @@ def replace_page_connections() -> None:
 
 
 def _watched_files(policy: TurnPolicy, routing: lanes.Routing) -> Iterator[WatchedFile]:
-    yield WatchedFile(
-        name="character's file",
-        path=settings.COMPANION_PERSONA,
-        version=policy.persona_version,
-        read=lambda path: load(path).version,
-        refusal=PersonaInvalid,
-    )
+    for language, texts in policy.translations.items():
+        is_first = language == policy.language
+        yield WatchedFile(
+            name="character's file" if is_first else f"character's file ({language})",
+            path=settings.COMPANION_PERSONA
+            if is_first
+            else language_path(settings.COMPANION_PERSONA, language),
+            version=texts.persona_version,
+            read=lambda path: load(path).version,
+            refusal=PersonaInvalid,
+        )
     if settings.COMPANION_ROUTING:
         yield WatchedFile(
             name="routing file",

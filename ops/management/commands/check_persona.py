@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ops.page_wording import lint_page
 from personas.errors import PersonaInvalid
-from personas.load import load
+from personas.languages import load_languages
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
 
@@ -25,13 +25,15 @@ class Command(BaseCommand):
     def handle(self, *_arguments: Any, path: Path, **_options: Any) -> None:
         faults = _check_pages()
         try:
-            persona = load(path)
+            languages = load_languages(path)
         except PersonaInvalid as refusal:
             raise CommandError("\n".join([str(refusal), *faults])) from None
         if faults:
             raise CommandError("\n".join(faults))
-        self.stdout.write(f"{persona.name}, version {persona.version}: every line is there and reads well.")
-        self.stdout.write(f"Approved by: {persona.approver} Next review: {persona.review_by}.")
+        for language, persona in languages.items():
+            what = f"{persona.name} ({language}), version {persona.version}"
+            self.stdout.write(f"{what}: every line is there and reads well.")
+            self.stdout.write(f"Approved by: {persona.approver} Next review: {persona.review_by}.")
 
 
 def _check_pages() -> list[str]:
