@@ -14,6 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.doorbell import notify_turns_changed
 from companion.frames import MAX_MESSAGE_CHARS, clean_text, is_visible
+from companion.languages import speak_to
 from companion.supervision import control, pauses
 from companion.supervision.act_answers import (
     ActAnswer,

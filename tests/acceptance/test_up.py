@@ -123,6 +123,7 @@ def test_a_broken_persona_stands_behind_a_drafted_page_until_it_is_mended(
 ) -> None:
     persona = tmp_path / "robin.toml"
     persona.write_text(PERSONA.read_text().replace("pause =", "paws =", 1))
+    shutil.copy(PERSONA.with_name("robin.es.toml"), tmp_path)
     with up(used_before.state, environment={"COMPANION_PERSONA": str(persona)}) as run:
         run.until("says that the chat is not working")
 

@@ -11,6 +11,7 @@ from django.test import override_settings
 from django.utils.timezone import localdate
 
 from ops.checks import persona_is_whole
+from personas.languages import language_path
 from personas.load import DEFAULT
 
 WHOLE = DEFAULT.read_text(encoding="utf-8")
@@ -19,6 +20,7 @@ WHOLE = DEFAULT.read_text(encoding="utf-8")
 def written(folder: Path, text: str) -> Path:
     path = folder / "rowan.toml"
     path.write_text(text, encoding="utf-8")
+    language_path(path, "es").write_bytes(language_path(DEFAULT, "es").read_bytes())
     return path
 
 
@@ -61,7 +63,8 @@ def test_the_command_passes_the_file_and_the_pages_that_ship() -> None:
 
     call_command("check_persona", stdout=said)
 
-    assert said.getvalue().startswith("Robin, version ")
+    assert said.getvalue().startswith("Robin (en), version ")
+    assert "Robin (es), version " in said.getvalue()
 
 
 def test_the_command_names_every_fault_of_a_broken_file(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ class Line:
 async def look(pool: Pool, persona: str = "") -> None:
     """As the worker and as a web process: both, so that what is told once is told once."""
     in_database(watch_lanes)
-    await AlertWatch(pool, persona_version=persona).look()
+    await AlertWatch(pool, persona_versions=[persona]).look()
 
 
 async def test_something_other_than_normal_for_an_hour_is_told_of_once(pool: Pool) -> None:

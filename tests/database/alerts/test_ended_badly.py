@@ -121,7 +121,7 @@ async def test_a_web_process_tells_of_a_turn_that_was_lost_without_any_worker(
 ) -> None:
     ended(people.rosa, state=TurnState.PAUSED, reason=Reason.LOST, ago_s=180)
     ended(people.rosa, state=TurnState.REFUSED, reason=Reason.WAIT_CEILING, ago_s=180)
-    await AlertWatch(pool, persona_version="").look()
+    await AlertWatch(pool, persona_versions=[]).look()
     assert (counts(AlertKind.TURNS_LOST)[0] >= 1, counts(AlertKind.PEOPLE_REFUSED)[0] >= 1) == (True, True)
 
 
