@@ -102,10 +102,14 @@ def check_persona(persona: Persona, today: date) -> Iterator[str]:
 
 
 def check_personas(languages: Mapping[str, Persona], today: date) -> Iterator[str]:
-    """The same for the character in each language. Languages in the same condition are one condition."""
-    yield from dict.fromkeys(
-        condition for persona in languages.values() for condition in check_persona(persona, today)
-    )
+    """The same for the character in every language: one condition of a kind, about the first file that has it."""
+    seen: set[str] = set()
+    for persona in languages.values():
+        for condition in check_persona(persona, today):
+            kind = condition.partition(" ")[0]
+            if kind not in seen:
+                seen.add(kind)
+                yield condition
 
 
 def check_file(file: WatchedFile) -> Iterator[str]:
