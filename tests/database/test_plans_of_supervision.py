@@ -155,17 +155,17 @@ OPEN_FACTS: dict[str, Any] = {
     "preset": "normal",
     "version": 0,
     "owner": uuid.uuid4(),
-    "persona": "-",
+    "persona": '{"": "-"}',
     "wait_s": 5.0,
     "ceiling": 5,
     "live_turns_per_person": 3,
     "messages_per_minute": 20,
     "unanswered_per_minute": 60,
     "hold_s": 60.0,
-    "held_quiet": "quiet",
-    "staff_pause_person": "paused",
-    "staff_pause_site": "paused",
-    "goodbye": "goodbye",
+    "held_quiet": '{"": "quiet"}',
+    "staff_pause_person": '{"": "paused"}',
+    "staff_pause_site": '{"": "paused"}',
+    "goodbye": '{"": "goodbye"}',
 }
 CAUSE = FlagCause(conversation=7, tier=FlagTier.RED, kind="help", source=FlagSource.BUTTON)
 ONE: dict[str, Any] = {"conversation": 7}
@@ -215,7 +215,7 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "disclose": (
         disclosure.INSERT_DISCLOSURES,
-        {"turns": [SOME], "asks": [False], "line": "-", "asked_line": "-", "version": "-"},
+        {"turns": [SOME], "asks": [False], "line": '{"": "-"}', "asked_line": '{"": "-"}'},
     ),
     "list flags that are not closed": (flag_views.LIST_NOT_CLOSED, {"sites": [1], "limit": 200}),
     "list the last flags": (flag_views.READ_LAST, {"sites": [1], "limit": 200}),
