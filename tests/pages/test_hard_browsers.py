@@ -37,7 +37,7 @@ def add_turns(person: Person, turns: int) -> None:
 
 
 async def set_lifecycle(room: Room, state: str) -> None:
-    """Freeze or thaw a tab, as a browser does with tabs that nobody looks at."""
+    """Freeze or thaw a tab, as a browser does with tabs in the background."""
     session = await room.context.new_cdp_session(room.page)
     await session.send("Page.setWebLifecycleState", {"state": state})
     await session.detach()
