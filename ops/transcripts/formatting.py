@@ -35,6 +35,7 @@ def build_document(story: TurnRecord) -> dict[str, Any]:
         "preset": story.preset,
         "routing_version": story.routing_version,
         "persona_version": story.persona_version,
+        "easy_words": story.easy_words,
         "attempts": [asdict(attempt) for attempt in story.attempts],
         "held_until": _iso(story.held_until),
         "is_held": story.is_held,
@@ -161,7 +162,8 @@ def _lines(story: TurnRecord) -> Iterator[str]:
     for lane in story.skipped:
         yield f"  {'barred':<12} {format_skipped_lane(lane)}"
     yield f"  first word   {format_time(story.first_word_at)}"
-    yield f"  character    version {story.persona_version}"
+    easy = ", asked for easy words" if story.easy_words else ""
+    yield f"  character    version {story.persona_version}{easy}"
     for attempt in story.attempts:
         yield f"  attempt {attempt.number:<4} {_attempt(attempt)}"
     if story.answers:

@@ -135,6 +135,7 @@ def _record(row: Any) -> TurnRecord:
         preset=row.preset,
         routing_version=row.routing_version,
         persona_version=row.persona_version,
+        easy_words=row.easy_words,
         attempts=_attempt_records(row.attempts.all()),
         held_until=row.held_until,
         is_expired=row.is_expired,

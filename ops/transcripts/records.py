@@ -74,6 +74,8 @@ class TurnRecord:
     preset: str
     routing_version: int
     persona_version: str
+    easy_words: bool = False
+    """Whether its prompt asked for easy words."""
     attempts: tuple[AttemptRecord, ...]
     held_until: datetime | None
     is_expired: bool
