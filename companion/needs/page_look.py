@@ -15,7 +15,6 @@ from companion.needs.store import find_look_of_visit
 
 log = logging.getLogger(__name__)
 
-GOODBYE_COOKIE = "look"
 GOODBYE_S = 120
 """How long the goodbye page keeps the letters and colours of the visit that has ended."""
 _KEPT = {"type": {str(percent) for percent in TYPE_PERCENTS}, "contrast": set(CONTRASTS)}
@@ -41,7 +40,7 @@ def keep_for_goodbye(response: HttpResponse, look: Look) -> None:
     kept = {name: look[name] for name in _KEPT if name in look}
     if kept:
         response.set_cookie(
-            GOODBYE_COOKIE,
+            settings.LOOK_COOKIE_NAME,
             urlencode(kept),
             max_age=GOODBYE_S,
             secure=settings.SESSION_COOKIE_SECURE,
@@ -52,5 +51,5 @@ def keep_for_goodbye(response: HttpResponse, look: Look) -> None:
 
 def find_goodbye_look(request: HttpRequest) -> Look:
     """Return the look that `keep_for_goodbye` has kept."""
-    sent = parse_qsl(request.COOKIES.get(GOODBYE_COOKIE, "")[:100])
+    sent = parse_qsl(request.COOKIES.get(settings.LOOK_COOKIE_NAME, "")[:100])
     return {name: value for name, value in sent if value in _KEPT.get(name, ())}

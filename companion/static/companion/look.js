@@ -35,8 +35,8 @@ export function putOn(attributes) {
   if (!attributes) return;
   for (const name of NAMES) {
     const value = attributes[name];
-    if (value) root.setAttribute(`data-${name}`, value);
-    else root.removeAttribute(`data-${name}`);
+    if (!value) root.removeAttribute(`data-${name}`);
+    else if (root.getAttribute(`data-${name}`) !== value) root.setAttribute(`data-${name}`, value);
   }
 }
 
