@@ -111,6 +111,11 @@ class Script:
                 self._changed.clear()
                 await self._changed.wait()
 
+    @property
+    def connections(self) -> int:
+        """How many times the page has connected."""
+        return len(self._sockets)
+
     def of(self, kind: str) -> list[Frame]:
         """The frames of a kind that the page has sent."""
         return [frame for frame in self.sent if frame["type"] == kind]
