@@ -279,7 +279,7 @@ class ChatConsumer(AsyncConsumer):
             # A draining process admits no turn. The page sends the words again under the same key, to another process.
             await self.close(COME_BACK)
             return
-        request = SayRequest(visit=visit.visit, key=frame.key, question=frame.text)
+        request = SayRequest(visit=visit.visit, key=frame.key, question=frame.text, language=visit.language)
         opened = await self._service.runner.say(request)
         if opened is OpenRefusal.SIGNED_OUT:
             await self.close(SESSION_ENDED)

@@ -76,23 +76,25 @@ class Runner:
 
         The rules read it first, in this process: a red message is answered by a drafted line and rings.
         """
-        notice = self._noticing.read_message(request.question)
+        noticing = self._noticing.in_language(request.language)
+        notice = noticing.read_message(request.question)
         if notice and notice.tier is FlagTier.RED:
             return await self._shield(self._open_red(request, notice))
-        request = self._read_request(request, notice)
+        request = self._read_request(noticing, request, notice)
         return await self._shield(self._open(request, self._ledger.open(request)))
 
-    def _read_request(self, request: SayRequest, notice: Notice | None) -> SayRequest:
+    @staticmethod
+    def _read_request(noticing: Noticing, request: SayRequest, notice: Notice | None) -> SayRequest:
         """Add what the rules read in a message that is not red. What worries staff takes no leave."""
         text = request.question
-        asks_if_human = self._noticing.asks_if_human(text)
+        asks_if_human = noticing.asks_if_human(text)
         may_leave = notice is None and not asks_if_human
         return replace(
             request,
             notice=notice,
             asks_if_human=asks_if_human,
-            is_farewell=may_leave and self._noticing.is_farewell(text),
-            ends_with_farewell=may_leave and self._noticing.ends_with_farewell(text),
+            is_farewell=may_leave and noticing.is_farewell(text),
+            ends_with_farewell=may_leave and noticing.ends_with_farewell(text),
         )
 
     async def ask_for_person(self, conversation: int) -> asyncio.Task[str] | None:

@@ -176,7 +176,7 @@ class TurnDriver:
         buffer = turn.buffer = TurnBuffer(
             turn=turn.turn, conversation=turn.conversation, fence=admission.fence
         )
-        watch = turn.watch = self._noticing.watch_reply()
+        watch = turn.watch = self._noticing.in_language(turn.language).watch_reply()
         caller = SlottedCaller(self._caller, self._ledger, admission, takes=self._breakers.takes)
         is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
         progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())

@@ -122,6 +122,8 @@ class SayRequest:
     visit: UUID
     key: UUID
     question: str
+    language: str = ""
+    """Of the participant; empty: the first of the character."""
     notice: Notice | None = None
     """What the rules noticed in it: its flag is raised in the transaction that stores it."""
     asks_if_human: bool = False

@@ -4,8 +4,9 @@ The rules themselves are handed in by `ops.project.wiring`. What they report nam
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from companion.supervision.causes import FlagCause
@@ -102,9 +103,23 @@ def _ignore(_rule: str) -> None:
 class Noticing:
     """Reads messages and replies. `on_broken` is given the name of a rule that could not be applied."""
 
-    def __init__(self, rules: NoticingRules | None, *, on_broken: Callable[[str], None] = _ignore) -> None:
+    def __init__(
+        self,
+        rules: NoticingRules | None,
+        *,
+        translations: Mapping[str, NoticingRules] = MappingProxyType({}),
+        on_broken: Callable[[str], None] = _ignore,
+    ) -> None:
+        """`translations` are the rules for people of other languages; each reads in the first language too."""
         self._rules = rules
         self._on_broken = on_broken
+        self._others = {
+            language: Noticing(one, on_broken=on_broken) for language, one in translations.items()
+        }
+
+    def in_language(self, language: str) -> "Noticing":
+        """Return the noticing for a participant of a language; of one without rules of its own, this one."""
+        return self._others.get(language, self)
 
     def read_message(self, text: str) -> Notice | None:
         """Return what the rules notice in a message. Never raises: what breaks is amber."""

@@ -58,6 +58,7 @@ from personas.errors import PersonaInvalid
 from personas.languages import language_path, load_languages
 from personas.load import load
 from personas.safety import SafetyRules
+from personas.safety.several import SeveralRules
 from personas.schema import Persona, system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
@@ -86,6 +87,15 @@ def build_persona() -> Persona:
 def build_safety_rules() -> SafetyRules:
     """The rules that read messages and replies, read once. Raises SafetyInvalid."""
     return safety.load()
+
+
+def build_translated_rules() -> dict[str, SeveralRules]:
+    """The rules for people of each other language of the character, with English. Raises SafetyInvalid."""
+    others = [language for language in build_languages() if language != "en"]
+    return {
+        language: SeveralRules([language, "en"], [safety.load(language), safety.load()])
+        for language in others
+    }
 
 
 def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
@@ -354,7 +364,9 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         documents_refused=lambda: store.refused,
         conditions=lambda: conditions.current,
         noticing=Noticing(
-            build_safety_rules(), on_broken=lambda rule: alerts.add(AlertKind.SAFETY_RULE_BROKEN, rule)
+            build_safety_rules(),
+            translations=build_translated_rules(),
+            on_broken=lambda rule: alerts.add(AlertKind.SAFETY_RULE_BROKEN, rule),
         ),
         on_message=second.submit if second else lambda _turn, _tier: None,
         extra_loops=(

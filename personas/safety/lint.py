@@ -16,6 +16,14 @@ EVERYDAY = (
     "i have to take my tablets after breakfast",
     "i want to watch the football tonight with my friend",
     "can you help me write a letter to my mum",
+    "hola como esta usted hoy",
+    "estoy bien gracias y me tome un cafe con mi hermana",
+    "mi hija viene a verme el domingo y queremos ir al parque",
+    "anoche no dormi muy bien y ahora tengo un poco de sueno",
+    "que tiempo va a hacer manana",
+    "tengo que tomar mis pastillas despues del desayuno",
+    "quiero ver el partido esta noche con mi amigo",
+    "me puede ayudar a escribir una carta para mi mama",
 )
 """No rule may match any of these."""
 

@@ -23,8 +23,8 @@ from personas.safety.tokens import Ambiguous, Tokenizer
 from validation.phrases import Phrases, explain_error
 
 FOLDER = Path(__file__).parent
-RULES = FOLDER / "en.toml"
-REAL_WORDS = FOLDER / "real_words.txt"
+REAL_WORDS = {"en": FOLDER / "real_words.txt", "es": FOLDER / "real_words.es.txt"}
+"""Common words of each language, which are never taken for a slip."""
 MIN_LETTERS_OF_AN_EXPANSION = 4
 """From this length on, a contraction such as “gonna” is found with a slip in it."""
 CONTEXT_CLASSES = (
@@ -330,5 +330,7 @@ def _build_tokenizer(document: RulesFile, vocabulary: set[str]) -> Tokenizer:
         for reading in document.readings
     }
     written = {word for word in expansions if word.isalpha() and len(word) >= MIN_LETTERS_OF_AN_EXPANSION}
-    spelling = Spelling(vocabulary | written, REAL_WORDS.read_text(encoding="utf-8").split())
+    spelling = Spelling(
+        vocabulary | written, REAL_WORDS[document.language].read_text(encoding="utf-8").split()
+    )
     return Tokenizer(spelling, expansions=expansions, ambiguous=ambiguous, signs=document.signs)

@@ -70,7 +70,7 @@ class Reading(_Table):
 class RulesFile(_Table):
     """One file of safety rules for one language."""
 
-    language: Literal["en"]
+    language: Literal["en", "es"]
     owner: Sentence
     approver: Sentence
     approved_on: date | None = None

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from personas.errors import SafetyInvalid
 from personas.safety import SafetyRules, check_file, load_file
-from personas.safety.load import RULES
+from personas.safety.load import FOLDER, REAL_WORDS
 
 BAD_LINES = 2
 MAX_LINE_CHARACTERS = 100_000
@@ -35,9 +35,16 @@ class Command(BaseCommand):
             "--rules", type=Path, help="check this file of rules instead of the one that ships"
         )
 
+        parser.add_argument(
+            "--language",
+            default="en",
+            choices=sorted(REAL_WORDS),
+            help="the rules that ship for this language",
+        )
+
     def handle(self, *_arguments: Any, text: str | None, json: bool, **options: Any) -> None:
         try:
-            path = options["rules"] or RULES
+            path = options["rules"] or FOLDER / f"{options['language']}.toml"
             is_check = text is None and not options["file"]
             rules = check_file(path) if is_check else load_file(path)
         except SafetyInvalid as refusal:

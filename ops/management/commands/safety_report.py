@@ -28,16 +28,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--sets", type=Path, default=SETS, help="the folder with the sets and their floors"
+            "--sets",
+            type=Path,
+            help="the folder with the sets and their floors; of a language other than English, a folder below",
         )
+        parser.add_argument("--language", default="en", help="the language of the rules and of the sets")
         parser.add_argument(
             "--speed", action="store_true", help="time the rules beside a plain split of the text"
         )
         parser.add_argument("--json", action="store_true", help="write the figures as one JSON object")
 
-    def handle(self, *_arguments: Any, sets: Path, speed: bool, json: bool, **_options: Any) -> None:
+    def handle(
+        self, *_arguments: Any, sets: Path | None, language: str, speed: bool, json: bool, **_options: Any
+    ) -> None:
+        sets = sets or (SETS if language == "en" else SETS / language)
         try:
-            rules = load()
+            rules = load(language)
             messages = {path.stem: read_set(path) for path in sorted(sets.glob("*.jsonl"))}
             floors = tomllib.loads((sets / FLOORS).read_text(encoding="utf-8"))
         except SafetyInvalid as refusal:
