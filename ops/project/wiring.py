@@ -85,7 +85,9 @@ def build_persona() -> Persona:
 
 
 def build_safety_rules() -> SafetyRules:
-    """The rules that read messages and replies, read once. Raises SafetyInvalid."""
+    """The rules that read messages and replies, read once in every language. Raises SafetyInvalid."""
+    for language, _ in settings.LANGUAGES:
+        safety.load(language)
     return safety.load()
 
 
