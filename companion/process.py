@@ -120,9 +120,7 @@ class WebProcess:
         self.safety = SafetyTurns(pool, policy, process=process, on_change=self.on_staff_act)
         self.runner = self._build_runner(caller, route, on_end)
         self._lanes = self._build_lane_follower(order_route)
-        self._staff_pauses = PauseFollower(
-            pool, self.ledger, policy, process=process, history=self.history, watchers=self.watchers
-        )
+        self._staff_pauses = self._build_pause_follower()
         self._leases = LeaseFollower(pool, policy, process=process)
         self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
@@ -187,6 +185,16 @@ class WebProcess:
             ledger=self.ledger,
             ordered_route=ordered_route,
             waiting=lambda: self.runner.waiting,
+        )
+
+    def _build_pause_follower(self) -> PauseFollower:
+        return PauseFollower(
+            self._pool,
+            self.ledger,
+            self.policy,
+            process=self.id,
+            history=self.history,
+            watchers=self.watchers,
         )
 
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:

@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 READ_STORY = "read_story"
 READ_TRANSCRIPT = "read_transcript"
 OPENED_CONVERSATION = "opened_conversation"
+PRINTED_TRANSCRIPT = "printed_transcript"
 SELECTED_PRESET = "selected_preset"
 SAW_ALERT = "saw_alert"
 SET_CEILING = "set_ceiling"

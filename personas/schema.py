@@ -68,6 +68,7 @@ class Lines(_Part):
     not_understood: Text
     not_allowed: Text
     card_unknown: Text
+    cookies_refused: Text
     first_picture: Text
     second_picture: Text
     pictures_wrong: Text

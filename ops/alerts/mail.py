@@ -4,7 +4,8 @@ import contextlib
 import smtplib
 import socket
 import threading
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from django.core.mail.backends.smtp import EmailBackend
 
@@ -13,13 +14,17 @@ MAIL_TIMEOUT_S = 15.0
 
 
 class LimitedSMTP(smtplib.SMTP):
-    """Closes the connection after MAIL_TIMEOUT_S: the caller gets SMTPServerDisconnected."""
+    """Closes the connection after `limit_s`: the caller gets SMTPServerDisconnected."""
 
     _limit: threading.Timer | None = None
 
+    def __init__(self, *args: Any, limit_s: float, **kwargs: Any) -> None:
+        self._limit_s = limit_s
+        super().__init__(*args, **kwargs)
+
     def connect(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
         """Connect, and start the timer."""
-        self._limit = threading.Timer(MAIL_TIMEOUT_S, self._end)
+        self._limit = threading.Timer(self._limit_s, self._end)
         self._limit.daemon = True
         self._limit.start()
         try:
@@ -45,8 +50,14 @@ class LimitedSMTPOverTLS(LimitedSMTP, smtplib.SMTP_SSL):
 
 
 class LimitedMail(EmailBackend):
-    """The server that Django's settings name."""
+    """The server that Django's settings name, for `limit_s` at most."""
+
+    def __init__(self, *, limit_s: float = MAIL_TIMEOUT_S) -> None:
+        self._limit_s = limit_s
+        super().__init__()
 
     @property
     def connection_class(self) -> type[smtplib.SMTP]:
-        return LimitedSMTPOverTLS if self.use_ssl else LimitedSMTP
+        limited = partial(LimitedSMTPOverTLS if self.use_ssl else LimitedSMTP, limit_s=self._limit_s)
+        # Django only calls it.
+        return cast(type[smtplib.SMTP], limited)

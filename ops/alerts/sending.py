@@ -29,7 +29,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from ops.alerts.kinds import AlertKind
-from ops.alerts.mail import LimitedMail
+from ops.alerts.mail import MAIL_TIMEOUT_S, LimitedMail
 from ops.alerts.rows import AlertView, build_view, close_alert, raise_alert
 from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.models import Alert
@@ -105,20 +105,26 @@ class EmailTransport:
 
     server = "mail"
 
-    def __init__(self, address: str, *, label: str = "e-mail", page_url: str) -> None:
+    def __init__(
+        self, address: str, *, label: str = "e-mail", page_url: str, timeout_s: float = MAIL_TIMEOUT_S
+    ) -> None:
         self._address = address
+        self._timeout_s = timeout_s
         self._page_url = page_url
         self.label = label
         self.name = f"e{hashlib.sha256(address.encode()).hexdigest()[:7]}"
 
     @classmethod
-    def to_each(cls, addresses: Sequence[str], *, page_url: str) -> "list[EmailTransport]":
+    def to_each(
+        cls, addresses: Sequence[str], *, page_url: str, timeout_s: float = MAIL_TIMEOUT_S
+    ) -> "list[EmailTransport]":
         """A transport for each address."""
         return [
             cls(
                 address,
                 label=f"e-mail to address {number} of {len(addresses)} in ALERT_EMAIL",
                 page_url=page_url,
+                timeout_s=timeout_s,
             )
             for number, address in enumerate(addresses, start=1)
         ]
@@ -138,7 +144,8 @@ class EmailTransport:
             ]
         )
         try:
-            EmailMessage(subject, body, None, [self._address], connection=LimitedMail()).send()
+            mail = LimitedMail(limit_s=self._timeout_s)
+            EmailMessage(subject, body, None, [self._address], connection=mail).send()
         except (smtplib.SMTPRecipientsRefused, smtplib.SMTPSenderRefused, smtplib.SMTPDataError) as failure:
             raise SendFailed(type(failure).__name__) from None
         except (smtplib.SMTPException, OSError) as failure:
@@ -151,8 +158,9 @@ class WebhookTransport:
     name = server = "webhook"
     label = "webhook"
 
-    def __init__(self, url: str, *, page_url: str) -> None:
+    def __init__(self, url: str, *, page_url: str, timeout_s: float = WEBHOOK_TIMEOUT_S) -> None:
         self._url = url
+        self._timeout_s = timeout_s
         self._page_url = page_url
 
     def send(self, alert: AlertView) -> None:
@@ -169,7 +177,7 @@ class WebhookTransport:
     async def _post(self, document: Mapping[str, Any]) -> tuple[int, bytes]:
         # Each read has a time-out of its own, which an answer a byte at a time never reaches: this one is for all.
         async with (
-            asyncio.timeout(WEBHOOK_TIMEOUT_S),
+            asyncio.timeout(self._timeout_s),
             httpx.AsyncClient(trust_env=False, headers={"Accept-Encoding": "identity"}) as client,
             client.stream("POST", self._url, json=document) as answer,
         ):

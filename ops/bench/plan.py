@@ -68,8 +68,8 @@ class BenchLoad:
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisionLoad:
-    """`people` at the service and `screens` of staff. `flags` red messages ring on every screen, twice: while nobody
-    writes, and while people are answered `busy_times` in a row. Then one screen reads `watched` conversations along,
+    """`people` at the service and `screens` of staff. `flags` red messages ring on every screen, twice: with no reply
+    under way, and while people are answered `busy_times` in a row. Then one screen reads `watched` conversations along,
     `rounds` times."""
 
     people: int

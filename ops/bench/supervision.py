@@ -67,8 +67,8 @@ class SupervisionBench:
         """Measure all of it."""
         noticing = measure_noticing()
         flags = {
-            "while nobody writes": self._ring(),
-            "while a quarter of them are answered": self._ring_busy(),
+            "with no reply under way": self._ring(),
+            "with replies to a quarter of them": self._ring_busy(),
         }
         alone, watched = self._read_along()
         return SupervisionFigures(

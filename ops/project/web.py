@@ -181,5 +181,7 @@ def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
         host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(policy, routing)
     )
     spare_debug_texts()
+    # The command that imports this disables it.
+    gc.enable()
     server.run()
     return server.exit_code

@@ -53,6 +53,7 @@ from ops.supervision.figures import build_document
 from ops.supervision.machine_events import note_machine_event
 from ops.supervision.record import record_act
 from ops.supervision.ringing import send_rings
+from ops.supervision.stage_timer import StageTimer
 from personas import safety
 from personas.errors import PersonaInvalid
 from personas.languages import language_path, load_languages
@@ -349,7 +350,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
         persona=lambda: check_personas(build_languages(), localdate()),
     )
-    escalation = EscalationLoops(send_flag_rings)
+    escalation = EscalationLoops(send_flag_rings, before=StageTimer().bring_forward)
     caller = Caller(build_adapters(build_client(), gather_s=policy.tick_s))
     second = build_second_reader(pool, caller, routing, alerts)
     process = WebProcess(

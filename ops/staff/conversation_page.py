@@ -7,7 +7,7 @@ from typing import Any
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -29,6 +29,8 @@ from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 
 OPENED_SALT = "ops.people.opened"
+PRINTED_PAGES = 10
+"""Pages of the conversation that one transcript holds."""
 OPENED_FOR_S = 8 * 3_600
 """How long an open page may read on before the next read counts as another opening."""
 
@@ -76,6 +78,40 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "here": "people",
     }
     return render(request, "ops/conversation.html", context)
+
+
+@require_safe
+@staff_only
+def transcript(request: HttpRequest, conversation: int) -> HttpResponse:
+    """The conversation for print: each line names its speaker. That it was asked for is recorded before it is shown."""
+    access = get_access(request.user)
+    head = _get_head(request, conversation, access)
+    if not _may_read(head, access):
+        raise PermissionDenied
+    audit.record(
+        audit.PRINTED_TRANSCRIPT,
+        who=request.user.get_username(),
+        about=head.participant,
+        note=f"conversation {head.conversation}",
+    )
+    found: list[dict[str, Any]] = []
+    before = parse_id(request.GET.get("before"))
+    for _ in range(PRINTED_PAGES):
+        page = read_timeline(head, before=before)
+        found = [*page.items, *found]
+        before = page.earlier
+        if before is None:
+            break
+    context = {
+        "head": head,
+        "items": [_with_words(item, head) for item in found],
+        "earlier": before,
+        "by": access.name,
+        "now": timezone.now(),
+        "character": desk_text.get_character(),
+        "here": "people",
+    }
+    return render(request, "ops/transcript.html", context)
 
 
 @require_safe

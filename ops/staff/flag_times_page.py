@@ -9,21 +9,26 @@ from django.utils.timezone import localdate
 from django.views.decorators.http import require_safe
 
 from ops.access import get_access, staff_only
+from ops.people.disclosures import SUPPRESSED_BELOW, count_disclosures
 from ops.supervision.figures import STEPS, WEEKS, SiteFlags, StepTimes, read_weeks
 
 
 @require_safe
 @staff_only
 def flag_times(request: HttpRequest) -> HttpResponse:
-    """The last weeks of the reader's sites, the newest first. Numbers alone: no person, no kind, no word."""
+    """The last weeks of the reader's sites, the newest first, and how often people there were told what it is.
+
+    Numbers alone: no person, no kind, no word.
+    """
     today = localdate()
     target_s: int = settings.COMPANION_FLAG_TARGET_S
-    weeks = read_weeks(
-        sorted(get_access(request.user).sites), since=find_first_monday(today), target_s=target_s
-    )
+    sites = sorted(get_access(request.user).sites)
+    weeks = read_weeks(sites, since=find_first_monday(today), target_s=target_s)
     context = {
         "weeks": [_row(week) for week in weeks],
         "target_s": target_s,
+        "years": [(year, count_disclosures(year, sites=sites)) for year in (today.year, today.year - 1)],
+        "suppressed_below": SUPPRESSED_BELOW,
         "here": "shift",
         "is_below": True,
     }
@@ -54,6 +59,8 @@ def _seconds(times: StepTimes, name: str) -> str:
     value = getattr(times, name)
     if value is None:
         return "–"
+    # A clock that was set back between two steps makes no time negative.
+    value = max(0.0, value)
     if value < 120:
         return f"{value:.0f} s"
     return f"{value / 60:.0f} min" if value < 7_200 else f"{value / 3_600:.1f} h"

@@ -51,6 +51,7 @@ def shift(request: HttpRequest) -> HttpResponse:
         "colleagues": list_receivers(access),
         "handled": count_handled(access.sites, now=now),
         "my_name": access.name,
+        "is_leaving": "leaving" in request.GET,
         "here": "shift",
         "now": now,
     }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
 from companion.throttle import SignInThrottle
@@ -25,6 +24,7 @@ from ops.staff import (
 from ops.staff.consumers import StaffConsumer
 from ops.staff.desk_consumer import DeskConsumer
 from ops.staff.sign_in import SignIn
+from ops.staff.sign_out import SignOut
 from ops.status.figures import StatusSettings
 from ops.status.live import LiveStatus
 from ops.supervision.acting import DeskActs
@@ -62,6 +62,11 @@ def build_urlpatterns(
         path("ops/machines/<uuid:machine>/withdraw/", machines_page.withdraw, name="staff_machine_withdraw"),
         path("ops/machines/<uuid:machine>/open/", offers_page.open_on_machine, name="staff_open_on_machine"),
         path("ops/offers/<int:offer>/back/", offers_page.take_offer_back, name="staff_offer_back"),
+        path(
+            "ops/people/<int:conversation>/print/",
+            conversation_page.transcript,
+            name="staff_conversation_print",
+        ),
         path("ops/shift/", shift_page.shift, name="staff_shift"),
         path("ops/shift/times/", flag_times_page.flag_times, name="staff_flag_times"),
         path("ops/sound/", bell.sound, name="staff_sound"),
@@ -73,7 +78,7 @@ def build_urlpatterns(
         path("ops/routing/select/", routing_page.select, routes, name="staff_routing_select"),
         path("ops/routing/revert/", routing_page.revert, routes, name="staff_routing_revert"),
         path("staff/sign-in/", SignIn.as_view(throttle=throttle), name="staff_sign_in"),
-        path("staff/sign-out/", LogoutView.as_view(next_page="/staff/sign-in/"), name="staff_sign_out"),
+        path("staff/sign-out/", SignOut.as_view(), name="staff_sign_out"),
     ]
 
 

@@ -100,19 +100,33 @@ def raise_unseen() -> None:
 
 
 class EscalationLoops:
-    """Escalates and sends in a web process, each in a thread of its own: a slow mail server delays no escalation."""
+    """Escalates and sends in a web process, each in a thread of its own: a slow mail server delays no escalation.
 
-    def __init__(self, send_rings: Callable[[], Any], *, every_s: float = INTERVAL_S) -> None:
+    `before` is called before each round of escalation.
+    """
+
+    def __init__(
+        self,
+        send_rings: Callable[[], Any],
+        *,
+        before: Callable[[], Any] = lambda: None,
+        every_s: float = INTERVAL_S,
+    ) -> None:
         self._send_rings = send_rings
+        self._before = before
         self._every_s = every_s
 
     async def escalate(self) -> None:
         """Escalate until cancelled."""
-        await self._repeat(escalate_due)
+        await self._repeat(self._escalate_due)
 
     async def send(self) -> None:
         """Send rings until cancelled."""
         await self._repeat(self._send_rings)
+
+    def _escalate_due(self) -> None:
+        self._before()
+        escalate_due()
 
     async def _repeat(self, call: Callable[[], Any]) -> None:
         while True:

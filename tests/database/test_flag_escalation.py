@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from ops.models import Alert, DeskProcess, FlagRing
 from ops.personal_data.retention import apply_retention
 from ops.supervision.escalation import escalate_due
 from ops.supervision.ringing import send_rings
+from ops.supervision.stage_timer import SLACK_S, StageTimer
 from tests.people import People, Person, in_database
 from tests.processes import pause_processes
 from tests.sinks import Hook, Mailbox
@@ -240,3 +241,61 @@ def test_a_site_with_people_and_no_screen_of_its_staff_is_an_alert(people: Peopl
     finally:
         in_database(process.delete)
         in_database(lambda: DeskProcess.objects.filter(process=process.pk).delete())
+
+
+def test_a_clock_that_is_set_back_by_an_hour_delays_no_stage(people: People) -> None:
+    give_address(people.add_sam(), "sam@example.org")
+    flag = add_flag(people.rosa, age_s=-3_600)
+    clock = [0.0]
+    timer = StageTimer(now=lambda: clock[0])
+    first, second = flag.site.first_ring_s, flag.site.second_ring_s
+
+    def pass_until(at_s: float) -> tuple[int, list[tuple[int, int]]]:
+        clock[0] = at_s
+        return in_database(timer.bring_forward), in_database(escalate_due)
+
+    assert pass_until(0) == (0, [])
+    assert pass_until(first) == (0, [])
+    on_time = first + SLACK_S
+    assert pass_until(on_time) == (1, [(flag.pk, 1)])
+    # The next stage is counted from when this process knows of it.
+    assert pass_until(on_time + 1) == (0, [])
+    assert pass_until(on_time + 1 + second - first + SLACK_S) == (1, [(flag.pk, 2)])
+
+
+def test_a_clock_that_is_right_is_left_to_decide(people: People) -> None:
+    give_address(people.add_sam(), "sam@example.org")
+    flag = add_flag(people.rosa, age_s=0)
+    clock = [0.0]
+    timer = StageTimer(now=lambda: clock[0])
+    assert in_database(timer.bring_forward) == 0
+    clock[0] = flag.site.first_ring_s + SLACK_S - 0.1
+    assert (in_database(timer.bring_forward), in_database(escalate_due)) == (0, [])
+    in_database(
+        lambda: Flag.objects.filter(pk=flag.pk).update(
+            state="accepted", owner=1, owner_name="Sam", accepted_at=timezone.now()
+        )
+    )
+    clock[0] = 10_000.0
+    assert (in_database(timer.bring_forward), in_database(escalate_due)) == (0, [])
+
+
+@pytest.mark.parametrize("night", ["2025-03-30T00:59:30+00:00", "2025-10-26T00:59:30+00:00"])
+def test_times_count_seconds_over_a_change_to_and_from_summer_time(people: People, night: str) -> None:
+    give_address(people.add_sam(), "sam@example.org")
+    flag = add_flag(people.rosa, age_s=0)
+    opened_at = datetime.fromisoformat(night)
+
+    def escalate() -> Flag:
+        Flag.objects.filter(pk=flag.pk).update(opened_at=opened_at, next_stage_at=opened_at)
+        with connection.cursor() as cursor:
+            cursor.execute("SET TIME ZONE 'Europe/London'")
+            try:
+                escalate_due()
+            finally:
+                cursor.execute("SET TIME ZONE 'UTC'")
+        return Flag.objects.get(pk=flag.pk)
+
+    escalated = in_database(escalate)
+    assert escalated.stage == 1
+    assert escalated.next_stage_at == opened_at + timedelta(seconds=flag.site.second_ring_s)

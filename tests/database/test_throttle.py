@@ -134,7 +134,7 @@ def test_while_it_is_away_everybody_is_let_in_and_it_is_not_asked_at_every_door(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()
-    away = redis.Redis(host="127.0.0.1", port=9, socket_timeout=0.3, socket_connect_timeout=0.3)
+    away = redis.Redis(connection_pool=redis.ConnectionPool(host="127.0.0.1", port=9))
     throttle = SignInThrottle(away, most=1, now=clock)
     for _ in range(5):
         assert throttle.count_failure(HERE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, Playwright, async_playwright, expect
 
 from tests.pages.door import Door, door_to
 from tests.pages.leaving import close_in_time
@@ -76,14 +76,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    """One browser for all page tests."""
+async def playwright() -> AsyncIterator[Playwright]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
-        )
-        yield browser
-        await close_in_time(browser.close())
+        yield playwright
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser(playwright: Playwright) -> AsyncIterator[Browser]:
+    """One browser for all page tests."""
+    browser = await playwright.chromium.launch(
+        executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
+    )
+    yield browser
+    await close_in_time(browser.close())
 
 
 @pytest_asyncio.fixture(loop_scope="session")

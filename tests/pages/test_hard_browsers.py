@@ -1,15 +1,19 @@
 """Browsers that sleep, and conversations that have grown for years (T12, A3)."""
 
+import json
+from pathlib import Path
+
 import pytest
 from django.db import connection
-from playwright.async_api import expect
+from playwright.async_api import Playwright, expect
 
 from companion.states import TurnState
-from tests.pages.conftest import OpenRoom
+from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
+from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
 from tests.patience import until
 from tests.people import People, Person, in_database
-from tests.processes import Rehearsal
+from tests.processes import Rehearsal, Web
 
 ADD_TURNS = """
 INSERT INTO companion_turn (conversation_id, key, question, reply, state, reason, owner, persona_version, wait_until,
@@ -33,7 +37,7 @@ def add_turns(person: Person, turns: int) -> None:
 
 
 async def set_lifecycle(room: Room, state: str) -> None:
-    """Freeze or thaw a tab, as a browser does with tabs that nobody looks at."""
+    """Freeze or thaw a tab, as a browser does with tabs in the background."""
     session = await room.context.new_cdp_session(room.page)
     await session.send("Page.setWebLifecycleState", {"state": state})
     await session.detach()
@@ -78,3 +82,30 @@ async def test_a_long_conversation_opens_at_its_end_and_scrolls_back_to_its_begi
     await expect(room.earlier).to_be_hidden()
     turn = await room.ask("Good evening.")
     await expect(turn).to_be_in_viewport()
+
+
+async def test_a_browser_that_refuses_cookies_is_told_so_on_the_page_of_the_card(
+    playwright: Playwright, service: Web, tmp_path: Path
+) -> None:
+    refuses = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+    preferences = tmp_path / "Default" / "Preferences"
+    preferences.parent.mkdir()
+    preferences.write_text(json.dumps(refuses))
+    context = await playwright.chromium.launch_persistent_context(
+        tmp_path, executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
+    )
+    try:
+        page = context.pages[0]
+        await page.goto(f"{service.url}/card/")
+        assert await context.cookies() == []
+        await expect(page.get_by_role("alert")).to_contain_text("does not let you in")
+        await expect(page.get_by_label("Type the code from your card")).to_be_visible()
+    finally:
+        await close_in_time(context.close())
+
+
+async def test_a_browser_that_takes_cookies_reads_nothing_about_them(open_room: OpenRoom) -> None:
+    room = await open_room()
+    await room.go_to("/card/")
+    await expect(room.page.get_by_label("Type the code from your card")).to_be_visible()
+    await expect(room.page.get_by_text("does not let you in")).to_be_hidden()

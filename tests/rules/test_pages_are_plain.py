@@ -23,6 +23,8 @@ FORBIDDEN_IN_SCRIPTS = {
     "an address elsewhere": r"https?://",
     "a left-over": r"console\.|debugger",
 }
+# It tries whether the browser takes cookies, and removes the try in the next line.
+EXCEPTIONS = {("something kept", "card.js")}
 FORBIDDEN_IN_TEMPLATES = {
     "a style inside the page": r"<style|\sstyle=",
     "a script inside the page": r"<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:",
@@ -46,7 +48,8 @@ def test_a_module_is_small_and_says_what_it_is_for(path: Path) -> None:
 @pytest.mark.parametrize("path", SCRIPTS, ids=by_name)
 @pytest.mark.parametrize("what", FORBIDDEN_IN_SCRIPTS)
 def test_a_module_holds_nothing_forbidden(path: Path, what: str) -> None:
-    assert not re.search(FORBIDDEN_IN_SCRIPTS[what], path.read_text(encoding="utf-8"))
+    found = re.search(FORBIDDEN_IN_SCRIPTS[what], path.read_text(encoding="utf-8"))
+    assert bool(found) == ((what, path.name) in EXCEPTIONS)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=by_name)

@@ -27,7 +27,7 @@ FLAGS = FlagFigures(stored_p50=10, stored_p95=40, shown_p50=20, shown_p95=60, sh
 SUPERVISION = SupervisionFigures(
     noticing_p50=0.1,
     noticing_p95=0.2,
-    flags={"while nobody writes": FLAGS},
+    flags={"with no reply under way": FLAGS},
     cpu_alone=5.0,
     cpu_watched=5.5,
     watched_ratio=1.1,
@@ -114,7 +114,7 @@ def test_the_way_of_a_flag_is_measured_to_every_screen() -> None:
 
 
 def test_a_flag_that_a_screen_did_not_show_counts_as_unanswered() -> None:
-    lost = replace(SUPERVISION, flags={"while nobody writes": replace(FLAGS, shown=397)})
+    lost = replace(SUPERVISION, flags={"with no reply under way": replace(FLAGS, shown=397)})
     assert count_unanswered(BenchResult(supervision=lost)) == 3
 
 

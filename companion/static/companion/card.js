@@ -38,7 +38,17 @@ function press(button) {
   pictures.requestSubmit();
 }
 
+/** Try it: `navigator.cookieEnabled` is true in Chromium also where the site's cookies are refused. */
+function takesCookies() {
+  document.cookie = "tried=yes; SameSite=Strict; Path=/card/";
+  const takes = document.cookie.includes("tried=yes");
+  document.cookie = "tried=; SameSite=Strict; Path=/card/; Max-Age=0";
+  return takes;
+}
+
 buttons.forEach((button) => button.addEventListener("click", () => press(button)));
+// Without cookies a sign-in leads back to this page, and nothing else would say why.
+document.querySelector("[data-cookies-refused]").hidden = takesCookies();
 window.addEventListener("hashchange", offer);
 // A page restored from the browser's cache has no link, so it is reloaded.
 window.addEventListener("pagehide", () => (fields.link.value = ""));
