@@ -281,6 +281,8 @@ def _import_again_from(folder: str) -> None:
 
 def main() -> None:
     """Import the libraries, serve, and in each forked process run its program."""
+    # What is imported stays, so the collector would find nothing.
+    gc.disable()
     for name in LIBRARIES:
         importlib.import_module(name)
     from django.conf import settings
@@ -302,6 +304,7 @@ def main() -> None:
     # with this process, at the latest when it ends: nine tenths of what a small command costs.
     gc.collect()
     gc.freeze()
+    gc.enable()
     program = _receive_program(requests)
     _become(program)
     if program.argv[0] == "-m":
