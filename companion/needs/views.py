@@ -37,7 +37,8 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
             return JsonResponse({"problem": "signed_out"}, status=401)
         return render(request, "companion/needs_closed.html", _name_lines(persona))
     if request.method != "POST":
-        return _render_page(request, visit, persona)
+        # A page that is open asks whether its visit still is.
+        return JsonResponse({}) if is_script else _render_page(request, visit, persona)
     said, name = _change(request, visit, persona)
     if said is None:
         return JsonResponse({"problem": "name a choice and one of its options"}, status=400)

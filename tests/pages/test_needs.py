@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import ViewportSize, expect
 
+from companion.access import end_visits
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import LOOK, choose, get_needs, open_choices, set_needs
@@ -17,7 +18,8 @@ from tests.pages.test_for_everyone import (
     full,
     violations,
 )
-from tests.people import People
+from tests.people import People, in_database
+from tests.processes import Web
 
 STRONG_AND_BIG = {"type_percent": 200, "contrast": "strong", "read_aloud": "each"}
 # What a page that is painted for the first time has had put on by a script until then: nothing.
@@ -254,18 +256,23 @@ async def test_the_choices_are_made_with_the_keyboard_alone(open_room: OpenRoom,
     assert await room.page.evaluate("document.activeElement !== document.body")
 
 
-async def test_an_open_page_of_choices_leads_nowhere_after_the_end(
-    open_room: OpenRoom, people: People
+@pytest.mark.parametrize("where", ["in another tab", "on the service"])
+async def test_an_open_page_of_choices_is_empty_soon_after_the_end(
+    open_room: OpenRoom, people: People, service: Web, where: str
 ) -> None:
-    room = await (await open_room()).enter(people.rosa)
+    rosa = people.rosa
+    set_needs(rosa, type_percent=200)
+    room = await (await open_room()).enter(rosa)
     second = await room.another_tab()
     await open_choices(second)
-    await room.finished.click()
-    await room.page.wait_for_url("**/finished/")
 
-    await second.page.get_by_role("button", name="Biggest").click()
+    if where == "in another tab":
+        await room.finished.click()
+    else:
+        in_database(lambda: end_visits([rosa.row.pk]))
 
     await expect(second.page.get_by_text("Please come in first.")).to_be_visible()
+    assert await second.page.evaluate(LOOK) == {}
     second.complaints.clear()
 
 
