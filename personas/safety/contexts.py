@@ -32,6 +32,8 @@ class Guard(StrEnum):
     NEGATED = "negated"
     STORY = "story"
     PAST = "past"
+    EVERYDAY = "everyday"
+    """The words of the whole message weigh too little for what the pattern says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

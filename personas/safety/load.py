@@ -12,19 +12,33 @@ from personas.errors import Problem, SafetyInvalid
 from personas.safety.automaton import MAX_CONTEXTS, MAX_FOUND, Automaton
 from personas.safety.contexts import ContextWords, Guard, Role
 from personas.safety.farewells import FarewellReader
+from personas.safety.features import FeatureReader, stem
 from personas.safety.findings import NOTHING, Finding, ReplyFinding, Tier
 from personas.safety.lint import lint, lint_everyday
 from personas.safety.patterns import Pattern, PatternInvalid, PatternReader, read_classes
 from personas.safety.replies import LINK, PHONE_NUMBER, ReplyMaterial, ReplyReader, ReplyRule
-from personas.safety.rules import ContextMaterial, Explanation, MessageReader, MessageRule, PhraseReader
+from personas.safety.rules import (
+    WEIGHED_WORDS,
+    ContextMaterial,
+    Explanation,
+    MessageReader,
+    MessageRule,
+    PhraseReader,
+    WeighedWords,
+)
 from personas.safety.schema import PatternRule, RulesFile
 from personas.safety.spelling import Spelling
 from personas.safety.tokens import Ambiguous, Tokenizer
+from personas.safety.weights import Weigher, digest_of, read_weights
 from validation.phrases import Phrases, explain_error
 
 FOLDER = Path(__file__).parent
 REAL_WORDS = {"en": FOLDER / "real_words.txt", "es": FOLDER / "real_words.es.txt"}
 """Common words of each language, which are never taken for a slip."""
+WEIGHTS = {"en": FOLDER / "en.weights.tsv"}
+"""What words weigh, for each language with sentences enough to learn it from."""
+STAFF = "staff"
+"""The class of `alike` whom a flag may be about."""
 MIN_LETTERS_OF_AN_EXPANSION = 4
 """From this length on, a contraction such as “gonna” is found with a slip in it."""
 CONTEXT_CLASSES = (
@@ -42,12 +56,18 @@ class SafetyRules:
     """The rules of one language. Reading never raises and keeps no text."""
 
     def __init__(self, document: RulesFile, compiled: "_Compiled") -> None:
-        self.version = document.version
+        weights = WEIGHTS.get(document.language) if document.weighing else None
+        self.version = f"{document.version}-{digest_of(weights)[:6]}" if weights else document.version
         self.owner, self.approver, self.review_by = document.owner, document.approver, document.review_by
         self.second_reading = document.second_reading
         self._messages = MessageReader(
-            compiled.tokenizer, compiled.message_rules, compiled.messages, compiled.contexts
+            compiled.tokenizer,
+            compiled.message_rules,
+            compiled.messages,
+            compiled.contexts,
+            compiled.weighed,
         )
+        self._tokenizer, self._features = compiled.tokenizer, compiled.features
         self._replies = compiled.replies
         self._human = PhraseReader(compiled.tokenizer, compiled.human)
         self._farewells = FarewellReader(
@@ -63,6 +83,10 @@ class SafetyRules:
     def explain_message(self, text: str) -> list[Explanation]:
         """Return every match with its pattern and what guards it, the most serious first."""
         return self._messages.explain(text)
+
+    def read_features(self, text: str) -> set[str]:
+        """Return what is weighed in a text."""
+        return self._features.read(self._tokenizer.read(text))
 
     def reply_reader(self) -> ReplyReader:
         """Return a reader for one reply that comes in pieces."""
@@ -191,6 +215,8 @@ class _Compiled:
         )
         self.tokenizer = _build_tokenizer(document, self._vocabulary)
         self.replies = self._build_replies(document, reply_rules, reply_automaton)
+        self.features = FeatureReader(self._read_alike(document))
+        self.weighed = self._build_weighed(path, document)
 
     def lint(self) -> list[Problem]:
         """Return what is wrong with the patterns beyond what keeps them from being read."""
@@ -294,6 +320,53 @@ class _Compiled:
             for rule in self._check_rules(document.replies, document.reply_kinds, "replies")
             for pattern in self._read_patterns(f"replies.{rule.id}", rule.patterns)
         ]
+
+    def _read_alike(self, document: RulesFile) -> dict[str, str]:
+        """Return the class of each word that weighs like the others of its class; the first class counts."""
+        alike: dict[str, str] = {}
+        for name, written in (document.alike or {}).items():
+            for word in written.replace(",", " ").split():
+                alike.setdefault(stem(word), f"@{name}")
+        return alike
+
+    def _build_weighed(self, path: Path, document: RulesFile) -> WeighedWords | None:
+        weighing = document.weighing
+        if weighing is None:
+            return None
+        try:
+            weights = read_weights(WEIGHTS[document.language].read_text(encoding="utf-8"))
+        except (KeyError, OSError, ValueError):
+            problem = Problem(
+                key="weighing",
+                fault=f"the weights of “{document.language}” cannot be read",
+                mend="learn them anew: python -m personas.safety.learn",
+            )
+            raise SafetyInvalid(path, (problem,)) from None
+
+        def finding_of(kind: str, tier: Tier) -> Finding:
+            declared = document.kinds.get(kind)
+            if declared is None or Tier[declared.tier.upper()] is not tier:
+                fault = f"“{kind}” is no {tier.name.lower()} kind"
+                raise SafetyInvalid(path, (Problem(key="weighing", fault=fault, mend="name such a kind"),))
+            return Finding(
+                tier=tier,
+                rule=WEIGHED_WORDS,
+                why=declared.means,
+                kind=kind,
+                about_staff=declared.about_staff,
+            )
+
+        return WeighedWords(
+            weigher=Weigher(self.features, weights),
+            line_from=weighing.line_from,
+            flag_from=weighing.flag_from,
+            pattern_line_from=weighing.pattern_line_from,
+            pattern_flag_from=weighing.pattern_flag_from,
+            line=finding_of(weighing.line_kind, Tier.RED),
+            line_of_staff=finding_of(weighing.line_kind_of_staff, Tier.RED),
+            flag=finding_of(weighing.flag_kind, Tier.AMBER),
+            staff=frozenset((document.alike or {}).get(STAFF, "").replace(",", " ").split()),
+        )
 
     def _build_replies(
         self, document: RulesFile, rules: list[ReplyRule], automaton: Automaton

@@ -44,7 +44,7 @@ class PatternRule(_Table):
     id: Identifier
     kind: Identifier
     why: Sentence
-    even_if: tuple[Literal["negated", "story", "past"], ...] = ()
+    even_if: tuple[Literal["negated", "story", "past", "everyday"], ...] = ()
     patterns: Rows
 
 
@@ -67,6 +67,21 @@ class Reading(_Table):
     not_after: Sentence
 
 
+class Weighing(_Table):
+    """From which scores on the weighed words show the line, or raise a flag, and of which kind it is."""
+
+    line_from: float
+    flag_from: float
+    pattern_line_from: float
+    """A pattern for danger counts from this score for danger on."""
+    pattern_flag_from: float
+    """A pattern for concern counts from this score for concern on."""
+    line_kind: Identifier
+    line_kind_of_staff: Identifier
+    """The kind where the message names one of the class `staff` of `alike`."""
+    flag_kind: Identifier
+
+
 class RulesFile(_Table):
     """One file of safety rules for one language."""
 
@@ -81,6 +96,10 @@ class RulesFile(_Table):
     readings: tuple[Reading, ...]
     signs: dict[str, Sentence]
     words: dict[str, Sentence]
+    weighing: Weighing | None = None
+    """None: only patterns count."""
+    alike: dict[Identifier, Sentence] | None = None
+    """Classes of single words that weigh the same."""
     contexts: ContextPatterns
     rules: Annotated[tuple[PatternRule, ...], Field(min_length=1)]
     replies: Annotated[tuple[PatternRule, ...], Field(min_length=1)]

@@ -47,23 +47,29 @@ class Tokens:
     """Words in order. `breaks[n]` is the break before word n; `quoted[n]` says that it stands in quotation marks."""
 
     words: list[tuple[str, ...]] = field(default_factory=list)
+    """The words of the rules that each word may stand for; none, if it is no word of the rules."""
+    plain: list[str] = field(default_factory=list)
+    """The first of them, or else the word as it was written."""
     breaks: bytearray = field(default_factory=bytearray)
     quoted: bytearray = field(default_factory=bytearray)
 
-    def add(self, readings: tuple[str, ...], brk: int, quoted: bool) -> None:
+    def add(self, readings: tuple[str, ...], written: str, brk: int, quoted: bool) -> None:
+        """Add a word with its readings, and as it was written."""
         self.words.append(readings)
+        self.plain.append(readings[0] if readings else written)
         self.breaks.append(brk)
         self.quoted.append(quoted)
 
     def extend(self, more: "Tokens") -> None:
         """Add the words of another text behind these."""
         self.words += more.words
+        self.plain += more.plain
         self.breaks += more.breaks
         self.quoted += more.quoted
 
     def cut(self, size: int) -> None:
         """Keep the first words only."""
-        del self.words[size:], self.breaks[size:], self.quoted[size:]
+        del self.words[size:], self.plain[size:], self.breaks[size:], self.quoted[size:]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,7 +126,7 @@ class Tokenizer:
                 continue
             readings = plain.get(piece.text)
             if readings is not None:
-                tokens.add(readings, piece.brk, piece.quoted)
+                tokens.add(readings, piece.text, piece.brk, piece.quoted)
                 continue
             if (ambiguous := self._ambiguous.get(piece.text)) and self._means_more(ambiguous, pieces, index):
                 self._add_all(tokens, ambiguous.words, piece)
@@ -216,7 +222,7 @@ class Tokenizer:
             self._add_all(tokens, words, piece)
             return
         if written.isdigit():
-            tokens.add((written, NUMBER, *_size_of_number(written)), piece.brk, piece.quoted)
+            tokens.add((written, NUMBER, *_size_of_number(written)), written, piece.brk, piece.quoted)
             return
         found = self._spelling.read(written)
         if found and found[0] in self._expansions:
@@ -226,13 +232,13 @@ class Tokenizer:
         if squashed and (words := self._spelling.split(written)):
             self._add_all(tokens, words, piece)
             return
-        tokens.add(found, piece.brk, piece.quoted)
+        tokens.add(found, written, piece.brk, piece.quoted)
 
     def _add_all(self, tokens: Tokens, words: Sequence[str], piece: _Piece) -> None:
         brk = piece.brk
         for written in words:
             for word in self._expansions.get(written, (written,)):
-                tokens.add((word,), brk, piece.quoted)
+                tokens.add((word,), word, brk, piece.quoted)
                 brk = 0
 
     def _read_apostrophe(self, written: str) -> tuple[str, tuple[str, ...] | None]:
