@@ -142,7 +142,9 @@ class MessageReader:
             return Finding(tier=Tier.AMBER, rule=TOO_MANY, kind=TOO_MANY, why=why)
         return best
 
-    def _weigh(self, tokens: Tokens, ends: Sequence[tuple[int, int]], score: Score) -> Iterator[Explanation]:
+    def _weigh(
+        self, tokens: Tokens, ends: Sequence[tuple[int, int]], score: Score | None
+    ) -> Iterator[Explanation]:
         """Yield the matches of the most serious rules first, and of rules that are alike by their place."""
         if not ends:
             return
