@@ -48,6 +48,7 @@ function ask({ offer, name }) {
 function rest() {
   form.elements.offer.value = "";
   question.textContent = "";
+  announcer.silence();
   form.hidden = true;
   waiting.hidden = false;
 }
