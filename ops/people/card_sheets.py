@@ -34,6 +34,7 @@ class PrintedCard:
 
     number: int
     holder: str
+    participant: int
     name: str
     """On the card itself; empty unless the site prints names."""
     site_name: str
@@ -105,6 +106,7 @@ def _build(number: int, person: Participant) -> PrintedCard:
     return PrintedCard(
         number=number,
         holder=person.name,
+        participant=person.pk,
         name=person.name if person.site.prints_names_on_cards else "",
         site_name=person.site.name,
         pictures=card.pictures,

@@ -1,5 +1,6 @@
 """What the pages about machines read: machines, offers, and people to choose from. Uses Django's connection."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ class PersonChoice:
 
     participant: int
     name: str
+    is_shared: bool
+    """Another person of the list has the same name, so the number stands beside it."""
 
 
 def list_machines(sites: Collection[int]) -> list[MachineView]:
@@ -55,8 +58,11 @@ def list_choices(site: int, name: str, *, most: int = MAX_CHOICES) -> list[Perso
     people = Participant.objects.filter(site=site, is_active=True)
     if name:
         people = people.filter(name__icontains=name)
-    found = people.order_by("name", "id").values_list("id", "name")[:most]
-    return [PersonChoice(participant=number, name=shown) for number, shown in found]
+    found = list(people.order_by("name", "id").values_list("id", "name")[:most])
+    times = Counter(shown for _, shown in found)
+    return [
+        PersonChoice(participant=number, name=shown, is_shared=times[shown] > 1) for number, shown in found
+    ]
 
 
 def _fetch(statement: str, facts: dict[str, Any]) -> list[tuple[Any, ...]]:

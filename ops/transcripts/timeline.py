@@ -213,6 +213,8 @@ def _visit_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
             "at": visit.opened_at.isoformat(),
             "ended_at": visit.ended_at.isoformat() if visit.ended_at else None,
             "is_open": visit.ended_at is None and visit.expires_at > now,
+            "machine": visit.machine.name if visit.machine else "",
+            "opened_by": visit.opened_by,
         }
-        for visit in visits.order_by("-expires_at")[:MAX_VISITS]
+        for visit in visits.select_related("machine").order_by("-expires_at")[:MAX_VISITS]
     ]

@@ -87,6 +87,7 @@ function flag(node, part, item) {
 }
 
 function visit(node, part, item) {
+  put(part("where"), (item.machine ? ` on ${item.machine}` : "") + (item.opened_by ? `, let in by ${item.opened_by}` : ""));
   put(part("ended"), item.ended_clock ? `, left at ${item.ended_clock}` : item.is_open ? ", is here" : ", the visit ran out");
   node.querySelector("[data-end-visit]").hidden = !item.is_open;
 }
