@@ -162,7 +162,9 @@ async def test_coming_in_elsewhere_empties_the_earlier_page_and_says_so_on_both(
     offer(machine, rosa)
     await back.page.get_by_role("button", name="Yes, this is me").click()
 
-    await expect(front.page.get_by_text("Your words are not on this screen any more.")).to_be_visible(timeout=3_000)
+    await expect(front.page.get_by_text("Your words are not on this screen any more.")).to_be_visible(
+        timeout=3_000
+    )
     assert "blue door" not in await front.whole_text()
     await back.ready()
     await expect(back.page.locator("[data-moved-here]")).to_have_text(
