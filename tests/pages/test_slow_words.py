@@ -13,6 +13,9 @@ TEXT = (
     "One day a small bird sat down on the wall of the garden. It sang for a while. Then it flew off again. "
 )
 
+CUT_AT_THE_SIDE = """() => Array.from(document.querySelectorAll("button"))
+  .filter((button) => button.checkVisibility() && button.getBoundingClientRect().left < 0)
+  .map((button) => button.textContent)"""
 # Steps through a reply with a clock of its own: `words` come every 100 ms for `until` ms, then it ends. Returns by how
 # many seconds the latest word was late, and the first, and the state shown at last ("still": no word since the end).
 STEP_BY_STEP = """async ({ words, until, end }) => {
@@ -44,7 +47,7 @@ async def shown(room: Room, turn: Locator) -> str:
 async def test_words_come_at_a_reading_pace_and_the_service_is_answered_at_once(
     open_room: OpenRoom, people: People
 ) -> None:
-    room = await open_room()
+    room = await open_room(viewport={"width": 320, "height": 700})
     set_needs(rosa := people.rosa, whole_messages=False, pace="slow")
     script = await Script.behind(room, rosa)
     turn = await room.say("Hello.")
@@ -57,6 +60,7 @@ async def test_words_come_at_a_reading_pace_and_the_service_is_answered_at_once(
     assert await shown(room, turn) != TEXT.strip()
     await expect(turn).to_have_attribute("data-state", "speaking")
     await expect(room.page.get_by_role("button", name="Show it all now")).to_be_visible()
+    assert await room.page.evaluate(CUT_AT_THE_SIDE) == []
     lengths: list[int] = []
     for _ in range(4):
         await room.until(

@@ -1,6 +1,7 @@
 /** Reads messages aloud: on a press, or each as it comes. Stops at once when the page is left, hidden or emptied. */
 
 import { look } from "./look.js";
+import { isLive } from "./turn.js";
 import { findVoice, hush, speak, watchVoices } from "./voice.js";
 
 /**
@@ -29,7 +30,8 @@ export class ReadAloud {
 
   /** Put a button at a message that has something to read. `node` is where it stands, `item` the turn or entry. */
   dress(node, item) {
-    const text = spoken(item);
+    // A message that still comes is read once it is there.
+    const text = isLive(item) ? "" : spoken(item);
     const known = this.#buttons.get(item.id);
     if (known?.button.isConnected) known.text = text;
     else if (look.hasAloud && text) this.#add(node, item.id, text);
