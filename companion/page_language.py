@@ -72,8 +72,13 @@ def _list_accepted(request: HttpRequest) -> list[str]:
     return [language for language, weight in parse_accept_lang_header(header) if weight > 0]
 
 
-def add_language(request: HttpRequest) -> dict[str, str]:
-    """Give templates `in_language`, which they add to the address of a page that is shown after the visit."""
+def language_parameter(request: HttpRequest) -> str:
+    """Return what is added to the address of a page that is shown after the visit, such as `?in=es`."""
     language = translation.get_language() or ""
     is_first = language == settings.LANGUAGES[0][0] or request.path.startswith(OF_STAFF)
-    return {"in_language": "" if is_first else f"?{PARAMETER}={language}"}
+    return "" if is_first else f"?{PARAMETER}={language}"
+
+
+def add_language(request: HttpRequest) -> dict[str, str]:
+    """Give templates `in_language`, which is `language_parameter`."""
+    return {"in_language": language_parameter(request)}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
@@ -30,6 +31,7 @@ from companion.machines.registry import recognise
 from companion.machines.tokens import read_machine_token
 from companion.needs.page_look import find_goodbye_look, find_look, keep_for_goodbye
 from companion.page_context import HelpNotRaised, PageContext
+from companion.page_language import language_parameter
 from companion.same_origin import require_same_origin
 from companion.visits.ends import EndReason
 
@@ -138,7 +140,11 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
         drafts.discard(ended)
     proof = request.POST.get("proof", "")
     is_script = proof and len(proof) <= MAX_PROOF_CHARS
-    response = JsonResponse({"ended": proof}) if is_script else redirect("finished")
+    response = (
+        JsonResponse({"ended": proof})
+        if is_script
+        else redirect(f"{reverse('finished')}{language_parameter(request)}")
+    )
     keep_for_goodbye(response, look)
     return response
 

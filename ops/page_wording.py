@@ -1,12 +1,15 @@
 """PURE. Applies the wording rules to the texts of participants' pages outside the drafted lines."""
 
 import re
+from collections.abc import Iterable
 from html.parser import HTMLParser
 
 from personas.wording import LintFinding, lint_line
 
+_TRANSLATED = re.compile(r'\{%\s*translate\s+"([^"]*)"[^%]*%\}')
 _TEMPLATE_TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _TEMPLATE_VALUE = re.compile(r"\{\{.*?\}\}", re.S)
+_CATALOGUE_VALUE = re.compile(r"%\(\w+\)s|\{\w+\}")
 _SPOKEN_ATTRIBUTES = {"aria-label", "placeholder", "title", "alt"}
 _UNSEEN = {"script", "style"}
 # Tags inside a sentence. Every other tag ends it.
@@ -16,9 +19,18 @@ _INLINE = {"a", "abbr", "b", "bdi", "em", "i", "q", "small", "span", "strong"}
 def lint_page(name: str, html: str) -> list[LintFinding]:
     """Every breach of the wording rules in a page or template. `name` is the key of each finding."""
     reader = _Reader()
-    reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", html)))
+    reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", _TRANSLATED.sub(r"\1", html))))
     reader.close()
     return [finding for text in reader.texts() for finding in lint_line(name, text)]
+
+
+def lint_texts(language: str, texts: Iterable[str]) -> list[LintFinding]:
+    """Every breach of the wording rules in texts of a catalogue. The key of each finding is the language."""
+    return [
+        finding
+        for text in texts
+        for finding in lint_line(language, _CATALOGUE_VALUE.sub("Robin", text), language)
+    ]
 
 
 class _Reader(HTMLParser):

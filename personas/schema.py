@@ -172,6 +172,8 @@ class ChoiceLines(_Part):
     time_five: Text
     time_ten: Text
     language: Text
+    language_en: Text
+    language_es: Text
 
     read_aloud: Text
     stop_reading: Text

@@ -69,6 +69,8 @@ CHOICES = (
         five={"idle_factor": 5},
         ten={"idle_factor": 10},
     ),
+    # Those of `settings.LANGUAGES`. Each is named in itself.
+    _choice("language", en={"language": "en"}, es={"language": "es"}),
 )
 """All choices, in the order of the page."""
 

@@ -28,7 +28,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     """The page of choices. A POST names one choice and its option (`type=big`), or `undo`.
 
     A script is answered {"look", "chosen", "said", "undo"}: the attributes of the page, the option of each choice, the
-    drafted line, and whether the change can be changed back.
+    drafted line, and whether the change can be changed back. After a change of language: {"language"}.
     """
     persona, visit = context().persona, find_visit(request)
     is_script = request.headers.get("Accept", "").startswith("application/json")
@@ -42,9 +42,15 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     said, name = _change(request, visit, persona)
     if said is None:
         return JsonResponse({"problem": "name a choice and one of its options"}, status=400)
-    if is_script:
+    now = find_visit(request) or visit
+    if now.language != visit.language:
+        said = context().languages.get(now.language, persona).choices.changed
+    if is_script and now.language == visit.language:
         return _answer(request, visit, said)
     request.session[_SAID] = [said, name]
+    if is_script:
+        # The page is loaded again, in the other language.
+        return JsonResponse({"language": now.language})
     # So that a reload of the page changes nothing again.
     return redirect("needs")
 
@@ -81,10 +87,12 @@ def _answer(request: HttpRequest, visit: LiveVisit, said: str) -> HttpResponse:
 def _render_page(request: HttpRequest, visit: LiveVisit, persona: Persona) -> HttpResponse:
     needs = store.find_needs(visit.participant)
     said, focus = request.session.pop(_SAID, ("", ""))
+    # Recorded as empty it is that of the site.
+    values = {**store.list_values(needs), "language": visit.language}
     facts = {
         **_name_lines(persona),
         "ticket": sign_leaving_ticket(visit.visit),
-        "choices": list(offer_choices(store.list_values(needs), persona.choices.shown())),
+        "choices": list(offer_choices(values, persona.choices.shown())),
         "can_undo": UndoSteps(request.session, visit.participant).can_undo(needs),
         "said": said,
         "focus": focus,

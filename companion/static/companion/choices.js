@@ -12,7 +12,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, value } = event.submitter;
   const answer = await post(name, value);
-  if (answer === 401) return window.location.reload();
+  if (answer === 401 || answer?.language) return window.location.reload();
   if (!answer) return say(form.dataset.notChanged);
   if ("own" in form.dataset) choose(answer.look);
   for (const button of form.querySelectorAll("button[aria-pressed]")) {
@@ -33,7 +33,7 @@ async function post(name, value) {
     const response = await fetch(form.action, { method: "POST", body, headers, redirect: "manual", signal });
     if (response.status === 401) return 401;
     const answer = response.ok ? await response.json() : null;
-    return answer?.look ? answer : null;
+    return answer?.look || answer?.language ? answer : null;
   } catch {
     return null;
   }

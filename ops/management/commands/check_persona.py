@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ops.page_wording import lint_page
+from ops.catalogues import catalogue_path, read_catalogue
+from ops.page_wording import lint_page, lint_texts
 from personas.errors import PersonaInvalid
 from personas.languages import load_languages
 
@@ -38,7 +39,12 @@ class Command(BaseCommand):
 
 def _check_pages() -> list[str]:
     pages = sorted([*TEMPLATES.glob("*.html"), *(TEMPLATES / "companion").glob("*.html")])
-    return [
+    catalogues = [
+        f"{catalogue_path(language)}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
+        for language, _ in settings.LANGUAGES[1:]
+        for finding in lint_texts(language, read_catalogue(catalogue_path(language)).values())
+    ]
+    return catalogues + [
         f"{page}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
         for page in pages
         for finding in lint_page(page.name, page.read_text(encoding="utf-8"))
