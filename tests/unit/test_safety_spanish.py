@@ -51,7 +51,9 @@ def test_the_sets_have_at_least_300_sentences_and_no_figure_is_below_its_floor(
 def test_every_kind_of_danger_of_english_is_a_kind_of_spanish_and_has_a_sentence(
     messages: list[LabelledMessage],
 ) -> None:
-    assert name_kinds("es") == name_kinds("en")
+    # The kinds of weighed words: only the English rules have weights.
+    weighed = {"danger", "danger-and-staff", "concern"}
+    assert name_kinds("es") == {kind: name for kind, name in name_kinds("en").items() if kind not in weighed}
     kinds = {message.kind for message in messages if message.tier != "none"}
     replies = {
         *("claims-person", "medicine", "secrecy", "encourages-harm", "link", "phone-number"),
