@@ -213,6 +213,7 @@ def _open_visit(request: HttpRequest, person: Participant, *, way: VisitWay, ope
         ends.end_visits(cursor, earlier, EndReason.MOVED, moved_to=visit.id)
     # A device may be shared: the visit of the person before ends with this one.
     end_visit(request, reason=EndReason.IDLE if find_locked_visit(request) else EndReason.REPLACED)
+    note_active(visit.id)
     request.session[VISIT_KEY] = str(visit.id)
     log.info("visit.opened visit=%s participant=%d way=%s moved=%d", visit.id, person.pk, way, len(earlier))
     return visit
@@ -229,6 +230,12 @@ def _get_absolute_age(site: Site) -> timedelta:
     # A session lives for COMPANION_VISIT_S, so a site can shorten it only.
     longest = timedelta(seconds=settings.COMPANION_VISIT_S)
     return longest if site.visit_hours is None else min(longest, timedelta(hours=site.visit_hours))
+
+
+def note_active(visit: UUID) -> None:
+    """Its participant has given a sign of life on a page without a socket."""
+    with connection.cursor() as cursor:
+        cursor.execute(idle.NOTE_ACTIVE, {"visits": [visit]})
 
 
 def lock_visit(request: HttpRequest, ticket: str = "") -> UUID | None:

@@ -124,8 +124,7 @@ class WebProcess:
         self._leases = LeaseFollower(pool, policy, process=process)
         self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
-        self.sockets = SocketRegistry()
-        self.idle_locks = IdleLocks(pool)
+        self.sockets, self.idle_locks = SocketRegistry(), IdleLocks(pool)
         self.heartbeat = self._build_heartbeat(
             lambda: describe_routing(route(), documents_refused(), conditions())
         )

@@ -5,6 +5,7 @@ from django.urls import path
 from companion import views
 from companion.machines import views as machine_views
 from companion.needs.views import needs
+from companion.visits import pages
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -19,6 +20,11 @@ urlpatterns = [
     path("machine/answer/", machine_views.answer, name="machine_answer"),
     path("machine/claim/", machine_views.claim, name="machine_claim"),
     path("machine/code/", machine_views.code, name="machine_code"),
+    path("chat/lock/", pages.lock, name="lock"),
+    path("chat/exit/", pages.quick_exit, name="quick_exit"),
+    path("locked/", pages.locked, name="locked"),
+    path("locked/someone-else/", pages.someone_else, name="someone_else"),
+    path("empty/", pages.empty_page, name="empty_page"),
     path("help/", views.ask_for_person, name="help"),
     path("closing/", views.finished, name="closing"),
     path("finished/", views.finished, name="finished"),

@@ -9,20 +9,21 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from companion import drafts
 from companion.access import (
+    LiveVisit,
     NotHere,
     SiteClosed,
     WrongPictures,
     end_visit,
+    find_end_reason,
+    find_locked_visit,
     find_visit,
     open_visit_by_code,
     open_visit_by_link,
     session_visit_id,
-    sign_leaving_ticket,
 )
 from companion.cards import PICTURES
 from companion.forms import CodeForm
@@ -34,21 +35,21 @@ from companion.page_context import HelpNotRaised, PageContext
 from companion.page_language import language_parameter
 from companion.same_origin import require_same_origin
 from companion.visits.ends import EndReason
+from companion.visits.pages import confirm, exit_facts, not_stored
 
 log = logging.getLogger(__name__)
 
 LARGEST_ID = 2**63 - 1
-MAX_PROOF_CHARS = 64
-
-not_stored = cache_control(private=True, no_store=True)
 
 
 @require_GET
 @not_stored
 def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
-    """Redirect a signed-in participant to the chat; others to the page of this machine, or to the card page."""
+    """Redirect a signed-in participant to the chat or the locked page; others to this machine's page, or the card's."""
     if find_visit(request):
         return redirect("chat")
+    if find_locked_visit(request):
+        return redirect("locked")
     return redirect("machine" if read_machine_token(request) else "card")
 
 
@@ -111,7 +112,7 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
     """The chat page. The conversation comes over the socket, so the page contains none of it."""
     visit = find_visit(request)
     if visit is None:
-        return redirect("card")
+        return redirect("locked" if find_locked_visit(request) else "card")
     persona = context().persona
     facts = {
         "character": persona.name,
@@ -119,7 +120,7 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
         "needs_lines": persona.choices,
         "still_here_ms": round(context().policy.still_here_s * 1_000),
         "as_written": True,
-        "ticket": sign_leaving_ticket(visit.visit),
+        **exit_facts(visit),
         "has_moved": visit.has_moved,
         "has_draft": bool(drafts.find_earlier(visit.conversation, visit.visit)),
     }
@@ -138,13 +139,7 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
     if (ended := end_visit(request, request.POST.get("ticket", ""), reason=EndReason.FINISHED)) is not None:
         # The participant has finished, so unsent words are not offered again.
         drafts.discard(ended)
-    proof = request.POST.get("proof", "")
-    is_script = proof and len(proof) <= MAX_PROOF_CHARS
-    response = (
-        JsonResponse({"ended": proof})
-        if is_script
-        else redirect(f"{reverse('finished')}{language_parameter(request)}")
-    )
+    response = confirm(request, "ended") or redirect(f"{reverse('finished')}{language_parameter(request)}")
     keep_for_goodbye(response, look)
     return response
 
@@ -154,12 +149,12 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The goodbye page, which says that no one is signed in; while a visit is live, another page."""
     lines = context().persona.lines
-    visit = find_visit(request)
+    visit = find_visit(request) or find_locked_visit(request)
     if visit is None:
         return render(
             request, "companion/finished.html", {"lines": lines, "look": find_goodbye_look(request)}
         )
-    facts = {"lines": lines, "ticket": sign_leaving_ticket(visit.visit), "asks": True}
+    facts = {"lines": lines, "asks": True, **exit_facts(visit)}
     return render(request, "companion/not_finished.html", facts)
 
 
@@ -173,11 +168,12 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
     """
     if request.method != "POST":
         return redirect("home")
-    lines, visit = context().persona.lines, find_visit(request)
+    # Also from the locked page, which shows no words.
+    lines, visit = context().persona.lines, find_visit(request) or find_locked_visit(request)
     is_script = request.headers.get("Accept", "").startswith("application/json")
     if visit is None:
         return (
-            JsonResponse({"problem": "signed_out"}, status=401)
+            _answer_signed_out(request)
             if is_script
             else _render_help(request, context(), lines.signed_out, status=403)
         )
@@ -188,10 +184,10 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
         return (
             JsonResponse({"problem": "not_stored"}, status=503)
             if is_script
-            else _render_help(request, context(), lines.unavailable, status=503)
+            else _render_help(request, context(), lines.unavailable, status=503, visit=visit)
         )
     line = line or lines.not_allowed
-    return JsonResponse({"line": line}) if is_script else _render_help(request, context(), line, asks=True)
+    return JsonResponse({"line": line}) if is_script else _render_help(request, context(), line, visit=visit)
 
 
 @require_GET
@@ -200,7 +196,7 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     """Return a page of turns before or after one turn, as snapshots, oldest first."""
     visit = find_visit(request)
     if visit is None:
-        return JsonResponse({"problem": "signed_out"}, status=401)
+        return _answer_signed_out(request)
     before, after = _parse_id(request.GET.get("before")), _parse_id(request.GET.get("after"))
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
@@ -224,7 +220,7 @@ def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
         return _save_draft(request)
     visit = find_visit(request)
     if visit is None:
-        return JsonResponse({"problem": "signed_out"}, status=401)
+        return _answer_signed_out(request)
     text = drafts.find_earlier(visit.conversation, visit.visit, own="own" in request.GET)
     return JsonResponse({"conversation": visit.conversation, "text": text})
 
@@ -237,6 +233,10 @@ def _save_draft(request: HttpRequest) -> HttpResponse:
     # The page names the conversation: another participant may have signed in with this browser since.
     is_saved = visit is not None and drafts.save(visit, conversation=conversation, text=text)
     return JsonResponse({"kept": is_saved})
+
+
+def _answer_signed_out(request: HttpRequest) -> HttpResponse:
+    return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)
 
 
 def _render_card(
@@ -253,9 +253,16 @@ def _render_card(
 
 
 def _render_help(
-    request: HttpRequest, context: PageContext, line: str, *, status: int = 200, asks: bool = False
+    request: HttpRequest,
+    context: PageContext,
+    line: str,
+    *,
+    status: int = 200,
+    visit: LiveVisit | None = None,
 ) -> HttpResponse:
-    facts = {"line": line, "lines": context.persona.lines, "asks": asks}
+    facts: dict[str, object] = {"line": line, "lines": context.persona.lines}
+    if visit is not None:
+        facts |= {"asks": True, **exit_facts(visit)}
     return render(request, "companion/help.html", facts, status=status)
 
 

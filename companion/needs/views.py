@@ -8,13 +8,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from companion.access import LiveVisit, find_visit, sign_leaving_ticket
+from companion.access import LiveVisit, find_end_reason, find_visit, note_active
 from companion.needs import store
 from companion.needs.choices import CHOICES, find_option, offer_choices
 from companion.needs.look import make_look
 from companion.needs.undo import UndoSteps
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
+from companion.visits.pages import exit_facts
 from personas.schema import Persona
 
 _SAID = "needs_said"
@@ -34,7 +35,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     is_script = request.headers.get("Accept", "").startswith("application/json")
     if visit is None:
         if is_script:
-            return JsonResponse({"problem": "signed_out"}, status=401)
+            return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)
         return render(request, "companion/needs_closed.html", _name_lines(persona))
     if request.method != "POST":
         # A page that is open asks whether its visit still is.
@@ -58,6 +59,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 def _change(request: HttpRequest, visit: LiveVisit, persona: Persona) -> tuple[str | None, str]:
     """Do what the form names; returns the drafted line about it and the name of the choice. None: it names nothing."""
     lines = persona.choices
+    note_active(visit.visit)
     undo = UndoSteps(request.session, visit.participant)
     if "undo" in request.POST:
         return (lines.changed_back if undo.undo() else lines.not_changed), "undo"
@@ -91,7 +93,7 @@ def _render_page(request: HttpRequest, visit: LiveVisit, persona: Persona) -> Ht
     values = {**store.list_values(needs), "language": visit.language}
     facts = {
         **_name_lines(persona),
-        "ticket": sign_leaving_ticket(visit.visit),
+        **exit_facts(visit),
         "choices": list(offer_choices(values, persona.choices.shown())),
         "can_undo": UndoSteps(request.session, visit.participant).can_undo(needs),
         "said": said,

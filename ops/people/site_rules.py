@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from companion.forms import ExitAddressForm
 from ops import audit
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
@@ -23,6 +24,17 @@ class SiteRule:
     field: str
     meaning: str
     read: Callable[[str], Any]
+    unset: str = "none"
+    """The word for no value."""
+
+    def write(self, value: Any) -> str:
+        """Return a value as it is typed."""
+        match value:
+            case None | "":
+                return self.unset
+            case bool():
+                return "yes" if value else "no"
+        return str(value)
 
 
 def _seconds(low: int, high: int) -> Callable[[str], int]:
@@ -47,11 +59,29 @@ def _yes_or_no(typed: str) -> bool:
     return typed == "yes"
 
 
+def _exit_address(typed: str) -> str:
+    form = ExitAddressForm({"address": "" if typed == "none" else typed})
+    if not form.is_valid():
+        raise ValueError(
+            "an https address of at most 200 characters, or the word none for our own plain page"
+        )
+    return str(form.cleaned_data["address"])
+
+
+def _visit_hours(typed: str) -> int | None:
+    if typed == "longest":
+        return None
+    if not (typed.isascii() and typed.isdigit() and 1 <= int(typed[:9]) <= 24):
+        raise ValueError("hours from 1 to 24, or the word longest")
+    return int(typed)
+
+
 SITE_RULES = (
     SiteRule(
         field="quiet_s",
         meaning="time after a red message until the companion may speak again by itself; staff: when they release it",
         read=_quiet,
+        unset="staff",
     ),
     SiteRule(
         field="disclosure_s",
@@ -86,6 +116,22 @@ SITE_RULES = (
         meaning="time until it goes to the programme's on-call",
         read=_seconds(5, _DAY_S),
     ),
+    SiteRule(
+        field="idle_s",
+        meaning="time without a sign of life after which a page locks; the needs of a person multiply it",
+        read=_seconds(60, 3_600),
+    ),
+    SiteRule(
+        field="visit_hours",
+        meaning="hours after which a visit ends, whatever its participant does; longest: those of COMPANION_VISIT_S",
+        read=_visit_hours,
+        unset="longest",
+    ),
+    SiteRule(
+        field="exit_address",
+        meaning="the https address that the button to leave at once leads to; none: our own plain page",
+        read=_exit_address,
+    ),
 )
 _BY_FIELD = {rule.field: rule for rule in SITE_RULES}
 
@@ -98,11 +144,11 @@ def set_rules(slug: str, typed: Sequence[str], *, by: str) -> ChangeResult:
     for one in typed:
         rule, value = _parse(one)
         if getattr(site, rule.field) != value:
-            changed[rule.field] = _write(value)
+            changed[rule.field] = rule.write(value)
             setattr(site, rule.field, value)
     if site.second_ring_s < site.first_ring_s:
         raise ChangeRefused("second_ring_s counts from the same moment as first_ring_s and cannot be less.")
-    rules = ", ".join(f"{rule.field}={_write(getattr(site, rule.field))}" for rule in SITE_RULES)
+    rules = ", ".join(f"{rule.field}={rule.write(getattr(site, rule.field))}" for rule in SITE_RULES)
     if not changed:
         return ChangeResult(sentence=f"{escape_controls(site.name)}: {rules}.", is_new=False)
     site.save(update_fields=list(changed))
@@ -124,12 +170,3 @@ def _parse(typed: str) -> tuple[SiteRule, Any]:
         return rule, rule.read(value)
     except ValueError as refusal:
         raise ChangeRefused(f"{field} takes {refusal}, not {escape_controls(value)!r}.") from None
-
-
-def _write(value: Any) -> str:
-    match value:
-        case None:
-            return "staff"
-        case bool():
-            return "yes" if value else "no"
-    return str(value)

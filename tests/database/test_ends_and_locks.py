@@ -271,6 +271,8 @@ async def test_a_locked_visit_keeps_four_thousand_characters_and_offers_them_to_
 
     in_database(come_back)
 
-    assert read(visit).locked_at is None and read(visit).locks_at > timezone.now()
+    unlocked = read(visit)
+    assert unlocked.locked_at is None and unlocked.locks_at is not None
+    assert unlocked.locks_at > timezone.now()
     assert in_database(lambda: drafts.find_earlier(rosa.conversation.pk, visit)) == words
     assert in_database(lambda: drafts.find_earlier(otto.conversation.pk, open_visit(otto))) == ""

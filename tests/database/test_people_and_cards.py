@@ -291,7 +291,18 @@ def test_the_rules_of_a_site_are_shown_and_set_within_their_limits(people: Peopl
     assert last_entry()[1] == "set_site_rules" and "disclosure_s=7200" in last_entry()[3]
     run("site", "rules", slug, "quiet_s=staff", *BY)
     assert in_database(lambda: Site.objects.get(slug=slug).quiet_s) is None
+    out = ("idle_s=300", "visit_hours=4", "exit_address=https://weather.example/?q=a")
+    assert all(rule in run("site", "rules", slug, *out, *BY)[0] for rule in out)
+    run("site", "rules", slug, "visit_hours=longest", "exit_address=none", *BY)
+    site = in_database(lambda: Site.objects.get(slug=slug))
+    assert (site.idle_s, site.visit_hours, site.exit_address) == (300, None, "")
     for typed, sentence in (
+        ("idle_s=59", "from 60 to 3600"),
+        ("visit_hours=0", "or the word longest"),
+        ("exit_address=http://weather.example/", "an https address"),
+        ("exit_address=javascript:alert(1)", "an https address"),
+        ("exit_address=https://sam:secret@weather.example/", "an https address"),
+        ("exit_address=//weather.example/", "an https address"),
         ("disclosure_s=10801", "from 60 to 10800"),
         ("quiet_s=never", "or the word staff"),
         ("shows_reading=true", "yes or no"),

@@ -101,6 +101,15 @@ class Room:
         return self.page.get_by_role("button", name="I am finished")
 
     @property
+    def leave_now(self) -> Locator:
+        """The quick exit."""
+        return self.page.get_by_role("button", name="Leave now")
+
+    @property
+    def idle_warning(self) -> Locator:
+        return self.page.locator("[data-idle]")
+
+    @property
     def entries(self) -> Locator:
         """What stands beside the turns: words of a person, and drafted lines about who is there."""
         return self.page.locator("[data-turns] > [data-entry]")

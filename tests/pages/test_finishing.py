@@ -1,13 +1,11 @@
 """*I am finished* is believed only when the service confirms it; until then the page is empty and says so (A2)."""
 
-import json
-from typing import Any
-
 import httpx
 import pytest
 from playwright.async_api import Page, Route, expect
 
 from companion.models import Visit
+from tests.pages.answers import ANSWERS
 from tests.pages.conftest import OpenRoom
 from tests.pages.door import Door
 from tests.pages.room import Room
@@ -19,18 +17,6 @@ SECRET = "My secret is a blue door."
 LEAVING = "Your words are not on this screen any more. This chat is closing now."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."
-REPEATED = json.dumps({"ended": "00000000-0000-4000-8000-000000000000"})
-ANSWERS: dict[str, dict[str, Any] | None] = {
-    "403": {"status": 403, "body": "Forbidden"},
-    "401 of a proxy": {"status": 401, "headers": {"WWW-Authenticate": "Negotiate"}},
-    "404": {"status": 404, "body": "Not found"},
-    "429": {"status": 429, "body": "Slow down"},
-    "302": {"status": 302, "headers": {"Location": "/finished/"}},
-    "an empty 200": {"status": 200, "body": ""},
-    "a sign-in page of a network": {"status": 200, "content_type": "text/html", "body": "<h1>Wi-Fi</h1>"},
-    "an answer to another page": {"status": 200, "content_type": "application/json", "body": REPEATED},
-    "no network": None,
-}
 
 
 def live_visits(person: Person) -> int:

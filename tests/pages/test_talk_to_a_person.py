@@ -125,12 +125,14 @@ async def test_a_press_is_sent_once_and_its_answer_is_shown_and_heard_once(
     assert len(script.of("help")) == 1
 
 
-async def test_it_is_the_first_stop_of_the_keyboard_and_keeps_the_focus(
+async def test_it_is_the_first_stop_of_the_keyboard_after_the_quick_exit_and_keeps_the_focus(
     open_room: OpenRoom, people: People
 ) -> None:
     room = await open_room()
     script = await Script.behind(room, people.rosa, [snapshot(number) for number in range(1, 20)])
 
+    await room.page.keyboard.press("Tab")
+    await expect(room.leave_now).to_be_focused()
     await room.page.keyboard.press("Tab")
     await expect(room.talk_to_a_person).to_be_focused()
     await room.page.keyboard.press("Enter")

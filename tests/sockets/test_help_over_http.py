@@ -180,7 +180,7 @@ async def test_a_visit_that_has_ended_raises_nothing_and_says_whom_to_talk_to(
     service: Web, rosa: Person, browser: Browser
 ) -> None:
     finish_visit(service.url, browser.client.cookies["companion"])
-    assert (await browser.press()).json() == {"problem": "signed_out"}
+    assert (await browser.press()).json() == {"problem": "signed_out", "reason": ""}
     page = await browser.client.post("/help/", headers={"Origin": service.url})
     assert page.status_code == 403
     assert read_flags(rosa) == []

@@ -7,6 +7,7 @@ import { Drafts } from "./drafts.js";
 import { Earlier } from "./earlier.js";
 import { Help } from "./help.js";
 import { HistoryReader } from "./history.js";
+import { Idle } from "./idle.js";
 import { KeptQuestions } from "./kept_questions.js";
 import { Leaving } from "./leaving.js";
 import { watchOverdue } from "./overdue.js";
@@ -31,6 +32,7 @@ const view = new View(find("turns"), (name) => find(`${name}-template`));
 const place = new Place({ newest: find("newest"), above: [find("top"), find("strip")], writing: find("writing") });
 const painter = new Painter(paint);
 const leaving = new Leaving(page, empty);
+const signedOut = (reason) => over || leaving.signedOut(reason);
 const historyReader = new HistoryReader(lines.history, { signedOut, visitReplaced });
 const earlier = new Earlier({ button: find("earlier"), greeting: find("greeting"), fetchTurns, turns: () => turns, place, painter });
 const line = new Connection(lines.socket, {
@@ -48,10 +50,13 @@ const isSaid = (about) => turns.all().at(-1)?.line === about;
 const recipient = new Recipient({ form: find("composer"), lines, announce, isSaid, send: (frame) => line.send(frame) });
 const help = new Help({ form: find("help"), line: lines.helpNotSent, connection: line, announce, place, answered: showEnd, signedOut });
 const kept = new KeptQuestions({ box: find("kept"), send: (frame) => line.ask(frame), announce, place, view });
+const doubt = () => [suspend(), resume()];
+const idle = new Idle({ box: find("idle"), form: find("composer"), line, announce, lock: () => leaving.lock(), doubt });
 const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "hasDraft" in lines, composer, visitReplaced });
 
 function handleFrame(frame) {
   if (over) return;
+  if (frame.type === "hello") idle.start(frame.idle);
   if (frame.type === "accepted") return confirmMessage(frame);
   // Sent before any hello and followed by a close: the frame's line is shown as the reason.
   if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
@@ -102,16 +107,9 @@ function notAllowed() {
   offline.refuse(lines.notAllowed);
 }
 
-/** The service says that the visit has ended. */
-function signedOut() {
-  if (over) return;
-  drafts.saveLast();
-  leaving.signedOut();
-}
-
 /** Another participant has signed in with this browser: neither may see anything of the other. */
 function visitReplaced() {
-  empty();
+  empty({ keepsWords: false });
   page.replaceChildren();
   reloadPatiently();
 }
@@ -150,14 +148,15 @@ function paint(ids) {
 }
 
 /** Remove the conversation from the page, and everything that could draw it again. */
-function empty() {
+function empty({ keepsWords }) {
+  const isSaved = keepsWords ? drafts.saveLast() : drafts.shut();
   over = true;
-  drafts.shut();
   help.shut();
   offline.end();
   composer.forget();
   hide();
   turns = new Turns({ stopped: "" });
+  return isSaved;
 }
 
 /** Empty the page when it is left, because the browser may keep it in its back-forward cache. */
@@ -169,6 +168,7 @@ function suspend() {
 }
 
 function hide() {
+  idle.stop();
   painter.shut();
   line.close();
   [delivery, view, kept, recipient, help].forEach((one) => one.clear());

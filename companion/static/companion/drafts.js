@@ -20,6 +20,7 @@ export class Drafts {
   #timer = null;
   #changedAt = null;
   #sending = null;
+  #last = null;
   #isFirst = true;
 
   constructor({ path, form, offered, composer, visitReplaced }) {
@@ -71,11 +72,16 @@ export class Drafts {
     else if (this.#composer.words !== text) this.saveLater();
   }
 
-  /** Send the words a last time before the page is emptied, and stop saving. */
+  /** Send the words a last time before the page is emptied, and stop saving. Returns a promise of its end. */
   saveLast() {
     const text = this.#composer.words;
-    if (this.#conversation !== null && text && text !== this.#kept && text.length <= LONGEST_DRAFT) this.#send(text);
+    const isNew = this.#conversation !== null && text && text !== this.#kept && text.length <= LONGEST_DRAFT;
+    // The body is made now: neither the words nor the conversation are on the page when an earlier request is over.
+    const body = isNew ? this.#write(text) : null;
+    const earlier = this.#sending;
     this.shut();
+    this.#last ??= Promise.resolve(earlier).then(() => body && this.#post(body));
+    return this.#last;
   }
 
   /** Stop saving. */
@@ -85,9 +91,17 @@ export class Drafts {
   }
 
   #send(text) {
+    return this.#post(this.#write(text));
+  }
+
+  #write(text) {
     const body = new FormData(this.#form);
     body.set("conversation", this.#conversation);
     body.set("text", text);
+    return body;
+  }
+
+  #post(body) {
     return fetch(this.#path, { method: "POST", body, keepalive: true })
       .then((response) => (response.ok ? response.json() : null))
       .catch(() => null);

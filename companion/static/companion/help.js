@@ -109,9 +109,9 @@ export class Help {
 
   /** Ask over HTTP; returns whether asking is over. */
   async #post(asking) {
-    const { status, line } = await post(this.#form);
+    const { isSignedOut, reason, line } = await post(this.#form);
     if (this.#asking !== asking) return true;
-    if (status === 401) this.#on.signedOut();
+    if (isSignedOut) this.#on.signedOut(reason);
     if (line) {
       this.#stop();
       this.#answer = line;
@@ -157,16 +157,18 @@ export class Help {
   }
 }
 
-/** {status, line}: status 0 when the service cannot be reached, an empty line when the answer is not the service's. */
+/** {line, isSignedOut, reason}: an empty line when the answer is not the service's, or it cannot be reached. */
 async function post(form) {
   const body = new URLSearchParams(new FormData(form));
   const headers = { Accept: "application/json" };
   const signal = AbortSignal.timeout(POST_WITHIN_MS);
   try {
     const response = await fetch(form.action, { method: "POST", body, headers, redirect: "manual", signal });
-    const answer = response.ok ? await response.json() : {};
-    return { status: response.status, line: typeof answer.line === "string" ? answer.line : "" };
+    const answer = (await response.json()) ?? {};
+    // A proxy's 401 says nothing of the visit.
+    const isSignedOut = response.status === 401 && answer.problem === "signed_out";
+    return { isSignedOut, reason: answer.reason, line: response.ok && typeof answer.line === "string" ? answer.line : "" };
   } catch {
-    return { status: 0, line: "" };
+    return { isSignedOut: false, line: "" };
   }
 }

@@ -2,7 +2,7 @@
 
 import { PAGE } from "./turn.js";
 
-/** `signedOut()` is called when the visit is over, `visitReplaced()` when the session is another participant's. */
+/** `signedOut(reason)` is called when the visit is over, `visitReplaced()` when the session is another participant's. */
 export class HistoryReader {
   #path;
   #on;
@@ -15,9 +15,10 @@ export class HistoryReader {
   /** {turns, hasEarlier}: turns and entries before or after a turn, oldest first; null when the service is away. */
   async read(which, conversation) {
     const response = await fetch(`${this.#path}?${new URLSearchParams(which)}`).catch(() => null);
-    if (response?.status === 401) this.#on.signedOut();
+    const answer = await response?.json().catch(() => null);
+    // A proxy's 401 says nothing of the visit.
+    if (response?.status === 401 && answer?.problem === "signed_out") this.#on.signedOut(answer.reason);
     if (!response?.ok) return null;
-    const answer = await response.json().catch(() => null);
     if (answer && answer.conversation !== conversation) {
       this.#on.visitReplaced();
       return null;

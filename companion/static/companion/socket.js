@@ -16,7 +16,7 @@ const COME_BACK = 4503;
 /**
  * One socket at a time. Calls `frame(data)`, `up()` once hello is there, `down(comingBack)` when it is lost,
  * `doubt(silent)` when it has been silent for too long, or may be, `sure()` when it speaks again, and `tooLarge()`,
- * `signedOut()` and `notAllowed()` for what the service says by closing it.
+ * `signedOut(reason)` and `notAllowed()` for what the service says by closing it.
  */
 export class Connection {
   #path;
@@ -28,6 +28,7 @@ export class Connection {
   #inDoubt = false;
   #behindAt = 0;
   #wanted = false;
+  #overBecause = "";
   isUp = false;
 
   constructor(path, on) {
@@ -104,6 +105,7 @@ export class Connection {
       return this.#reconnect();
     }
     if (frame.type === "hello") this.#onHello();
+    if (frame.type === "over") this.#overBecause = frame.reason;
     if (this.#inDoubt) this.#on.sure();
     this.#inDoubt = false;
     this.#on.frame(frame);
@@ -132,7 +134,7 @@ export class Connection {
     this.#drop();
     if (code === SIGNED_OUT) {
       this.#wanted = false;
-      this.#on.signedOut();
+      this.#on.signedOut(this.#overBecause);
     } else if (code === NOT_ALLOWED) {
       this.#on.notAllowed();
     } else if (code === TOO_FAR_BEHIND) {

@@ -24,6 +24,8 @@ async function ask(address) {
 
 /** Nothing of the person stays, whatever the reload brings. */
 function leave() {
+  // A page that is being left is empty already, and goes elsewhere.
+  if (!document.querySelector("[data-strip]")) return;
   document.body.replaceChildren();
   for (const name of Object.keys(document.documentElement.dataset)) delete document.documentElement.dataset[name];
   window.location.reload();

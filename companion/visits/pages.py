@@ -1,0 +1,135 @@
+"""The pages by which a visit is left, locked and come back to. None of them shows a word of it."""
+
+import logging
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from companion import access
+from companion.access import LiveVisit, NotHere, SiteClosed, WrongPictures
+from companion.cards import PICTURES
+from companion.forms import CodeForm
+from companion.page_context import PageContext
+from companion.same_origin import require_same_origin
+from companion.visits.ends import EndReason
+
+log = logging.getLogger(__name__)
+
+MAX_PROOF_CHARS = 64
+
+not_stored = cache_control(private=True, no_store=True)
+
+
+def exit_facts(visit: LiveVisit) -> dict[str, object]:
+    """Return what a template needs for the buttons that leave this visit."""
+    return {
+        "exits": True,
+        "ticket": access.sign_leaving_ticket(visit.visit),
+        "exit_address": visit.exit_address,
+    }
+
+
+def confirm(request: HttpRequest, key: str) -> HttpResponse | None:
+    """Answer a script with the proof that it sent. A page believes no other answer: a proxy's may look like ours."""
+    proof = request.POST.get("proof", "")
+    return JsonResponse({key: proof}) if proof and len(proof) <= MAX_PROOF_CHARS else None
+
+
+@require_POST
+@not_stored
+@require_same_origin
+def quick_exit(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """*Leave now*: end the visit. Without a script, answer with a plain page that leads on to the site's choice."""
+    ticket = request.POST.get("ticket", "")
+    address = access.find_exit_address(request, ticket)
+    access.end_visit(request, ticket, reason=EndReason.QUICK_EXIT)
+    # No redirect: our policy for forms allows none to another origin.
+    return confirm(request, "ended") or _render_empty_page(request, context(), address)
+
+
+@require_GET
+@not_stored
+def empty_page(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """Where the quick exit of a site leads that has chosen no other page."""
+    return _render_empty_page(request, context(), "")
+
+
+@require_POST
+@not_stored
+@require_same_origin
+def lock(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """Lock the visit: its page has had no sign of life."""
+    access.lock_visit(request, request.POST.get("ticket", ""))
+    return confirm(request, "locked") or redirect("locked")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@not_stored
+@require_same_origin
+def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """The locked page: come back with the pictures or the code of the card, ask for a person, or leave it.
+
+    The code of another card opens a visit of its holder, as the card page does.
+    """
+    visit = access.find_locked_visit(request)
+    if visit is None:
+        return redirect("home")
+    if request.method != "POST":
+        return _render_locked(request, context(), visit)
+    lines = context().persona.lines
+    try:
+        is_open, refused = _come_back(request), lines.card_unknown
+    except WrongPictures:
+        is_open, refused = False, lines.pictures_wrong
+    except NotHere:
+        # Of another participant, whom the card page tells why.
+        return redirect("card")
+    except SiteClosed:
+        return render(request, "companion/closed.html", {"line": lines.closed, "lines": lines}, status=403)
+    if is_open:
+        return redirect("chat")
+    if context().throttle.count_failure(str(request.META.get("REMOTE_ADDR", ""))):
+        return _render_locked(request, context(), visit, refused=refused)
+    log.warning("unlock.too_many_tries")
+    return _render_locked(request, context(), visit, refused=lines.too_many_tries, status=429)
+
+
+@require_POST
+@not_stored
+@require_same_origin
+def someone_else(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
+    """*I am someone else*: end the locked visit. What its participant has typed is kept for them."""
+    if access.find_locked_visit(request) is not None:
+        access.end_visit(request, reason=EndReason.IDLE)
+    return redirect("card")
+
+
+def _come_back(request: HttpRequest) -> bool:
+    if "code" not in request.POST:
+        chosen = [request.POST.get(name, "") for name in ("first", "second")]
+        return access.come_back_by_pictures(request, chosen)
+    form = CodeForm(request.POST)
+    return form.is_valid() and access.open_visit_by_code(request, form.cleaned_data["code"]) is not None
+
+
+def _render_locked(
+    request: HttpRequest, context: PageContext, visit: LiveVisit, *, refused: str = "", status: int = 403
+) -> HttpResponse:
+    facts = {
+        "lines": context.persona.lines,
+        "asks": True,
+        "pictures": PICTURES if access.takes_pictures(visit) else (),
+        "typed": request.POST.get("code", ""),
+        "is_code": "code" in request.POST,
+        "refused": refused,
+        **exit_facts(visit),
+    }
+    return render(request, "companion/locked.html", facts, status=status if refused else 200)
+
+
+def _render_empty_page(request: HttpRequest, context: PageContext, address: str) -> HttpResponse:
+    facts = {"line": context.persona.lines.empty_page, "address": address}
+    return render(request, "companion/empty_page.html", facts)
