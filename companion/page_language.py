@@ -1,6 +1,7 @@
 """Chooses the language of each page that a participant is shown, before its view runs."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -10,13 +11,16 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from companion.access import session_visit_id
 from companion.languages import OF_PERSON
+from companion.machines.registry import recognise
+from companion.machines.tokens import read_machine_token
 
 OF_STAFF = ("/ops/", "/staff/")
 """Pages of staff have the language of the installation."""
 PARAMETER = "in"
 """Names the language in the address of a page that is shown after a visit, when it is not known whose it was."""
 
-FIND_LANGUAGE = f"""
+LANGUAGE_OF_SITE = "SELECT language FROM companion_site WHERE id = %s"
+LANGUAGE_OF_VISIT = f"""
 SELECT {OF_PERSON} FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id
 JOIN companion_site s ON s.id = p.site_id
@@ -25,7 +29,7 @@ WHERE v.id = %s
 
 
 class PageLanguageMiddleware:
-    """Activates the language of the visit's participant; before sign-in, one that the browser asks for."""
+    """Activates the language of the participant; before sign-in, that of the machine's site or of the browser."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -43,26 +47,43 @@ class PageLanguageMiddleware:
 
 def choose_language(request: HttpRequest, known: Collection[str]) -> str:
     """Return one of the known languages; the first of them where nothing says otherwise."""
-    wanted = (_find_language(request), request.GET.get(PARAMETER, ""), *_list_accepted(request))
-    for language in wanted:
+    for language in _list_wanted(request):
         for one in (language, language.partition("-")[0]):
             if one in known:
                 return one
     return next(iter(known))
 
 
+def _list_wanted(request: HttpRequest) -> Iterator[str]:
+    yield _find_language(request)
+    yield request.GET.get(PARAMETER, "")
+    yield _find_language_of_machine(request)
+    yield from _list_accepted(request)
+
+
+def _find_language_of_machine(request: HttpRequest) -> str:
+    """Return the language of the site whose machine this browser is; empty: it is none."""
+    try:
+        machine = recognise(read_machine_token(request))
+        return _read_language(LANGUAGE_OF_SITE, machine.site) if machine else ""
+    except DatabaseError:
+        return ""
+
+
 def _find_language(request: HttpRequest) -> str:
     """Return the language of the participant of the session's visit, over or not; empty: it is not known."""
     try:
         visit = session_visit_id(request)
-        if visit is None:
-            return ""
-        with connection.cursor() as cursor:
-            cursor.execute(FIND_LANGUAGE, [visit])
-            row = cursor.fetchone()
+        return _read_language(LANGUAGE_OF_VISIT, visit) if visit else ""
     except DatabaseError:
         # The view says what is to be said without a database, in a language that the browser asks for.
         return ""
+
+
+def _read_language(query: str, about: UUID | int) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(query, [about])
+        row = cursor.fetchone()
     return str(row[0]) if row else ""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from companion.forms import ExitAddressForm
@@ -76,7 +77,19 @@ def _visit_hours(typed: str) -> int | None:
     return int(typed)
 
 
+def _language(typed: str) -> str:
+    known = [language for language, _ in settings.LANGUAGES]
+    if typed not in known:
+        raise ValueError(f"one of {', '.join(known)}")
+    return typed
+
+
 SITE_RULES = (
+    SiteRule(
+        field="language",
+        meaning="language of people for whom none is recorded, and of its machines before they come in",
+        read=_language,
+    ),
     SiteRule(
         field="quiet_s",
         meaning="time after a red message until the companion may speak again by itself; staff: when they release it",

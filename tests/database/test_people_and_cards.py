@@ -306,6 +306,7 @@ def test_the_rules_of_a_site_are_shown_and_set_within_their_limits(people: Peopl
         ("disclosure_s=10801", "from 60 to 10800"),
         ("quiet_s=never", "or the word staff"),
         ("shows_reading=true", "yes or no"),
+        ("language=xx", "one of en, es"),
         ("second_ring_s=30", "cannot be less"),
         ("loudness=3", "no rule of a site"),
     ):

@@ -10,6 +10,7 @@ import pytest
 from companion.needs.models import Needs
 from ops.project.wiring import build_languages
 from personas.schema import system_prompt
+from tests.machines import add_machine
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
@@ -118,6 +119,19 @@ def test_pages_are_in_it_and_before_sign_in_in_what_the_browser_asks_for(service
     with httpx.Client(base_url=service.url, trust_env=False) as browser:
         assert browser.get("/card/", headers={"Accept-Language": "sw"}).headers["Content-Language"] == "en"
         assert browser.get("/finished/?in=es").headers["Content-Language"] == "es"
+
+
+def test_a_machine_speaks_the_language_of_its_site_before_anyone_comes_in(
+    service: Web, people: People
+) -> None:
+    browser, _ = add_machine(service, people.site)
+    assert browser.get("/card/").headers["Content-Language"] == "en"
+
+    people.site.language = "es"
+    in_database(lambda: people.site.save(update_fields=["language"]))
+
+    assert browser.get("/card/").headers["Content-Language"] == "es"
+    assert LINES.machine_waits in browser.get("/machine/").text
 
 
 async def test_others_of_the_site_read_on_in_the_language_of_the_site(
