@@ -223,9 +223,9 @@ async def test_back_forward_and_the_cache_of_whole_pages_show_nothing_of_a_visit
     await page.wait_for_url("**/finished/" if way == "finish" else "**/empty/")
 
     for step in (-1, 1, -2, 2, -1, -1):
-        await page.evaluate("(step) => { setTimeout(() => history.go(step)); }", step)
-        await page.wait_for_timeout(400)
-        await page.wait_for_load_state()
+        async with page.expect_event("framenavigated"):
+            await page.evaluate("(step) => { setTimeout(() => history.go(step)); }", step)
+        await room.until("document.readyState === 'complete'")
         await sees_nothing(page)
         await page.emulate_media(media="print")
         await sees_nothing(page)

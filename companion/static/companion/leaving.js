@@ -18,14 +18,14 @@ const CONFIRMED = { ending: "ended", exiting: "exited", locking: "locked" };
 
 /**
  * Shows the end of a visit. `empty({keepsWords})` removes the conversation from the page; it returns a promise of the
- * end of saving what was typed. A page without a conversation has *Leave now* alone.
+ * end of saving what was typed. A page without a conversation has *Leave now* alone, and is loaded again after an end.
  */
 export class Leaving {
   #page;
   #ways;
   #endings;
   #empty;
-  #home;
+  #after;
   #hasBegun = false;
   #isOver = false;
 
@@ -49,7 +49,7 @@ export class Leaving {
       locking: lock && { ...readForm(exit), address: lock, then: locked, notYet: notLocked },
     };
     this.#empty = empty;
-    this.#home = exit.dataset.home;
+    this.#after = exit.dataset.after;
     tabs.onmessage = ({ data }) => this.#hear(data);
     for (const [kind, form] of Object.entries({ ending: finish, exiting: exit })) {
       form?.addEventListener("submit", (event) => {
@@ -72,7 +72,7 @@ export class Leaving {
     const ending = this.#endings[kind] ?? (reason === "moved" ? this.#endings.moved : this.#endings.signedOut);
     await this.#show(ending, { keepsWords: !ASKED_FOR.includes(reason) });
     if (kind && this.#ways[kind]) window.location.replace(this.#ways[kind].then);
-    else if (!ending) window.location.replace(this.#home);
+    else if (!ending) window.location.replace(this.#after);
   }
 
   #hear(word) {
