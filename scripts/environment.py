@@ -74,6 +74,7 @@ def only_one_at_a_time(door: TextIO) -> None:
 
 def make(lock: str) -> None:
     """Make the environment, or bring one that was whole before into step."""
+    refuse_shared()
     refuse_without_room(lock)
     refuse_without_venv()
     was_whole = MADE_FROM.is_dir() and any(MADE_FROM.iterdir()) and works()
@@ -100,6 +101,15 @@ def compile_packages() -> None:
     """Compile all packages, on every core: pip would use one. A file that is not valid Python is left as it is."""
     command = [PYTHON, "-m", "compileall", "-q", "-j", "0", VENV / "lib"]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def refuse_shared() -> None:
+    """Raise CannotMake when the environment is a link: another checkout may be running in it."""
+    if VENV.is_symlink():
+        raise CannotMake(
+            f"{VENV} is a link to {VENV.resolve()} and out of step with this checkout. Nothing was changed, because "
+            "another checkout may use it. Remove the link, and run this again."
+        )
 
 
 def refuse_without_room(lock: str) -> None:

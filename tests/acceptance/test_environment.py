@@ -91,6 +91,20 @@ def test_a_changed_lock_brings_it_into_step_without_making_it_anew(made: Checkou
     assert kept.exists()
 
 
+def test_one_that_is_a_link_is_left_as_it_is(
+    checkout: Checkout, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    others = tmp_path_factory.mktemp("others")
+    (others / "bin").mkdir()
+    (checkout.folder / ".venv").symlink_to(others)
+
+    refused = checkout.run()
+
+    assert refused.returncode == 1
+    assert "Remove the link" in refused.stdout
+    assert [path.name for path in others.iterdir()] == ["bin"]
+
+
 def test_one_that_was_half_made_is_made_anew(checkout: Checkout) -> None:
     with subprocess.Popen(
         ["bash", "-c", GO, "bash", "requirements.lock"],
