@@ -1,11 +1,12 @@
 """A shared machine in a browser: it is paired, it waits, it asks, with touch and with keys alone (A1, A3)."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from companion.machines.models import Machine
 from companion.machines.pairing import pair
@@ -88,6 +89,7 @@ async def test_the_question_is_answered_with_keys_alone_and_the_focus_stays_wher
     for _ in range(await room.page.locator("[data-strip] :is(a, button)").count() + 1):
         await room.page.keyboard.press("Tab")
     await expect(yes).to_be_focused()
+    await expect(yes).to_be_enabled()
     await room.page.keyboard.press("Enter")
 
     await room.ready()
@@ -124,6 +126,73 @@ async def test_an_offer_that_is_taken_back_leaves_no_name(
     await expect(room.page.get_by_text("You can talk here.")).to_be_visible()
     assert "Rosa" not in await room.whole_text()
     assert live_visits(rosa) == []
+
+
+async def test_a_press_that_was_meant_for_the_question_before_answers_no_other(
+    open_room: OpenRoom, service: Web, people: People
+) -> None:
+    room, machine = await open_machine(open_room, service, people)
+    rosa, tomas = people.rosa, people.add_participant("Tomas")
+    offer(machine, rosa)
+    await expect(question(room.page)).to_have_text("Hello Rosa. Is this you?")
+    # Rosa's finger comes down as the question becomes that of Tomas.
+    await room.page.evaluate(
+        """() => { const yes = document.querySelector("[data-asks] [value=yes]");
+        new MutationObserver(() => { yes.click(); window.pressed = true; }).observe(
+          document.querySelector("[data-question-text]"), { childList: true }); }"""
+    )
+
+    asked = offer(machine, tomas)
+
+    await room.until("window.pressed")
+    yes = room.page.get_by_role("button", name="Yes, this is me")
+    await expect(yes).to_be_enabled()
+    await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
+    assert read_offer(asked).answer == "" and live_visits(tomas) == []
+    await yes.click()
+    await room.ready()
+    assert len(live_visits(tomas)) == 1
+
+
+async def test_a_question_that_comes_while_an_answer_is_under_way_is_asked_afterwards(
+    open_room: OpenRoom, service: Web, people: People
+) -> None:
+    room, machine = await open_machine(open_room, service, people)
+    tomas = people.add_participant("Tomas")
+    offer(machine, people.rosa)
+    is_stored, has_arrived = asyncio.Event(), asyncio.Event()
+
+    def hear(frame: str | bytes) -> None:
+        if "Tomas" in str(frame):
+            has_arrived.set()
+
+    async def answer_late(route: Route) -> None:
+        told = await route.fetch()
+        is_stored.set()
+        await has_arrived.wait()
+        await route.fulfill(response=told)
+
+    room.page.on("websocket", lambda socket: socket.on("framereceived", hear))
+    await room.page.reload()
+    await room.page.route("**/machine/answer/", answer_late)
+    async with asyncio.timeout(20):
+        await room.page.get_by_role("button", name="No, this is not me").click()
+        await is_stored.wait()
+        offer(machine, tomas)
+        await has_arrived.wait()
+
+    await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
+    await expect(room.page.get_by_role("button", name="Yes, this is me")).to_be_enabled()
+
+
+async def test_a_name_with_signs_of_a_pattern_is_asked_for_as_it_is(
+    open_room: OpenRoom, service: Web, people: People
+) -> None:
+    room, machine = await open_machine(open_room, service, people)
+
+    offer(machine, people.add_participant("$&Ana"))
+
+    await expect(question(room.page)).to_have_text("Hello $&Ana. Is this you?")
 
 
 async def test_the_desk_says_what_the_person_answered_without_a_reload(

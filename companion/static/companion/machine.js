@@ -6,6 +6,8 @@ import { Connection } from "./socket.js";
 
 const ANSWER_WITHIN_MS = 10_000;
 const LATE_AFTER_MS = 3_000;
+/** A press that was meant for what stood here before must not answer a new question. */
+const SETTLE_MS = 600;
 /** A page that waits for days loads again now and then: its cookie gets a new value, and it follows the release. */
 const RELOAD_AFTER_MS = 30 * 60_000;
 
@@ -26,22 +28,37 @@ const connection = new Connection(page.dataset.socket, {
 });
 let sending = false;
 let late = null;
+let settling = null;
+/** What the service last said that this machine asks; null: nothing. */
+let asked = null;
 
 function frame(data) {
-  if (data.type === "offer") ask(data);
-  if (data.type === "waiting" && !sending) rest();
+  if (data.type === "offer") asked = data;
+  if (data.type === "waiting") asked = null;
+  if (!sending) show();
+}
+
+function show() {
+  if (asked) ask(asked);
+  else rest();
 }
 
 /** Show whose visit staff have offered. The focus stays where it is: the buttons are the next stop of the Tab key. */
 function ask({ offer, name }) {
   if (form.elements.offer.value === String(offer) && !form.hidden) return;
   form.elements.offer.value = offer;
-  question.textContent = page.dataset.question.replaceAll("{name}", name);
+  question.textContent = page.dataset.question.replaceAll("{name}", () => name);
   news.textContent = "";
-  enable(true);
+  settle();
   waiting.hidden = true;
   form.hidden = false;
   announcer.say(question.textContent);
+}
+
+function settle() {
+  enable(false);
+  clearTimeout(settling);
+  settling = setTimeout(() => sending || enable(true), SETTLE_MS);
 }
 
 /** No one is asked for: no name stays on the page. */
@@ -55,7 +72,7 @@ function rest() {
 
 async function answer(event) {
   event.preventDefault();
-  if (sending) return;
+  if (sending || event.submitter.ariaDisabled) return;
   sending = true;
   enable(false);
   const facts = new URLSearchParams(new FormData(form));
@@ -65,8 +82,11 @@ async function answer(event) {
   clearTimeout(slow);
   if (told.outcome === "opened") return void window.location.replace(page.dataset.chat);
   sending = false;
+  // Staff may have asked for the next person already.
+  if (String(asked?.offer) === facts.get("offer")) asked = null;
   rest();
   tell(told.line);
+  show();
 }
 
 /** Send the answer until the service confirms it: the same answer again does no harm. */
