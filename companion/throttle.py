@@ -18,12 +18,14 @@ WINDOW_S = 600
 RETRY_AFTER_S = 5.0
 """After a failed call Valkey is not called for this long: concurrent sign-ins wait for one another's calls."""
 NAMES_PER_ADDRESS = 10
+"""One address may try `most` passwords this many times, over all names."""
 SHOWN_CODES_PER_ADDRESS = 60
 """Pairing codes that screens behind one address may show."""
+TYPED_CODES_PER_ADDRESS = 30
+"""Pairing codes, right or wrong, that may be typed on screens behind one address."""
 GUESSES_PER_STAFF = 30
 GUESSES_PER_SITE = 100
 """Pairing codes, right or wrong, that one member of staff, and the staff of one site together, may enter."""
-"""One address may try `most` passwords this many times, over all names."""
 
 
 class SignInThrottle:
@@ -49,6 +51,10 @@ class SignInThrottle:
     def count_shown_code(self, address: str) -> bool:
         """Count a pairing code that is shown. Returns whether this address may be shown one more."""
         return self._within([(_key("pairing", client_network(address)), SHOWN_CODES_PER_ADDRESS)])
+
+    def count_typed_code(self, address: str) -> bool:
+        """Count a pairing code typed on a screen, before it is looked up. Returns whether it may be."""
+        return self._within([(_key("typed", client_network(address)), TYPED_CODES_PER_ADDRESS)])
 
     def count_guess(self, *, staff: int, site: int) -> bool:
         """Count a pairing code before it is looked up. Returns whether it may be."""

@@ -18,7 +18,14 @@ from companion.machines.answers import OfferOutcome, answer_offer
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
 from companion.machines.offers import find_open_offer, first_name
 from companion.machines.pairing import claim_by_code, claim_pairing, show_code
-from companion.machines.registry import Contact, MachineState, find_machine, make_contact, recognise
+from companion.machines.registry import (
+    UNKNOWN,
+    Contact,
+    MachineState,
+    find_machine,
+    make_contact,
+    recognise,
+)
 from companion.machines.tokens import (
     PAIRING_S,
     format_code,
@@ -76,16 +83,16 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 
     A script is answered {paired}; a form is led back to the page.
     """
-    typed = request.POST.get("code", "")
+    typed, lines = request.POST.get("code", ""), context().persona.lines
+    # Counted before it is looked up: a code is short, and no person is shut out by the limit.
+    if typed and not context().throttle.count_typed_code(_get_address(request)):
+        return _render(request, context(), UNKNOWN, refused=lines.too_many_tries)
     with transaction.atomic():
         value = claim_by_code(typed) if typed else claim_pairing(read_claim(request))
         if value is not None:
             _note_paired(value, context().note_machine)
     if value is None and typed:
-        is_within = context().throttle.count_failure(_get_address(request))
-        lines = context().persona.lines
-        refused = lines.card_unknown if is_within else lines.too_many_tries
-        return _render(request, context(), Contact(state=MachineState.UNKNOWN), refused=refused)
+        return _render(request, context(), UNKNOWN, refused=lines.card_unknown)
     response: HttpResponse = redirect("machine") if typed else JsonResponse({"paired": value is not None})
     if value is not None:
         set_machine_cookie(response, value)

@@ -12,9 +12,17 @@ import redis
 from django.contrib.auth.hashers import make_password
 from django.test import override_settings
 
-from companion.throttle import NAMES_PER_ADDRESS, RETRY_AFTER_S, WINDOW_S, SignInThrottle
+from companion.machines.pairing import print_code
+from companion.throttle import (
+    NAMES_PER_ADDRESS,
+    RETRY_AFTER_S,
+    TYPED_CODES_PER_ADDRESS,
+    WINDOW_S,
+    SignInThrottle,
+)
 from ops.project import wiring
 from ops.stack.valkey import EmbeddedValkey
+from tests.machines import open_browser
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
 from tests.staff import open_staff_client, sign_in
@@ -52,6 +60,18 @@ def test_so_many_cards_that_did_not_fit_are_allowed_and_no_more(client: "redis.R
 
     assert [throttle.count_failure(HERE) for _ in range(5)] == [True, True, True, False, False]
     assert throttle.count_failure(ELSEWHERE)
+
+
+def test_pairing_codes_typed_on_screens_are_counted_by_address_and_apart_from_cards(
+    client: "redis.Redis",
+) -> None:
+    throttle = SignInThrottle(client, most=1, now=time.monotonic)
+    throttle.count_failure(HERE)
+    throttle.count_failure(HERE)
+    allowed = [throttle.count_typed_code(HERE) for _ in range(TYPED_CODES_PER_ADDRESS + 1)]
+
+    assert allowed == [True] * TYPED_CODES_PER_ADDRESS + [False]
+    assert throttle.count_typed_code(ELSEWHERE)
 
 
 def test_the_count_goes_by_itself_and_a_further_try_does_not_prolong_it(client: "redis.Redis") -> None:
@@ -183,6 +203,20 @@ def test_after_too_many_wrong_codes_the_drafted_answer_comes_and_a_right_card_st
         assert "Please ask the staff to help." in type_code(browser, WRONG).text
         assert type_code(browser, people.rosa.card.code).status_code == 302
     people.rosa.sign_in(guarded.url)
+
+
+def test_a_pairing_code_that_is_right_is_not_looked_up_after_too_many_guesses(
+    guarded: Web, people: People
+) -> None:
+    _, code = in_database(lambda: print_code(site=people.site.pk, name="Hall", by="Ines"))
+    browser = open_browser(guarded)
+    for _ in range(TYPED_CODES_PER_ADDRESS):
+        assert browser.post("/machine/claim/", code="aaaa-aaaa").status_code == 403
+
+    assert "Please ask the staff to help." in browser.post("/machine/claim/", code=code).text
+    # Wrong codes of machines are no wrong cards.
+    with httpx.Client(base_url=guarded.url, trust_env=False) as other:
+        assert type_code(other, WRONG).status_code == 403
 
 
 def test_addresses_of_cards_that_a_foreign_page_asks_for_are_no_tries(guarded: Web) -> None:
