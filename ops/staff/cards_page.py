@@ -33,11 +33,10 @@ def sheet(request: HttpRequest) -> HttpResponseBase:
     """The cards of the chosen people, ready to print."""
     access = get_access(request.user)
     chosen = [number for typed in request.POST.getlist("person") if (number := parse_id(typed)) is not None]
-    people = list(
-        Participant.objects.filter(pk__in=chosen[: MAX_CARDS + 1], site__in=access.supervised).select_related(
-            "site"
-        )
-    )
+    found = Participant.objects.filter(pk__in=chosen[: MAX_CARDS + 1]).select_related("site")
+    people = list(found.filter(site__in=access.supervised))
+    if others := found.exclude(site__in=access.supervised).count():
+        audit.record_refusal(request.user.get_username(), note=f"cards, people of other sites {others}")
     try:
         printed = make_sheet(people, by=request.user.get_username())
     except ChangeRefused as refusal:

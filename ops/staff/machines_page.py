@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from companion.frames import clean_text
+from companion.machines.models import Machine
 from companion.models import Site
 from companion.throttle import SignInThrottle
 from ops import audit
@@ -86,10 +87,12 @@ def withdraw(request: HttpRequest, machine: UUID) -> HttpResponseBase:
 
 
 def render_machine(request: HttpRequest, machine: UUID, *, refused: str = "") -> HttpResponse:
-    """The page of a machine, with the reason of a refusal. Raises Http404 for one of other sites."""
+    """The page of a machine, with the reason of a refusal. Http404 for one of other sites; the try is recorded."""
     access = get_access(request.user)
     view = find_machine(machine, access.supervised)
     if view is None:
+        if Machine.objects.filter(pk=machine).exclude(site__in=access.supervised).exists():
+            audit.record_refusal(request.user.get_username(), note=f"machine {machine}")
         raise Http404
     name = clean_text(request.GET.get("name", "")).strip()[:MAX_TYPED_CHARS]
     choices = list_choices(view.site, name)

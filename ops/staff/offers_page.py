@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from companion.machines.models import VisitOffer
 from companion.machines.offers import OfferMade, OfferRefusal, OfferRefused, offer_visit, take_back
 from companion.models import Conversation
 from companion.supervision.staff import Staff
@@ -41,10 +42,11 @@ def open_on_machine(request: HttpRequest, machine: UUID) -> HttpResponseBase:
 def open_for_person(request: HttpRequest, conversation: int) -> HttpResponseBase:
     """From the page of a person: open their visit on one of the machines of their site."""
     access = get_access(request.user)
-    person = Conversation.objects.filter(
-        pk=min(conversation, 2**63 - 1), participant__site__in=access.supervised
-    ).first()
+    there = Conversation.objects.filter(pk=min(conversation, 2**63 - 1))
+    person = there.filter(participant__site__in=access.supervised).first()
     if person is None:
+        if other := there.first():
+            _record_refusal(request, f"conversation {conversation}, a visit", about=other.participant_id)
         raise Http404
     try:
         machine = UUID(request.POST.get("machine", ""))
@@ -72,6 +74,11 @@ def take_offer_back(request: HttpRequest, offer: int) -> HttpResponseBase:
                 note=f"offer {offer}",
             )
     if participant is None:
+        others = VisitOffer.objects.filter(pk=min(offer, 2**63 - 1)).exclude(
+            machine__site__in=access.supervised
+        )
+        if others.exists():
+            _record_refusal(request, f"offer {offer}")
         messages.warning(request, "It was answered before, or is over.")
     machine, conversation = request.POST.get("machine", ""), parse_id(request.POST.get("conversation"))
     if conversation is not None:
@@ -80,6 +87,10 @@ def take_offer_back(request: HttpRequest, offer: int) -> HttpResponseBase:
         return redirect("staff_machine", UUID(machine))
     except ValueError:
         return redirect("staff_machines")
+
+
+def _record_refusal(request: HttpRequest, note: str, *, about: int | None = None) -> None:
+    audit.record_refusal(request.user.get_username(), note=note, about=about)
 
 
 def explain_refusal(refused: OfferRefused) -> str:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from companion.models import Site
+from ops.models import AuditEntry
 from ops.people import card_sheets
 from ops.people.card_sheets import build_link, draw_qr
 from tests.machines import open_browser
@@ -78,7 +79,8 @@ def test_a_folder_that_is_not_there_is_said(people: People, tmp_path: Path) -> N
 
 def test_staff_print_cards_of_their_own_sites_alone(service: Web, people: People) -> None:
     rosa, otto = people.rosa, people.otto
-    with open_staff_client(service, people.add_sam(), people.password) as sam:
+    user = people.add_sam()
+    with open_staff_client(service, user, people.password) as sam:
         listed = sam.get("/ops/cards/").text
         assert "Rosa" in listed and "Otto" not in listed
         form = {
@@ -90,6 +92,10 @@ def test_staff_print_cards_of_their_own_sites_alone(service: Web, people: People
     assert "no-store" in page.headers["cache-control"]
     assert [entry.what for entry in get_audit_entries(rosa)] == ["printed_card"]
     assert get_audit_entries(otto) == []
+    refusals = AuditEntry.objects.filter(
+        who=user.get_username(), what="was_refused", note="cards, people of other sites 1"
+    )
+    assert in_database(refusals.count) == 1
 
 
 def test_a_sheet_without_people_is_refused_in_words(service: Web, people: People) -> None:

@@ -344,6 +344,10 @@ def test_withdrawing_and_renaming_are_for_the_sites_own_staff(service: Web, peop
         assert client.post(f"{page}name/", data={**token, "name": "X"}, headers=headers).status_code == 404
     stored = read_machine(machine.pk)
     assert (stored.name, stored.withdrawn_at) == ("Front room", None)
+    refusals = AuditEntry.objects.filter(
+        who=tess.get_username(), what="was_refused", note=f"machine {machine.pk}"
+    )
+    assert in_database(refusals.count) == 3
 
 
 def test_staff_rename_a_machine(service: Web, people: People) -> None:

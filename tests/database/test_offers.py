@@ -24,6 +24,10 @@ from tests.processes import Web
 from tests.staff import open_staff_client
 
 
+def last_entry_by(who: str) -> AuditEntry:
+    return in_database(lambda: AuditEntry.objects.filter(who=who).latest("id"))
+
+
 def whats(person: Person) -> list[str]:
     entries = AuditEntry.objects.filter(about=person.row.pk).order_by("id")
     return in_database(lambda: list(entries.values_list("what", flat=True)))
@@ -211,7 +215,14 @@ def test_staff_of_other_sites_and_operators_open_no_visit(service: Web, people: 
             }
             for path in (f"/ops/machines/{machine.pk}/open/", f"/ops/people/{rosa.conversation.pk}/open/"):
                 assert client.post(path, data=form, headers={"Origin": service.url}).status_code == 404
-    assert in_database(VisitOffer.objects.filter(machine=machine.pk).count) == 0
+                assert last_entry_by(member.get_username()).what == "was_refused"
+            asked = offer(machine, rosa)
+            path = f"/ops/offers/{asked}/back/"
+            assert client.post(path, data=form, headers={"Origin": service.url}).status_code == 302
+            entry = last_entry_by(member.get_username())
+            assert (entry.what, entry.note) == ("was_refused", f"offer {asked}")
+            assert read_offer(asked).answer == ""
+    assert in_database(VisitOffer.objects.filter(machine=machine.pk).count) == 1
 
 
 def test_a_visit_by_a_card_on_a_machine_names_the_machine(service: Web, people: People) -> None:
