@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from companion.frames import is_visible
 from ops.changes import ChangeRefused
 
 MAX_NAME_CHARS, MAX_SLUG_CHARS, MAX_BY_CHARS, MAX_REASON_CHARS = 100, 50, 100, 200
@@ -11,15 +12,16 @@ MAX_REGIONS = 20
 
 # Controls, private and unassigned characters, line separators, surrogates: no name has them.
 _FORBIDDEN = frozenset({"Cc", "Cn", "Co", "Cs", "Zl", "Zp"})
-# Marks and overrides of direction: they make a page show something other than what was typed.
-_DIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Joined emoji and some scripts need these. Of others that are not seen, marks of direction make a page show something
+# other than what was typed, and the rest make two names look the same.
+_UNSEEN = frozenset(" \u200c\u200d\ufe0e\ufe0f")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]*", re.ASCII)
 
 
-def clean_name(typed: str, *, whose: str = "A name") -> str:
-    """A name as it is stored: single spaces, in normal form C. Raises ChangeRefused."""
-    return _clean(typed, whose=whose, holds=MAX_NAME_CHARS)
+def clean_name(typed: str, *, whose: str = "A name", holds: int = MAX_NAME_CHARS) -> str:
+    """A name as it is stored: single spaces, in normal form C; `holds` so many characters. Raises ChangeRefused."""
+    return _clean(typed, whose=whose, holds=holds)
 
 
 def clean_by(typed: str | None) -> str:
@@ -82,6 +84,10 @@ def _clean(typed: str, *, whose: str, holds: int) -> str:
         raise ChangeRefused(f"{whose} cannot be empty.")
     if len(plain) > holds:
         raise ChangeRefused(f"{whose} can have {holds} characters; this has {len(plain)}.")
-    if any(letter in _DIRECTIONAL or unicodedata.category(letter) in _FORBIDDEN for letter in plain):
+    if not is_visible(plain) or any(map(_is_forbidden, plain)):
         raise ChangeRefused(f"{whose} holds a character that cannot be shown.")
     return plain
+
+
+def _is_forbidden(letter: str) -> bool:
+    return unicodedata.category(letter) in _FORBIDDEN or not (letter in _UNSEEN or is_visible(letter))

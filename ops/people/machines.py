@@ -132,10 +132,7 @@ def describe_state(machine: Machine) -> str:
 
 def clean_machine_name(typed: str) -> str:
     """The name of a machine as it is stored. Raises ChangeRefused."""
-    name = names.clean_name(typed, whose="The name of a machine")
-    if len(name) > MAX_NAME_CHARS:
-        raise ChangeRefused(f"The name of a machine has at most {MAX_NAME_CHARS} characters.")
-    return name
+    return names.clean_name(typed, whose="The name of a machine", holds=MAX_NAME_CHARS)
 
 
 def _list_names(site: Site) -> list[str]:

@@ -13,6 +13,7 @@ from ops.changes import ChangeRefused
         ("  Ana   Maria\tLopez ", "Ana Maria Lopez"),
         ("Zoe\u0308", "Zoë"),
         ("শ্রী\u200dম", "শ্রী\u200dম"),
+        ("Rosa ❤\ufe0f", "Rosa ❤\ufe0f"),
         ("<b>Rosa</b>; DROP", "<b>Rosa</b>; DROP"),
         ("x" * 100, "x" * 100),
     ],
@@ -36,6 +37,12 @@ def test_a_name_is_stored_composed_and_with_single_spaces(typed: str, stored: st
         ("Ro\x1b[2Jsa", "cannot be shown"),
         ("Ro\u202esa", "cannot be shown"),
         ("Ro\ue000sa", "cannot be shown"),
+        ("Ro\u061csa", "cannot be shown"),
+        ("\u200d", "cannot be shown"),
+        ("\u3164", "cannot be shown"),
+        ("Rosa\u200b", "cannot be shown"),
+        ("Rosa\u3164", "cannot be shown"),
+        ("Rosa\u00ad", "cannot be shown"),
     ],
 )
 def test_what_cannot_be_a_name_is_refused_in_a_sentence_that_can_be_printed(typed: str, why: str) -> None:
