@@ -147,6 +147,8 @@ def test_a_farewell_after_something_else_is_seen_at_the_end_alone(rules: SafetyR
             "Goodbye, and can you remind me what we said?",
             "I'm sorry, goodbye",
         ),
+        *("See you in heaven", "Goodbye, forgive me", "Bye, it's over", "Goodbye, I won't be here tomorrow"),
+        *("Bye, don't tell anyone", "Bye, I can't do this anymore"),
         *("Bye. But first, what was that song", "goodbye forever", "x" * 4_000, "bye " * 1_000),
     ],
 )
