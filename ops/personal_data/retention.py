@@ -1,5 +1,5 @@
-"""Deletes what is older than a site keeps it: messages, closed flags, ended visits, entries of the audit record
-with pauses that are over and stated reasons.
+"""Deletes what is older than a site keeps it: messages, closed flags, ended visits with offers of visits, entries of
+the audit record with pauses that are over and stated reasons.
 
 Each run deletes a bounded number of rows in each transaction, the oldest first, and goes on until a run finds none. A
 participant under a safeguarding hold is left out. A flag that is not closed is never deleted.
@@ -52,6 +52,12 @@ DELETE FROM companion_visit WHERE id IN (
         WHERE participant_id = %(participant)s ORDER BY expires_at LIMIT %(at_most)s
     ) oldest WHERE oldest.over_at < %(before)s)
 """
+# Who asked for whom on which machine is kept as long as the visits that came of it.
+DELETE_OFFERS = """
+DELETE FROM companion_visitoffer WHERE id IN (
+    SELECT id FROM companion_visitoffer
+    WHERE participant_id = %(participant)s AND coalesce(answered_at, expires_at) < %(before)s LIMIT %(at_most)s)
+"""
 CLOSED_FLAGS = """
 SELECT oldest.id FROM (
     SELECT id, state, closed_at FROM companion_flag
@@ -74,8 +80,9 @@ COUNTS = {
     "AND closed_at < %(before)s",
     "flags": "SELECT count(*) FROM companion_flag WHERE conversation_id = %(conversation)s AND state = 'closed' "
     "AND closed_at < %(before)s",
-    "visits": "SELECT count(*) FROM companion_visit WHERE participant_id = %(participant)s "
-    "AND coalesce(ended_at, expires_at) < %(before)s",
+    "visits": "SELECT (SELECT count(*) FROM companion_visit WHERE participant_id = %(participant)s "
+    "AND coalesce(ended_at, expires_at) < %(before)s) + (SELECT count(*) FROM companion_visitoffer "
+    "WHERE participant_id = %(participant)s AND coalesce(answered_at, expires_at) < %(before)s)",
     "record": "SELECT count(*) FROM ops_auditentry WHERE about = %(participant)s AND at < %(before)s",
 }
 
@@ -179,7 +186,10 @@ def _delete_some(what: str, facts: dict[str, Any]) -> int:
                 cursor.execute(DELETE_STEPS, [flags])
                 cursor.execute(DELETE_FLAGS, [flags])
             case "visits":
+                cursor.execute(DELETE_OFFERS, facts)
+                offers = int(cursor.rowcount)
                 cursor.execute(DELETE_VISITS, facts)
+                return offers + int(cursor.rowcount)
             case _:
                 cursor.execute(ALLOW_RECORD)
                 cursor.execute(DELETE_RECORD, facts)

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from companion.models import Flag, Needs, Site, StaffPause, Turn, Visit
+from companion.models import Flag, Machine, Needs, Site, StaffPause, Turn, Visit, VisitOffer
 from ops.models import AuditEntry, SafeguardingHold, StatedReason
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
 from tests.people import People, Person, in_database
@@ -37,6 +37,30 @@ def test_retention_deletes_only_what_its_site_no_longer_keeps(people: People, st
     # What a person needs goes with the person: without it they could not read the page when they return.
     assert in_database(lambda: Needs.objects.filter(pk__in=[here.row.pk, there.row.pk]).count()) == 2
     assert in_database(lambda: Visit.objects.filter(participant=there.row).count()) == 2
+
+
+def test_offers_of_visits_are_kept_as_long_as_visits(people: People) -> None:
+    def add_offer(machine: Machine, person: Person, days_ago: int) -> int:
+        at = timezone.now() - timedelta(days=days_ago)
+        times = {"offered_at": at, "expires_at": at + timedelta(minutes=5), "answered_at": at, "answer": "no"}
+        offer = VisitOffer.objects.create(
+            machine=machine, participant=person.row, by=1, by_name="Sam", **times
+        )
+        return offer.pk
+
+    here, there = people.rosa, people.otto
+    kept = []
+    for person in (here, there):
+        machine = in_database(
+            partial(Machine.objects.create, site=person.row.site, name="Front room", paired_by="Sam")
+        )
+        old, young = (in_database(partial(add_offer, machine, person, days)) for days in (200, 10))
+        kept += [young] if person is here else [old, young]
+    run("retention", "--site", here.row.site.slug, "--visits", "100", *BY)
+    assert f"{here.row.site.slug}: would delete visits 1" in run("retention", "--dry-run")
+    run("retention", "--apply")
+    of_both = VisitOffer.objects.filter(participant__in=[here.row.pk, there.row.pk])
+    assert in_database(lambda: sorted(of_both.values_list("pk", flat=True))) == sorted(kept)
 
 
 def test_only_old_entries_of_the_record_can_be_deleted_and_only_by_retention(rosa: Person) -> None:
