@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from companion.look_alikes import list_readings, read_letters
 from companion.machines.models import Machine, PairingCode
 from companion.machines.offers import is_in_use
+from companion.machines.registry import end_offers
 from companion.machines.tokens import (
     CODE_CHARS,
     PAIRING_S,
@@ -144,6 +145,8 @@ def _make_machine(site: int, name: str, by: str) -> Machine | PairingRefusal:
             paired_at=Now(),
             paired_by=by[:150],
         )
+        # What was asked on the browser before is not asked on this one: it may stand elsewhere.
+        end_offers(machine.pk)
         return machine
     try:
         with transaction.atomic():

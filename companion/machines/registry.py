@@ -135,6 +135,13 @@ def make_contact(token: MachineToken | None) -> Contact:
     return Contact(state=state, machine=machine, cookie=value)
 
 
+def end_offers(machine: UUID) -> None:
+    """End what the machine asks, because its browser is no longer the one that was asked, and tell its pages."""
+    with connection.cursor() as cursor:
+        cursor.execute(END_OFFERS, {"machine": machine, "answer": "gone"})
+        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine,))))
+
+
 def judge(row: Collection[Any], token: MachineToken) -> MachineState:
     """What a cookie with our signature is: `row` begins with token_hash, former_hash, is_withdrawn, is_copied."""
     current, former, is_withdrawn, is_copied, *_ = row
@@ -152,8 +159,7 @@ def _mark_copied(cursor: Any, row: tuple[Any, ...], state: MachineState) -> bool
     cursor.execute(MARK_COPIED, {"machine": row[0]})
     if not cursor.rowcount:
         return False
-    cursor.execute(END_OFFERS, {"machine": row[0], "answer": "gone"})
-    cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(row[0],))))
+    end_offers(row[0])
     log.warning("machine.copied machine=%s", row[0])
     return True
 

@@ -3,17 +3,16 @@
 from collections.abc import Collection, Iterator
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from companion.access import end_visits_on_machine
 from companion.machines import pairing
 from companion.machines.models import Machine
 from companion.machines.pairing import PairingRefusal
-from companion.machines.registry import END_OFFERS
+from companion.machines.registry import end_offers
 from companion.machines.tokens import format_code
 from companion.models import Site
-from companion.notifications import NOTIFY, MachinesChanged, notify_parameters
 from ops import audit, names
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
@@ -84,9 +83,7 @@ def withdraw_machine(machine: UUID, *, sites: Collection[int], by: str, note: st
     if row.withdrawn_at is not None:
         return ChangeResult(sentence=f"{escape_controls(row.name)} was withdrawn before.", is_new=False)
     Machine.objects.filter(pk=row.pk).update(withdrawn_at=Now(), withdrawn_by=by[:150])
-    with connection.cursor() as cursor:
-        cursor.execute(END_OFFERS, {"machine": row.pk, "answer": "gone"})
-        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(row.pk,))))
+    end_offers(row.pk)
     ended = end_visits_on_machine(row.pk)
     _record(
         audit.WITHDREW_MACHINE,

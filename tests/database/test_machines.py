@@ -382,3 +382,19 @@ def test_a_machine_whose_cookies_were_cleared_is_paired_again_under_its_name(
     assert cleared.claim()
     assert WAITS in cleared.look()
     assert read_machine(machine.pk).paired_at > machine.paired_at
+
+
+def test_what_was_asked_before_a_machine_was_paired_again_is_not_asked_in_its_new_browser(
+    service: Web, people: People
+) -> None:
+    _, machine = add_machine(service, people.site)
+    asked = offer(machine, people.rosa)
+    in_database(lambda: Machine.objects.filter(pk=machine.pk).update(seen_at=Now() - timedelta(minutes=5)))
+    other = open_browser(service)
+
+    assert isinstance(pair_code(people, other.show_code()), Machine)
+
+    assert other.claim()
+    assert "Rosa" not in other.look()
+    assert other.answer(asked, "yes")["outcome"] == "over"
+    assert read_offer(asked).answer == "gone"
