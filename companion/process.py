@@ -20,19 +20,8 @@ from companion.journal import Journal
 from companion.lane_follower import LaneFollower
 from companion.lane_order import order_lanes
 from companion.ledger import Ledger
-from companion.notifications import (
-    BreakersChanged,
-    ControlChanged,
-    FlagsChanged,
-    KeptChanged,
-    Notification,
-    SelectionChanged,
-    StaffPausesChanged,
-    TurnsChanged,
-    VisitsEnded,
-    VisitsLocked,
-    WritingNoticed,
-)
+from companion.notification_handler import NotificationHandler
+from companion.notifications import Notification
 from companion.runner import Runner
 from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.noticing import Noticing
@@ -44,9 +33,8 @@ from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
-from companion.visits.ends import EndReason
 from companion.visits.idle import IdleLocks
-from companion.waiting_room import Admission, GateResult
+from companion.waiting_room import GateResult
 from companion.watchers import Watchers
 from routing.breaker import TUNING, Tuning
 from routing.chain import Route
@@ -95,7 +83,6 @@ class WebProcess:
         self.id = process
         self.policy = policy
         self._pool = pool
-        self._on_selection = on_selection
         self._on_database_back = on_database_back
         self._extra_loops = extra_loops
         self.breakers = SharedBreakers(
@@ -122,15 +109,16 @@ class WebProcess:
         self._lanes = self._build_lane_follower(order_route)
         self._staff_pauses = self._build_pause_follower()
         self._leases = LeaseFollower(pool, policy, process=process)
-        self._listeners: list[Callable[[Notification], None]] = []
         self.visit_access = VisitAccess(pool)
         self.sockets, self.idle_locks = SocketRegistry(), IdleLocks(pool)
         self.heartbeat = self._build_heartbeat(
             lambda: describe_routing(route(), documents_refused(), conditions())
         )
-        self._bell = Doorbell(bell_url, on_notification=self._on_notification, on_connect=self._on_connect)
+        self._notifications = self._build_notification_handler(on_selection)
+        self._bell = Doorbell(
+            bell_url, on_notification=self._notifications.handle, on_connect=self._on_connect
+        )
         self._loops: list[asyncio.Task[None]] = []
-        self._writing = WritingRelay(self.history, self.watchers, policy)
 
     def _build_journal(self) -> Journal:
         return Journal(
@@ -206,9 +194,22 @@ class WebProcess:
             pages=lambda: self.sockets.conversations,
         )
 
+    def _build_notification_handler(self, on_selection: Callable[[int], None]) -> NotificationHandler:
+        return NotificationHandler(
+            process=self.id,
+            runner=self.runner,
+            watchers=self.watchers,
+            sockets=self.sockets,
+            safety=self.safety,
+            lanes=self._lanes,
+            staff_pauses=self._staff_pauses,
+            writing=WritingRelay(self.history, self.watchers, self.policy),
+            on_selection=on_selection,
+        )
+
     def add_listener(self, listener: Callable[[Notification], None]) -> None:
         """Call `listener` with every notification that this process receives, after its own work with it."""
-        self._listeners.append(listener)
+        self._notifications.listeners.append(listener)
 
     @property
     def is_ready(self) -> bool:
@@ -323,49 +324,6 @@ class WebProcess:
             self.runner.abandon(turn.turn)
         self.watchers.mark_changed([*((turn.turn, turn.conversation) for turn in closed), *opened])
         self.watchers.mark_entries_changed(conversations)
-
-    def _on_notification(self, notification: Notification) -> None:
-        match notification:
-            case TurnsChanged():
-                self._on_turns_changed(notification)
-            case BreakersChanged():
-                self._lanes.check_soon()
-            case KeptChanged():
-                self.watchers.mark_kept_changed(notification.kept)
-            case ControlChanged():
-                self.watchers.mark_entries_changed(notification.control)
-            case FlagsChanged():
-                self.safety.note_flags_changed(flag for flag, _ in notification.flags)
-            case WritingNoticed():
-                self._writing.note(notification)
-            case VisitsEnded():
-                ended = set(notification.visits)
-                self.sockets.close_visits(ended, notification.reason)
-                # The participant of a visit that has moved, or made room for another's, reads the reply elsewhere.
-                if notification.reason not in (EndReason.MOVED, EndReason.REPLACED):
-                    self.runner.stop_visits(ended)
-                elif notification.moved_to is not None:
-                    self.runner.move_turns(ended, notification.moved_to)
-            case VisitsLocked():
-                # A reply under way goes on: its participant finds it on coming back.
-                self.sockets.close_visits(set(notification.locked), EndReason.IDLE)
-            case SelectionChanged():
-                self._on_selection(notification.routing)
-            case StaffPausesChanged():
-                self._staff_pauses.check_soon()
-        for listener in self._listeners:
-            listener(notification)
-
-    def _on_turns_changed(self, notification: TurnsChanged) -> None:
-        if notification.by == self.id:
-            return
-        for row in notification.admitted:
-            admission = Admission.from_row(row)
-            if admission.owner == self.id:
-                self.runner.admit(admission)
-        for turn in notification.ended:
-            self.runner.abandon(turn)
-        self.watchers.mark_changed(notification.changed)
 
     async def _on_connect(self) -> None:
         self._on_database_back()
