@@ -5,32 +5,44 @@ process, goes on. What remains are numbers: in the audit record, in counts of fl
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from companion.access import end_visits
-from companion.models import Conversation, Draft, Flag, Needs, Participant, TranscriptEntry, Turn, Visit
+from companion.models import Conversation, Participant, Turn
 from ops import audit
 from ops.changes import ChangeRefused
 from ops.models import Erasure, SafeguardingHold
 from ops.people import lookup
 from ops.personal_data import erasure_list, holds
+from ops.personal_data.batches import ROWS_AT_ONCE, delete_in_batches
 from ops.personal_data.erasure_list import ErasedPerson
+from ops.personal_data.job_progress import OnProgress, ignore_progress
+from ops.personal_data.person_counts import PersonCounts, count_person
 from ops.personal_data.turn_deletion import delete_oldest_turns
 
 log = logging.getLogger(__name__)
 
-TURNS_AT_ONCE = 500
-
+DELETE_ENTRIES = """
+DELETE FROM companion_transcriptentry WHERE id IN (
+    SELECT id FROM companion_transcriptentry WHERE conversation_id = %(conversation)s ORDER BY id LIMIT %(at_most)s)
+"""
 DELETE_STEPS = """
-DELETE FROM companion_flagstep WHERE flag_id IN (SELECT id FROM companion_flag WHERE conversation_id = %s)
+DELETE FROM companion_flagstep WHERE id IN (
+    SELECT step.id FROM companion_flagstep step JOIN companion_flag flag ON flag.id = step.flag_id
+    WHERE flag.conversation_id = %(conversation)s LIMIT %(at_most)s)
 """
 # Counts and times of flags stay for the figures, without the participant's number.
-ANONYMIZE_FLAGS = "UPDATE companion_flag SET participant = 0, turn = NULL WHERE conversation_id = %s"
+ANONYMIZE_FLAGS = """
+UPDATE companion_flag SET participant = 0, turn = NULL WHERE id IN (
+    SELECT id FROM companion_flag WHERE conversation_id = %(conversation)s AND participant <> 0 LIMIT %(at_most)s)
+"""
+DELETE_VISITS = """
+DELETE FROM companion_visit WHERE id IN (
+    SELECT id FROM companion_visit WHERE participant_id = %(participant)s ORDER BY expires_at LIMIT %(at_most)s)
+"""
 DELETE_CONTROL = "DELETE FROM companion_control WHERE conversation_id = %s"
 # Reasons that staff typed: they may name the participant or say what happened.
 DELETE_REASONS = """
@@ -39,36 +51,16 @@ DELETE FROM ops_statedreason WHERE participant = %(participant)s AND site_id = %
 DELETE_PAUSES = "DELETE FROM companion_staffpause WHERE scope = 'person' AND about = %(participant)s"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ErasurePlan:
-    """How many rows of a participant there are, by what they hold."""
-
-    turns: int
-    entries: int
-    visits: int
-    flags: int
-    drafts: int
-    needs: int
-
-
-def plan_erasure(person: Participant) -> ErasurePlan:
+def plan_erasure(person: Participant) -> PersonCounts:
     """Count what an erasure would delete. Raises ChangeRefused under a hold."""
     _refuse_held(person)
-    of_person = {"conversation__participant": person}
-    return ErasurePlan(
-        turns=Turn.objects.filter(**of_person).count(),
-        entries=TranscriptEntry.objects.filter(**of_person).count(),
-        visits=Visit.objects.filter(participant=person).count(),
-        flags=Flag.objects.filter(**of_person).count(),
-        drafts=Draft.objects.filter(**of_person).count(),
-        needs=Needs.objects.filter(participant=person).count(),
-    )
+    return count_person(person)
 
 
 def erase(
-    person: Participant, *, by: str, lists: list[Path], on_progress: Callable[[int], None] = lambda _: None
+    person: Participant, *, by: str, lists: list[Path], on_progress: OnProgress = ignore_progress
 ) -> None:
-    """Erase a participant. `lists` are the files that must know first; `on_progress` is given the turns deleted so far.
+    """Erase a participant. `lists` are the files that must know first; `on_progress` is given the turns deleted.
 
     Raises ChangeRefused under a hold. After any other failure a further call goes on.
     """
@@ -127,30 +119,26 @@ def _begin(person: Participant, *, by: str) -> Erasure:
     erasure, is_new = Erasure.objects.get_or_create(
         participant=person.pk, added_at=person.created_at, defaults={"by": by}
     )
-    if is_new:
-        audit.record(
-            audit.ERASED_PERSON,
-            who=by,
-            about=person.pk,
-            note=audit.format_command_note(f"erasure {erasure.pk}"),
-        )
+    # Each run is on record with what it found.
+    run = f"erasure {erasure.pk}" if is_new else f"erasure {erasure.pk} goes on"
+    note = audit.format_command_note(f"{run}, {count_person(person).note}")
+    audit.record(audit.ERASED_PERSON, who=by, about=person.pk, note=note)
     # From here on the card opens no visit, and every open page learns that its visit is over.
     Participant.objects.filter(pk=person.pk).update(is_active=False)
     end_visits([person.pk])
     return erasure
 
 
-def _delete_everything(person: Participant, on_progress: Callable[[int], None]) -> None:
+def _delete_everything(person: Participant, on_progress: OnProgress) -> None:
     participant = person.pk
     conversation = Conversation.objects.filter(participant=participant).values_list("pk", flat=True).first()
     if conversation is not None:
-        deleted = 0
-        while batch := delete_oldest_turns(conversation, at_most=TURNS_AT_ONCE):
-            deleted += batch
-            on_progress(deleted)
+        _delete_turns(conversation, on_progress)
+        for statement in (DELETE_ENTRIES, DELETE_STEPS, ANONYMIZE_FLAGS):
+            delete_in_batches(statement, {"conversation": conversation})
         with transaction.atomic(), connection.cursor() as cursor:
-            for statement in (DELETE_STEPS, ANONYMIZE_FLAGS, DELETE_CONTROL):
-                cursor.execute(statement, [conversation])
+            cursor.execute(DELETE_CONTROL, [conversation])
+    delete_in_batches(DELETE_VISITS, {"participant": participant})
     with transaction.atomic():
         with connection.cursor() as cursor:
             for statement in (DELETE_REASONS, DELETE_PAUSES):
@@ -158,6 +146,13 @@ def _delete_everything(person: Participant, on_progress: Callable[[int], None]) 
         SafeguardingHold.objects.filter(participant=participant).delete()
         # Django deletes what refers to the row, and unlinks flags.
         Participant.objects.filter(pk=participant).delete()
+
+
+def _delete_turns(conversation: int, on_progress: OnProgress) -> None:
+    total, deleted = Turn.objects.filter(conversation=conversation).count(), 0
+    while batch := delete_oldest_turns(conversation, at_most=ROWS_AT_ONCE):
+        deleted += batch
+        on_progress(deleted, max(total, deleted))
 
 
 def _refuse_held(person: Participant) -> None:

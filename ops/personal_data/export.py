@@ -18,6 +18,7 @@ from companion.needs import store
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
 from ops.people.needs import describe_needs
+from ops.personal_data.job_progress import OnProgress, ignore_progress
 from personas.load import load
 
 UNSEEN_STATES = frozenset({"waiting", "speaking"})
@@ -33,8 +34,13 @@ class ExportedLine:
     is_drafted: bool = False
 
 
-def export_person(person: Participant, policy: TurnPolicy, *, with_notes: bool) -> Iterator[str]:
-    """The pieces of the page. `with_notes` adds what staff wrote about flags; participants' copies leave it out."""
+def export_person(
+    person: Participant, policy: TurnPolicy, *, with_notes: bool, on_progress: OnProgress = ignore_progress
+) -> Iterator[str]:
+    """The pieces of the page. `with_notes` adds what staff wrote about flags; participants' copies leave it out.
+
+    `on_progress` is given the turns that were read.
+    """
     facts = {
         "person": person,
         "site": person.site,
@@ -45,7 +51,7 @@ def export_person(person: Participant, policy: TurnPolicy, *, with_notes: bool) 
     yield render_to_string("ops/export_head.html", facts)
     conversation = Conversation.objects.filter(participant=person).values_list("pk", flat=True).first()
     if conversation is not None:
-        for lines in _list_lines(person, policy, conversation):
+        for lines in _list_lines(person, policy, conversation, on_progress):
             yield render_to_string("ops/_export_lines.html", {"lines": lines})
     yield render_to_string(
         "ops/export_foot.html",
@@ -66,9 +72,11 @@ def _list_needs(person: Participant) -> dict[str, Any] | None:
     return {"record": record, "words": describe_needs(record, load(settings.COMPANION_PERSONA).choices)}
 
 
-def _list_lines(person: Participant, policy: TurnPolicy, conversation: int) -> Iterator[list[ExportedLine]]:
+def _list_lines(
+    person: Participant, policy: TurnPolicy, conversation: int, on_progress: OnProgress
+) -> Iterator[list[ExportedLine]]:
     """The lines of the conversation in pages, in the order in which they were shown."""
-    last = 0
+    total, read, last = Turn.objects.filter(conversation=conversation).count(), 0, 0
     yield _list_entries(policy, conversation, after=-1, upto=0)
     while page := [item for item in read_since(policy, conversation, last) if "id" in item]:
         times = dict(
@@ -80,6 +88,8 @@ def _list_lines(person: Participant, policy: TurnPolicy, conversation: int) -> I
             lines += _list_entries(policy, conversation, after=last, upto=item["id"])
             last = item["id"]
         yield lines
+        read += len(page)
+        on_progress(read, max(total, read))
     yield _list_entries(policy, conversation, after=last, upto=None)
 
 

@@ -1,41 +1,39 @@
 """Deletes what is older than a site keeps it: messages, closed flags, ended visits with offers of visits, entries of
 the audit record with pauses that are over and stated reasons.
 
-Each run deletes a bounded number of rows in each transaction, the oldest first, and goes on until a run finds none. A
-participant under a safeguarding hold is left out. A flag that is not closed is never deleted.
+Each transaction deletes a bounded number of rows, the oldest first, until it finds none; a run that was killed is made
+up for by the next. A participant under a safeguarding hold is left out. A flag that is not closed is never deleted.
 """
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from companion.models import Site
 from ops import audit
-from ops.changes import ChangeRefused, ChangeResult
-from ops.people import lookup
 from ops.personal_data import staff_records
-from ops.personal_data.holds import HELD_PARTICIPANTS
+from ops.personal_data.batches import ROWS_AT_ONCE
+from ops.personal_data.holds import HELD_PARTICIPANTS, lock_unless_held
+from ops.personal_data.job_progress import OnProgress, ignore_progress
+from ops.personal_data.retention_times import KEPT
 from ops.personal_data.turn_deletion import WALK_INDEX, delete_oldest_turns
 
 log = logging.getLogger(__name__)
 
-ROWS_AT_ONCE = 500
-MIN_RECORD_DAYS = 90
-"""The database refuses to delete younger entries of the audit record."""
-MAX_DAYS = 36_500
 WHO = "the service"
 
-KEPT = ("messages", "flags", "visits", "record")
-"""What a site keeps for a time of its own. The field of `Site` is keep_X_days."""
-
-PEOPLE = f"""
-SELECT p.id, c.id FROM companion_participant p JOIN companion_conversation c ON c.participant_id = p.id
-WHERE p.site_id = %(site)s AND p.id NOT IN ({HELD_PARTICIPANTS}) ORDER BY p.id
+_NOT_HELD = f"""
+FROM companion_participant p JOIN companion_conversation c ON c.participant_id = p.id
+WHERE p.site_id = %(site)s AND p.id NOT IN ({HELD_PARTICIPANTS})
 """
+PEOPLE = f"SELECT p.id, c.id {_NOT_HELD} AND p.id > %(after)s ORDER BY p.id LIMIT {ROWS_AT_ONCE}"
+COUNT_PEOPLE = f"SELECT count(*) {_NOT_HELD}"
 
 # Each takes the oldest rows by an index, and only then looks at their age.
 DELETE_ENTRIES = """
@@ -95,64 +93,128 @@ class SiteDeletion:
     counts: dict[str, int]
 
 
-def set_retention(slug: str, days: dict[str, int | None], *, by: str) -> ChangeResult:
-    """Set for how many days a site keeps what is named; None keeps it for ever. Raises ChangeRefused."""
-    for what, length in days.items():
-        least = MIN_RECORD_DAYS if what == "record" else 1
-        if length is not None and not least <= length <= MAX_DAYS:
-            raise ChangeRefused(f"The days for {what} must be {least} to {MAX_DAYS:,}, or forever.")
-    with transaction.atomic():
-        site = lookup.get_site(slug)
-        fields = [f"keep_{what}_days" for what in days]
-        for field, length in zip(fields, days.values(), strict=True):
-            setattr(site, field, length)
-        site.save(update_fields=fields)
-        note = ", ".join(f"{what} {_format_days(length)}" for what, length in days.items())
-        audit.record(audit.SET_RETENTION, who=by, note=audit.format_command_note(f"site {site.pk}, {note}"))
-    return ChangeResult(sentence=f"{describe_retention(site)} It applies from tonight.")
+def count_deletions(
+    changed: Site | None = None, *, on_progress: OnProgress = ignore_progress
+) -> list[SiteDeletion]:
+    """Count what `apply_retention` would delete; `changed` is a site with times that are not stored."""
+    sites = [changed if changed and site.pk == changed.pk else site for site in Site.objects.order_by("slug")]
+    return _go_through(sites, on_progress, dry_run=True, by="")
 
 
-def describe_retention(site: Site) -> str:
-    """One sentence: for how long a site keeps what."""
-    kept = ", ".join(f"{what} {_format_days(getattr(site, f'keep_{what}_days'))}" for what in KEPT)
-    return f"{site.slug} keeps {kept}."
+def apply_retention(*, by: str = WHO, on_progress: OnProgress = ignore_progress) -> list[SiteDeletion]:
+    """Delete what every site no longer keeps. Sites without a time of their own are left out.
+
+    `on_progress` is given how many people were looked at.
+    """
+    return _go_through(list(Site.objects.order_by("slug")), on_progress, dry_run=False, by=by)
 
 
-def apply_retention(*, dry_run: bool = False) -> list[SiteDeletion]:
-    """Delete what every site no longer keeps, or count it. Sites without a time of their own are left out."""
-    found, record_limits = [], []
-    for site in Site.objects.order_by("slug"):
-        limits = {
-            what: timezone.now() - timedelta(days=days)
-            for what in KEPT
-            if (days := getattr(site, f"keep_{what}_days")) is not None
-        }
-        if not limits:
+def _go_through(sites: list[Site], on_progress: OnProgress, *, dry_run: bool, by: str) -> list[SiteDeletion]:
+    limits = {site.pk: found for site in sites if (found := _get_limits(site))}
+    total, done = sum(map(_count_people, limits)), 0
+    deletions = []
+    for site in sites:
+        if site.pk not in limits:
             continue
-        counts, record_limit = dict.fromkeys(limits, 0), limits.get("record")
-        for participant, conversation in _list_people(site):
-            of_person = {"participant": participant, "conversation": conversation}
-            for what, before in limits.items():
-                change = _count if dry_run else _delete_all
-                counts[what] += change(what, {**of_person, "before": before})
-            if record_limit is not None:
-                counts["record"] += staff_records.delete_of_person(participant, record_limit, dry_run=dry_run)
-        if record_limit is not None:
-            counts["record"] += staff_records.delete_of_site(site.pk, record_limit, dry_run=dry_run)
-            record_limits.append(record_limit)
-        found.append(SiteDeletion(site=site.slug, counts=counts))
-        if not dry_run and any(counts.values()):
-            note = ", ".join(f"{what} {count}" for what, count in counts.items())
-            audit.record(audit.DELETED_BY_AGE, who=WHO, note=f"site {site.pk}, {note}")
-            log.info("retention.applied site=%d rows=%d", site.pk, sum(counts.values()))
-    if not dry_run and (pauses := staff_records.delete_of_everyone(record_limits, dry_run=dry_run)):
-        audit.record(audit.DELETED_BY_AGE, who=WHO, note=f"everyone, record {pauses}")
-    return found
+        run = _SiteRun(site.pk, limits[site.pk], dry_run=dry_run, by=by)
+        with run.on_record():
+            for participant, conversation in _list_people(site.pk):
+                run.go_through_person(participant, conversation)
+                done += 1
+                on_progress(done, max(total, done))
+            run.go_through_staff_records()
+        deletions.append(SiteDeletion(site=site.slug, counts=run.counts))
+    record_limits = [found["record"] for found in limits.values() if "record" in found]
+    if not dry_run and (pauses := staff_records.delete_of_everyone(record_limits, dry_run=False)):
+        audit.record(audit.DELETED_BY_AGE, who=by, note=f"everyone, record {pauses}")
+    return deletions
 
 
-def _list_people(site: Site) -> list[tuple[int, int]]:
+class _SiteRun:
+    """What one run does for one site. That it begins is on record with the first rows it deletes, in one commit."""
+
+    def __init__(self, site: int, limits: dict[str, datetime], *, dry_run: bool, by: str) -> None:
+        self.counts = dict.fromkeys(limits, 0)
+        self._site = site
+        self._limits = limits
+        self._dry_run = dry_run
+        self._by = by
+        self._is_on_record = dry_run
+
+    @contextlib.contextmanager
+    def on_record(self) -> Iterator[None]:
+        """Record at the end of the block what was deleted, also where it fails."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(DatabaseError):
+                self._record_end("stopped")
+            raise
+        self._record_end("ended")
+
+    def go_through_person(self, participant: int, conversation: int) -> None:
+        for what, before in self._limits.items():
+            facts = {"participant": participant, "conversation": conversation, "before": before}
+            if self._dry_run:
+                self.counts[what] += _count(what, facts)
+            else:
+                self._delete_all(what, facts)
+        if record_limit := self._limits.get("record"):
+            self.counts["record"] += staff_records.delete_of_person(
+                participant, record_limit, dry_run=self._dry_run
+            )
+
+    def go_through_staff_records(self) -> None:
+        if before := self._limits.get("record"):
+            self.counts["record"] += staff_records.delete_of_site(self._site, before, dry_run=self._dry_run)
+
+    def _delete_all(self, what: str, facts: dict[str, Any]) -> None:
+        while batch := self._delete_batch(what, {**facts, "at_most": ROWS_AT_ONCE}):
+            self.counts[what] += batch
+
+    @transaction.atomic
+    def _delete_batch(self, what: str, facts: dict[str, Any]) -> int:
+        if not lock_unless_held(facts["participant"]):
+            return 0
+        deleted = _delete_some(what, facts)
+        if deleted and not self._is_on_record:
+            audit.record(audit.DELETED_BY_AGE, who=self._by, note=f"site {self._site}, begins")
+            transaction.on_commit(self._note_begun)
+        return deleted
+
+    def _note_begun(self) -> None:
+        self._is_on_record = True
+
+    def _record_end(self, how: str) -> None:
+        if self._dry_run or not any(self.counts.values()):
+            return
+        note = ", ".join(f"{what} {count}" for what, count in self.counts.items())
+        audit.record(audit.DELETED_BY_AGE, who=self._by, note=f"site {self._site}, {how}, {note}")
+        log.info("retention.%s site=%d rows=%d", how, self._site, sum(self.counts.values()))
+
+
+def _get_limits(site: Site) -> dict[str, datetime]:
+    now = timezone.now()
+    days_of = {what: getattr(site, f"keep_{what}_days") for what in KEPT}
+    return {what: now - timedelta(days=days) for what, days in days_of.items() if days is not None}
+
+
+def _count_people(site: int) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(PEOPLE, {"site": site.pk})
+        cursor.execute(COUNT_PEOPLE, {"site": site})
+        return int(cursor.fetchone()[0])
+
+
+def _list_people(site: int) -> Iterator[tuple[int, int]]:
+    after = 0
+    while page := _list_page(site, after):
+        yield from page
+        after = page[-1][0]
+
+
+def _list_page(site: int, after: int) -> list[tuple[int, int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(PEOPLE, {"site": site, "after": after})
         rows: list[tuple[int, int]] = cursor.fetchall()
     return rows
 
@@ -163,14 +225,6 @@ def _count(what: str, facts: dict[str, Any]) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _delete_all(what: str, facts: dict[str, Any]) -> int:
-    deleted = 0
-    while batch := _delete_some(what, {**facts, "at_most": ROWS_AT_ONCE}):
-        deleted += batch
-    return deleted
-
-
-@transaction.atomic
 def _delete_some(what: str, facts: dict[str, Any]) -> int:
     before: datetime = facts["before"]
     with connection.cursor() as cursor:
@@ -194,7 +248,3 @@ def _delete_some(what: str, facts: dict[str, Any]) -> int:
                 cursor.execute(ALLOW_RECORD)
                 cursor.execute(DELETE_RECORD, facts)
         return int(cursor.rowcount)
-
-
-def _format_days(days: int | None) -> str:
-    return "for ever" if days is None else f"{days} days"

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 from companion.models import Site
 from companion.supervision.pauses import EVERYONE
 from companion.supervision.states import PauseScope
+from ops.personal_data.batches import delete_in_batches
 from ops.personal_data.holds import HELD_PARTICIPANTS
-
-ROWS_AT_ONCE = 500
 
 # The oldest rows by an index, and only then their age.
 _OLD_PAUSES = """
@@ -52,7 +51,7 @@ def delete_of_site(site: int, before: datetime, *, dry_run: bool) -> int:
     """
     reasons = {"site": site, "before": before}
     return _change_pauses(PauseScope.SITE, site, before, dry_run=dry_run) + (
-        _count(COUNT_REASONS, reasons) if dry_run else _delete_all(DELETE_REASONS, reasons)
+        _count(COUNT_REASONS, reasons) if dry_run else delete_in_batches(DELETE_REASONS, reasons)
     )
 
 
@@ -66,21 +65,10 @@ def delete_of_everyone(befores: Iterable[datetime], *, dry_run: bool) -> int:
 
 def _change_pauses(scope: PauseScope, about: int, before: datetime, *, dry_run: bool) -> int:
     facts = {"scope": scope.value, "about": about, "before": before}
-    return _count(COUNT_PAUSES, facts) if dry_run else _delete_all(DELETE_PAUSES, facts)
-
-
-def _delete_all(statement: str, facts: dict[str, Any]) -> int:
-    deleted = 0
-    while batch := _delete_some(statement, {**facts, "at_most": ROWS_AT_ONCE}):
-        deleted += batch
-    return deleted
-
-
-@transaction.atomic
-def _delete_some(statement: str, facts: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, facts)
-        return int(cursor.rowcount)
+    held = about if scope is PauseScope.PERSON else None
+    return (
+        _count(COUNT_PAUSES, facts) if dry_run else delete_in_batches(DELETE_PAUSES, facts, unless_held=held)
+    )
 
 
 def _count(statement: str, facts: dict[str, Any]) -> int:

@@ -152,7 +152,7 @@ def test_an_interrupted_erasure_goes_on(rosa: Person, state: Path) -> None:
     class Killed(Exception):
         pass
 
-    def fail(_turns: int) -> None:
+    def fail(_done: int, _total: int) -> None:
         raise Killed
 
     with pytest.raises(Killed):
@@ -165,7 +165,7 @@ def test_an_erasure_that_has_begun_refuses_a_hold(rosa: Person, state: Path) -> 
     class Killed(Exception):
         pass
 
-    def fail(_turns: int) -> None:
+    def fail(_done: int, _total: int) -> None:
         raise Killed
 
     add_turn(rosa, "question")

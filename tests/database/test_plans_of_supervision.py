@@ -36,7 +36,7 @@ from companion.visits import ends
 from companion.waiting_room import LOCK_GATE
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE
-from ops.personal_data import retention, turn_deletion
+from ops.personal_data import batches, retention, turn_deletion
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from ops.supervision import escalation, figures, machines, reasons, ringing, search
@@ -138,7 +138,7 @@ SEARCHES: dict[str, tuple[RecordQuery, IdBounds]] = {
     "by a name that has done nothing": (RecordQuery(who="tom"), (None, None)),
     "by a name of what has not happened": (RecordQuery(who="sam", what="ended_visit"), (None, None)),
 }
-AT_MOST = {"at_most": retention.ROWS_AT_ONCE, "before": LONG_AGO}
+AT_MOST = {"at_most": batches.ROWS_AT_ONCE, "before": LONG_AGO}
 OF_PERSON = {"participant": 7, "conversation": 7, **AT_MOST}
 VISIT = "00000000-0000-0000-0000-000000000007"
 MACHINE = "00000000-0000-0000-0000-000000000007"

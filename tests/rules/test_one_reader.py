@@ -25,6 +25,7 @@ READERS = {
     "companion/models.py": "says what the tables are",
     "ops/transcripts/queries.py": "the staff's reader: whole stories, by site and on record",
     "ops/personal_data/erasure.py": "counts the turns of a participant who is to be erased",
+    "ops/personal_data/person_counts.py": "counts the turns of a participant, and reads no word",
     "ops/personal_data/export.py": "reads when turns were asked; their text comes from companion.history",
     "ops/personal_data/turn_deletion.py": "deletes turns with their chunks, and reads no word",
     "ops/status/turn_marks.py": "counts the chunks of turns that staff have open, and reads no word",

@@ -11,7 +11,9 @@ from ops import names
 from ops.changes import ChangeRefused
 from ops.people.command import PeopleCommand, add_person_arguments, find_person, parse
 from ops.personal_data import erasure, erasure_list
+from ops.personal_data.dry_run import NOTHING_CHANGED, add_dry_run_argument, refuse_changes
 from ops.personal_data.erasure_list import ListUnreadable
+from ops.personal_data.job_progress import JobProgress
 
 
 class Command(PeopleCommand):
@@ -23,29 +25,21 @@ class Command(PeopleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_person_arguments(parser)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="count what would be deleted, and change nothing"
-        )
+        add_dry_run_argument(parser)
         parser.add_argument("--by", metavar="WHO", help="who decides it; it stays on record")
 
     def handle(self, *args: Any, name: str, site: str | None, number: int | None, **options: Any) -> None:
         person = find_person(name, site=site, number=number)
         try:
-            plan = erasure.plan_erasure(person)
-            counts = (
-                f"{plan.turns} turns, {plan.entries} entries of staff and the service, {plan.visits} visits, "
-                f"{plan.flags} flags, {plan.drafts} drafts, {plan.needs} needs"
-            )
+            with refuse_changes():
+                plan = erasure.plan_erasure(person)
             if options["dry_run"]:
-                self.stdout.write(f"Participant {person.pk} has {counts}. Nothing was changed.")
+                self.stdout.write(f"Participant {person.pk} would be erased: {plan}. {NOTHING_CHANGED}")
                 return
             by = parse(names.clean_by, options["by"])
-            erasure.erase(
-                person,
-                by=by,
-                lists=erasure_list.get_lists(settings.COMPANION_STATE_DIR),
-                on_progress=self._show_progress,
-            )
+            lists = erasure_list.get_lists(settings.COMPANION_STATE_DIR)
+            with JobProgress("turns deleted", self.stderr) as progress:
+                erasure.erase(person, by=by, lists=lists, on_progress=progress.show)
         except ChangeRefused as refusal:
             raise CommandError(f"Nothing was changed. {refusal}") from None
         except (DatabaseError, ListUnreadable, OSError) as failure:
@@ -54,9 +48,6 @@ class Command(PeopleCommand):
                 "service: it goes on by itself."
             ) from None
         self.stdout.write(
-            f"Participant {person.pk} is erased: {counts}. Backups that are older still hold them, and the list of "
+            f"Participant {person.pk} is erased: {plan}. Backups that are older still hold them, and the list of "
             f"erasures ({erasure_list.FILE}) makes a restored one forget them."
         )
-
-    def _show_progress(self, turns: int) -> None:
-        self.stderr.write(f"{turns} turns deleted")
