@@ -1,6 +1,7 @@
 """Acts at the desk's socket: taking over, writing, pausing, ending a visit, each answered once (S4, S5)."""
 
 import asyncio
+import itertools
 import time
 import uuid
 
@@ -101,10 +102,47 @@ async def test_a_staff_message_to_an_ended_visit_is_refused_and_nothing_is_store
         assert await page.close_code() == 4401
         assert (await desk.act("end_visit", visit=item["visit"]))["code"] == "visit_ended"
         refused = await desk.act("say", conversation=conversation, key=str(uuid.uuid4()), text="Hello?")
-        assert refused["code"] == "visit_ended"
+        assert refused["code"] == "visit_ended" and "in the box" in refused["text"]
         gone = await desk.gone(conversation)
         assert gone["changed"] == []
-    assert "ended_visit" in list_recorded(rosa)
+    assert "ended_visit" in list_recorded(rosa) and "said" not in list_recorded(rosa)
+    said = TranscriptEntry.objects.filter(conversation=conversation, kind="said")
+    assert not in_database(said.exists)
+
+
+async def test_words_that_meet_a_hand_back_from_another_screen_are_stored_before_it_or_refused(
+    service: Web, neighbour: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(service, sign_staff_in(service, people, sam)) as one,
+        Desk(neighbour, sign_staff_in(neighbour, people, sam)) as two,
+    ):
+        stored = []
+        for number in range(12):
+            assert (await one.act("take_over", conversation=conversation))["type"] == "done"
+            assert (await page.until("person"))["state"] == "joins"
+            words = {"conversation": conversation, "key": str(uuid.uuid4()), "text": f"Words {number}"}
+            writers = [one.act("say", **words), two.act("hand_back", conversation=conversation)]
+            # Which of them arrives first alternates.
+            answers = await asyncio.gather(*(writers if number % 2 else reversed(writers)))
+            said, left = answers if number % 2 else reversed(answers)
+            assert left["type"] == "done"
+            if said["type"] == "done":
+                stored.append(words["text"])
+            else:
+                assert said["code"] == "not_taken_over" and "in the box" in said["text"]
+            assert (await page.until("person"))["state"] == "leaves"
+        # Of the words that are on the page, each came while the person was there.
+        shown = [frame for frame in page.frames if frame["type"] in ("said", "person")]
+        assert [frame["text"] for frame in shown if frame["type"] == "said"] == stored
+        for before, frame in itertools.pairwise(shown):
+            assert frame["type"] != "said" or before.get("state") == "joins"
+    entries = TranscriptEntry.objects.filter(conversation=conversation, kind="said").order_by("id")
+    assert in_database(lambda: list(entries.values_list("text", flat=True))) == stored
 
 
 @pytest.mark.parametrize("scope", ["person", "site"])

@@ -4,7 +4,7 @@ import asyncio
 import time
 import uuid
 
-from companion.models import Control
+from companion.models import Control, TranscriptEntry
 from ops.models import Supervision
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
@@ -42,6 +42,41 @@ async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_
         await desk.act("search", text="ro")
         assert not [frame for frame in desk.frames[seen:] if frame.get("conversation") == conversation]
     assert in_database(lambda: Control.objects.get(conversation=conversation).person) is None
+
+
+async def test_words_of_someone_whose_right_went_a_moment_ago_are_refused_before_their_screen_knows(
+    service: Web, people: People
+) -> None:
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(service.url)
+    conversation = rosa.conversation.pk
+    async with (
+        Page(service.socket_url, cookie) as page,
+        Desk(service, sign_staff_in(service, people, sam)) as desk,
+    ):
+        await desk.act("watch", conversation=conversation)
+        await desk.act("take_over", conversation=conversation)
+        await page.until("person")
+        key = str(uuid.uuid4())
+        stored = await desk.act("say", conversation=conversation, key=key, text="I am here.")
+        assert stored["type"] == "done"
+        await page.until("said")
+        seen = len(desk.frames)
+        in_database(lambda: Supervision.objects.filter(user=sam).delete())
+        ref = "late"
+        words = {"conversation": conversation, "key": str(uuid.uuid4()), "text": "Are you there?"}
+        await desk.send({"type": "say", "ref": ref, **words})
+        refused = await desk.until("refused", where=lambda frame: frame.get("ref") == ref)
+        assert refused["code"] == "not_there" and refused["text"]
+        assert (await page.until("person"))["state"] == "lost"
+        await desk.until("rights")
+        # A further act, whose answer comes after everything before it.
+        await desk.act("search", text="ro")
+        answers = [frame for frame in desk.frames[seen:] if frame.get("ref") == ref]
+        assert [frame["type"] for frame in answers] == ["refused"]
+        assert page.kinds().count("said") == 1
+    said = TranscriptEntry.objects.filter(conversation=conversation, kind="said")
+    assert in_database(lambda: list(said.values_list("text", flat=True))) == ["I am here."]
 
 
 async def test_a_sign_out_closes_the_screen_and_ends_the_take_over_before_its_lease(
