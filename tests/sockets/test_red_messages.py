@@ -5,13 +5,12 @@ import time
 import uuid
 from typing import Any
 
-import psycopg
 import pytest
 
 from companion.models import Flag
-from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
 from ops.stack.postgres import EmbeddedPostgres
 from tests.ceilings import set_ceiling
+from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
@@ -156,27 +155,14 @@ async def test_the_companion_is_quiet_until_it_is_released(
     assert "worried the staff" in texts[0]
 
 
-async def test_a_screen_that_shows_the_flag_changes_the_line(
-    service: Web, people: People, database: EmbeddedPostgres
-) -> None:
+async def test_a_screen_that_shows_the_flag_changes_the_line(service: Web, people: People) -> None:
     rosa = people.rosa
-    async with (
-        await psycopg.AsyncConnection.connect(database.url, autocommit=True) as screen,
-        Page(service.socket_url, rosa.sign_in(service.url)) as page,
-    ):
-        await screen.execute("LISTEN companion")
-        await page.next()
+    cookie, staff_cookie = rosa.sign_in(service.url), sign_staff_in(service, people, people.add_sam())
+    async with Desk(service, staff_cookie) as desk, Page(service.socket_url, cookie) as page:
+        await page.until("hello")
         await page.say(RED)
-        async with asyncio.timeout(20):
-            async for notify in screen.notifies():
-                if '"flags"' in notify.payload:
-                    flag, site = FlagsChanged.model_validate_json(notify.payload).flags[0]
-                    break
-        async with screen.transaction():
-            await screen.execute(
-                "UPDATE companion_flag SET seen_at = clock_timestamp() WHERE id = %s", (flag,)
-            )
-            await screen.execute(NOTIFY, notify_parameters(FlagsChanged(flags=((flag, site),))))
+        flag = await desk.flag(conversation=rosa.conversation.pk, tier="red")
+        assert (await desk.act("seen", flag=flag["id"]))["type"] == "done"
         frame = await wait_for_line(page)
         assert "Staff here have been told" in frame["line"]
 
@@ -247,7 +233,7 @@ async def test_a_reply_that_speaks_of_love_is_flagged_once_it_is_complete(
     rosa = people.rosa
     rehearsal.inject({"pieces": ["I love ", "you. ", "Good night."]}, times=1)
     async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
-        await page.say("Good night")
+        await page.say("Will you talk with me?")
         assert (await page.ending())["type"] == "complete"
     [flag] = read_flags(rosa)
     assert (flag.tier, flag.source, flag.kind) == ("amber", "reply", "love")
