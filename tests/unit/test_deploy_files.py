@@ -102,6 +102,16 @@ def test_the_proxy_writes_no_address_of_a_card_into_a_log() -> None:
     )
 
 
+def test_the_proxy_writes_no_name_that_staff_searched_for_into_a_log() -> None:
+    text = (DEPLOY / "nginx.example.conf").read_text()
+    [format_] = re.findall(r"log_format companion '([^']+)'", text)
+    assert "$told_path" in format_ and not re.search(r"\$(request_uri|args|query_string)\b", format_)
+    [rule] = re.findall(r"~(\S+)\s+\$path;", text)
+    told = re.match(rule, "/ops/cards/?name=Rosa&site=willow-house")
+    assert told and told["path"] == "/ops/cards/"
+    assert not re.match(rule, "/ops/cards/")
+
+
 def test_the_page_that_stands_in_is_whole_behind_the_proxy_too() -> None:
     text = (DEPLOY / "nginx.example.conf").read_text()
     rules = [(re.compile(rule), to) for rule, to in re.findall(r"rewrite (\S+) (\S+) break;", text)]
