@@ -138,7 +138,7 @@ async def test_a_press_that_was_meant_for_the_question_before_answers_no_other(
     # Rosa's finger comes down as the question becomes that of Tomas.
     await room.page.evaluate(
         """() => { const yes = document.querySelector("[data-asks] [value=yes]");
-        new MutationObserver(() => { yes.click(); window.pressed = true; }).observe(
+        new MutationObserver(() => { yes.click(); window.pressed = getComputedStyle(yes).color; }).observe(
           document.querySelector("[data-question-text]"), { childList: true }); }"""
     )
 
@@ -149,6 +149,8 @@ async def test_a_press_that_was_meant_for_the_question_before_answers_no_other(
     await expect(yes).to_be_enabled()
     await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
     assert read_offer(asked).answer == "" and live_visits(tomas) == []
+    # It could be read all the time.
+    assert await yes.evaluate("(button) => getComputedStyle(button).color === window.pressed")
     await yes.click()
     await room.ready()
     assert len(live_visits(tomas)) == 1
