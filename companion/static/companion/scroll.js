@@ -3,6 +3,8 @@
 const NEAR_PX = 64;
 /** Past the end by more than this, a reader is at the box under it. */
 const PAST_PX = 8;
+/** What the button to the newest needs between what is above and the box. */
+const BUTTON_PX = 72;
 
 /** Watches the window; `newest` leads back to the end; what is `above` and `writing` may lie over it. */
 export class Place {
@@ -60,6 +62,7 @@ export class Place {
     const follows = this.#begun && this.#atEnd && this.#isSticky(this.#writing);
     this.#height = this.#writing.offsetHeight;
     if (follows) this.toEnd();
+    else this.#offer();
   }
 
   #follow(reading) {
@@ -108,7 +111,8 @@ export class Place {
   #offer() {
     const distance = this.#distance();
     this.#atEnd = distance <= NEAR_PX;
-    const far = distance > NEAR_PX * 2;
+    const hasRoom = this.#writing.getBoundingClientRect().top - this.#covered() >= BUTTON_PX;
+    const far = distance > NEAR_PX * 2 && hasRoom;
     // Hiding a focused button would lose the focus, so it stays while it has it.
     this.#newest.hidden = !far && document.activeElement !== this.#newest;
   }
