@@ -32,6 +32,10 @@ hypothesis.settings.load_profile("patient")
 # Django reads its settings when it is first imported, so the addresses must be known before anything starts.
 STATE = Path(tempfile.mkdtemp(prefix="companion-tests-"))
 STATE.chmod(0o755)
+# Reports that tests write outlive them: they stand where those of the service do.
+# Under a name of their own, because workers of one run inherit the settings below.
+STATE_OF_SERVICE = os.environ.get("COMPANION_STATE_DIR") or str(Path(__file__).parents[1] / "var")
+REPORTS = Path(os.environ.setdefault("TESTS_STATE_DIR", STATE_OF_SERVICE)) / "reports"
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
 
 from ops.stack.postgres import EmbeddedPostgres  # noqa: E402
@@ -73,6 +77,12 @@ def database() -> Iterator[EmbeddedPostgres]:
     for connection in connections.all():
         connection.close_pool()  # type: ignore[attr-defined]
     POSTGRES.stop()
+
+
+@pytest.fixture(scope="session")
+def reports() -> Path:
+    """Where reports stay that the tests write: `reports/` under the state folder, by default `var/`."""
+    return REPORTS
 
 
 @pytest.fixture(scope="session")

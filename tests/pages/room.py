@@ -37,10 +37,10 @@ class Room:
         self.sent: list[str] = []
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self._keep_complaint)
+        page.on("console", self.keep_complaint)
         page.on("websocket", self._watch)
 
-    def _keep_complaint(self, message: ConsoleMessage) -> None:
+    def keep_complaint(self, message: ConsoleMessage) -> None:
         if LEFT_EARLY not in message.text:
             self.complaints.append(message.text)
 

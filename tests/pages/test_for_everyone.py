@@ -1,9 +1,7 @@
 """WCAG 2.2 AA in every state, keyboard only, narrow, zoomed, spaced out, still, and in forced colours (A3)."""
 
-from collections.abc import Awaitable, Callable
 from typing import Literal
 
-import pytest
 from playwright.async_api import Locator, ViewportSize, expect
 
 from tests.pages.axe import find_violations
@@ -38,10 +36,6 @@ async def violations(room: Room) -> list[str]:
     return await find_violations(room.page, rules=RULES)
 
 
-async def empty(room: Room, rosa: Person) -> None:
-    await Script.behind(room, rosa)
-
-
 async def full(room: Room, rosa: Person) -> Script:
     """Every state a turn can be in, at once."""
     opening = {"kind": "i_am_back", "line": "I am back. First, what you asked me before."}
@@ -55,25 +49,6 @@ async def full(room: Room, rosa: Person) -> Script:
         snapshot(7, state="waiting", reply="", line="I will come to you in a moment."),
     ]
     return await Script.behind(room, rosa, turns)
-
-
-async def kept(room: Room, rosa: Person) -> None:
-    """A question is offered back, and cannot be asked now."""
-    paused = snapshot(
-        1, question=LONG_WORD, state="paused", reply="", line="I have to stop for a little while."
-    )
-    script = await Script.behind(room, rosa, [paused])
-    line = "I did not come back to this in time. You can ask it again, or let it go."
-    script.tell({"type": "kept", "questions": [{"turn": 1, "question": LONG_WORD, "line": line}]})
-    script.tell({"type": "problem", "code": "not_now", "line": "Let me come to your other words first."})
-    await expect(room.page.locator("[data-kept-problem]")).to_be_visible()
-
-
-async def away(room: Room, rosa: Person) -> None:
-    script = await full(room, rosa)
-    script.tell({"type": "problem", "code": "too_long", "line": "That is too much."})
-    await script.close(4403)
-    await expect(room.away).to_be_visible()
 
 
 async def signed_out(room: Room, rosa: Person) -> None:
@@ -110,43 +85,6 @@ async def nothing_here(room: Room, rosa: Person) -> None:
 
 async def goodbye(room: Room, rosa: Person) -> None:
     await room.go_to("/finished/")
-
-
-STATES: list[Callable[[Room, Person], Awaitable[object]]] = [
-    empty,
-    full,
-    kept,
-    away,
-    signed_out,
-    code_refused,
-    card_unknown,
-    ended_here,
-    nothing_here,
-    goodbye,
-]
-every_state = pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-
-
-@every_state
-async def test_every_state_keeps_the_rules_is_whole_when_it_is_narrow_and_easy_to_press(
-    open_room: OpenRoom, people: People, state: Callable[[Room, Person], Awaitable[object]]
-) -> None:
-    room = await open_room()
-
-    await state(room, people.rosa)
-
-    for scheme in SCHEMES:
-        await room.page.emulate_media(color_scheme=scheme)
-        assert await violations(room) == [], scheme
-    for size in NARROW:
-        await room.page.set_viewport_size(size)
-        assert await room.page.evaluate(OVERFLOW) <= 0, size
-        assert await room.page.evaluate(TOO_SMALL) == [], size
-    await room.page.evaluate(SPACED)
-    for size in NARROW:
-        await room.page.set_viewport_size(size)
-        assert await room.page.evaluate(OVERFLOW) <= 0, size
-        assert await room.page.evaluate(CUT_OFF) == [], size
 
 
 async def test_the_whole_way_is_walked_with_the_keyboard_alone(open_room: OpenRoom, people: People) -> None:
