@@ -41,6 +41,10 @@ class FarewellReader:
         last = _END.split(tail[-TAIL_CHARS:])[-1].strip()
         return "?" not in last and _is_short(last) and self._takes_leave(last)
 
+    def is_barred(self, text: str) -> bool:
+        """Whether a word stands in the text that no mere farewell has, such as "forever" or "forgive"."""
+        return self._no_goodbye.matches(text)
+
     def _takes_leave(self, sentence: str) -> bool:
         return self._goodbye.matches(sentence) and not self._no_goodbye.matches(sentence)
 

@@ -110,6 +110,10 @@ class SafetyRules:
         """Whether a participant takes leave and says nothing else but thanks."""
         return self._farewells.is_whole(text)
 
+    def bars_farewell(self, text: str) -> bool:
+        """Whether a word of `no_goodbye` stands in the text."""
+        return self._farewells.is_barred(text)
+
     def ends_with_farewell(self, text: str) -> bool:
         """Whether a participant takes leave in the last sentence, whatever stands before it."""
         return self._farewells.is_at_end(text)

@@ -28,11 +28,15 @@ class SeveralRules:
 
     def is_farewell(self, text: str) -> bool:
         """Whether a participant takes leave and says nothing else but thanks."""
-        return any(rules.is_farewell(text) for rules in self._rules)
+        return any(rules.is_farewell(text) for rules in self._rules) and not self._is_barred(text)
 
     def ends_with_farewell(self, text: str) -> bool:
         """Whether a participant takes leave in the last sentence, whatever stands before it."""
-        return any(rules.ends_with_farewell(text) for rules in self._rules)
+        return any(rules.ends_with_farewell(text) for rules in self._rules) and not self._is_barred(text)
+
+    def _is_barred(self, text: str) -> bool:
+        # The words of one language say nothing of what stands beside them in another ("Adiós, perdóname").
+        return any(rules.bars_farewell(text) for rules in self._rules)
 
     def reply_reader(self) -> "SeveralReplyReaders":
         """Return a reader for one reply that comes in pieces."""
