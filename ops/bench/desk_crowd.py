@@ -12,6 +12,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from ops.chat_client import frames
 from ops.chat_client.lean_socket import LeanSocket, connect_lean
 
@@ -27,7 +29,7 @@ class _GreetedSocket:
 
     def __init__(self, url: str, session_key: str) -> None:
         self._url = url
-        self._headers = frames.handshake_headers(url, session_key)
+        self._headers = frames.handshake_headers(url, session_key, cookie_name=settings.SESSION_COOKIE_NAME)
         self._socket: LeanSocket | None = None
         self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -10,6 +10,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from django.conf import settings
+
 from ops.bench.upstream_clients import StreamReply
 from ops.chat_client import frames
 from ops.chat_client.lean_socket import LeanSocket, connect_lean
@@ -79,7 +81,9 @@ class ChatPerson(SocketPerson):
     """A participant's page: the chat socket of the service, version 1, with its acknowledgements."""
 
     def __init__(self, url: str, session_key: str) -> None:
-        super().__init__(url, frames.handshake_headers(url, session_key))
+        super().__init__(
+            url, frames.handshake_headers(url, session_key, cookie_name=settings.SESSION_COOKIE_NAME)
+        )
         self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def open(self) -> None:

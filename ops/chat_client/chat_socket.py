@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
+from django.conf import settings
 
 from ops.chat_client import frames
 from ops.chat_client.errors import ChatFailed
@@ -61,9 +62,16 @@ async def open_chat(
     TimeoutError without a hello in time, ChatFailed if it closes instead.
     """
     url = frames.socket_url(service)
-    headers = frames.handshake_headers(url, session_key) if session_key else {"Origin": service}
+    headers = (
+        frames.handshake_headers(url, session_key, cookie_name=settings.SESSION_COOKIE_NAME)
+        if session_key
+        else {"Origin": service}
+    )
     async with client.ws_connect(url, headers=headers, max_msg_size=0) as socket:
         hello = await socket.receive(timeout=HELLO_TIMEOUT_S)
         if hello.type is not aiohttp.WSMsgType.TEXT:
             raise ChatFailed(f"The chat closed before its first frame (code {socket.close_code}).")
-        yield ChatSocket(socket, json.loads(hello.data))
+        first = json.loads(hello.data)
+        if first["type"] != "hello":
+            raise ChatFailed(f"The chat did not open: its first frame was {first['type']!r}.")
+        yield ChatSocket(socket, first)

@@ -17,11 +17,11 @@ def socket_url(service: str, path: str = SOCKET_PATH) -> str:
     return service.replace("http", "ws", 1) + path
 
 
-def handshake_headers(url: str, session_key: str) -> dict[str, str]:
+def handshake_headers(url: str, session_key: str, *, cookie_name: str) -> dict[str, str]:
     """Headers that open the socket at `url` as a page of that service with this session."""
     parts = urlsplit(url)
     origin = f"{parts.scheme.replace('ws', 'http', 1)}://{parts.netloc}"
-    return {"Cookie": f"companion={session_key}", "Origin": origin}
+    return {"Cookie": f"{cookie_name}={session_key}", "Origin": origin}
 
 
 def say(key: str, text: str) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from ops.chat_client import frames
 from ops.chat_client.lean_socket import LeanSocket, connect_lean
 from ops.chat_client.shown_turn import ShownTurn
@@ -117,7 +119,9 @@ class LoadPage:
             async with asyncio.timeout(HELLO_TIMEOUT_S):
                 self._socket = await connect_lean(
                     url,
-                    frames.handshake_headers(url, self._session_key),
+                    frames.handshake_headers(
+                        url, self._session_key, cookie_name=settings.SESSION_COOKIE_NAME
+                    ),
                     on_frame=self._take,
                     on_close=lambda: self._handle_close(hello),
                 )

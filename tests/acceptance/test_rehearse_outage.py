@@ -1,6 +1,7 @@
 """`manage.py rehearse_outage` before real processes: the story as promised, not as promised, and not played."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,7 @@ def test_a_promise_that_is_not_kept_is_named_and_ends_with_1(
     drafted = (ROOT / "personas" / "files" / "robin.toml").read_text()
     assert PAUSE in drafted
     other.write_text(drafted.replace(PAUSE, "I must stop here for now. You did nothing wrong."))
+    shutil.copy(ROOT / "personas" / "files" / "robin.es.toml", tmp_path / "other.es.toml")
     web = another_web(COMPANION_PERSONA=str(other))
     played = before(web.url, people, rehearsal)
     assert played.returncode == 1

@@ -169,7 +169,7 @@ async def test_signing_out_gives_the_place_in_line_up(
     cookie = rosa.sign_in(service.url)
     async with occupy_the_only_place(service, people, rehearsal) as holder:
         async with Page(service.socket_url, cookie) as page:
-            await ask_and_wait(page, "I have to go.")
+            await ask_and_wait(page, "The kettle is on.")
             finish_visit(service.url, cookie)
             assert await page.close_code() == 4401
         await until(lambda: rosa.turns()[0].closed_at is not None)
@@ -177,7 +177,7 @@ async def test_signing_out_gives_the_place_in_line_up(
         async with Page(service.socket_url, people.rosa.sign_in(service.url)) as page:
             await page.say("And now me.")
             assert (await page.ending())["type"] == "complete"
-    assert not was_asked(rehearsal, "I have to go.")
+    assert not was_asked(rehearsal, "The kettle is on.")
 
 
 async def test_sixty_turns_over_every_way_out_lose_no_slot(

@@ -65,7 +65,7 @@ def test_the_handshake_names_the_service_as_its_origin() -> None:
     url = frames.socket_url("https://talk.example.org")
 
     assert url == "wss://talk.example.org/ws/chat/"
-    assert frames.handshake_headers(url, "s") == {
-        "Cookie": "companion=s",
+    assert frames.handshake_headers(url, "s", cookie_name="companion-8177") == {
+        "Cookie": "companion-8177=s",
         "Origin": "https://talk.example.org",
     }
