@@ -56,7 +56,7 @@ def figures(service: Web) -> dict[str, Any]:
 
 def sign_in(staff_client: httpx.Client, name: str, password: str, *, origin: str = "") -> httpx.Response:
     """Fill in the form and send it, from a page of the service itself unless `origin` says otherwise."""
-    [token] = [cookie.value for cookie in staff_client.cookies.jar if cookie.name.endswith("csrftoken")]
+    [token] = [cookie.value for cookie in staff_client.cookies.jar if "csrftoken" in cookie.name]
     form = {"username": name, "password": password, "csrfmiddlewaretoken": token}
     headers = {"Origin": origin or str(staff_client.base_url).rstrip("/")}
     return staff_client.post("/staff/sign-in/", data=form, headers=headers)

@@ -107,7 +107,7 @@ async def test_a_flag_rings_on_call_through_the_web_processes_once_the_worker_is
                     kill_worker()
                     assert "Please tell someone near you" in (await page.until("safety"))["line"]
                 flag = get_flag(rosa)
-                assert flag is not None and flag.stage == (1 if dies_after == "the first time" else 0)
+                assert flag is not None and flag.stage >= (1 if dies_after == "the first time" else 0)
                 await until(lambda: [post for post in posts.posts if post["id"] == flag.pk], within_s=40)
                 # What the worker may have begun is neither lost nor done twice.
                 await until(

@@ -235,7 +235,9 @@ def wait_for_lock(database: EmbeddedPostgres, lock: str, *facts: Any) -> Iterato
 
         def is_awaited() -> bool:
             asked = watcher.execute(
-                "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)))",
+                # Of a process that began after the lock: a web process of other tests may wait for it too.
+                "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid)) AND "
+                "backend_start > (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()))",
                 [holder.info.backend_pid],
             )
             return bool(asked.fetchone()[0])  # type: ignore[index]

@@ -74,6 +74,7 @@ async def test_a_half_answer_stands_whole_with_every_field_of_its_turn(
         "held_until": stored.held_until.isoformat() if stored.held_until else "",
         "is_held": True,
         "is_expired": False,
+        "easy_words": False,
         "settled": "",
         "answered_by": None,
         "answers": [],
