@@ -88,6 +88,8 @@ async def test_without_scripts_the_desk_is_a_list_with_links(
         await expect(page.get_by_role("button", name="Take over")).to_have_count(0)
 
 
+# `access/test_every_state.py` is the short form: the same pages in light and dark.
+@pytest.mark.long
 @pytest.mark.parametrize("look", LOOKS)
 async def test_every_page_of_the_desk_is_sound_in_every_look(
     open_desk: OpenDesk, service: Web, people: People, rehearsal: Rehearsal, look: dict[str, Any]

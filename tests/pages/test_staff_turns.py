@@ -95,7 +95,9 @@ async def story_of_every_kind(service: Web, people: People, rehearsal: Rehearsal
     return turns
 
 
-# More than fifty checks in a row: a minute and a half where the machine is busy.
+# More than fifty checks in a row: a minute and a half where the machine is busy. The short form, in light and dark, is
+# `access/test_every_state.py`.
+@pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_every_page_for_staff_is_sound_in_every_look(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
