@@ -16,6 +16,8 @@ async def test_a_message_is_accepted_and_answered_word_by_word(service: Web, peo
             "turns": [],
             "earlier": False,
             "kept": [],
+            "look": {},
+            "pause_line": "",
             "person": None,
             "quiet": False,
             "paused": False,

@@ -233,7 +233,7 @@ async def needs_page(stage: Stage) -> Scene:
     return Scene(page=room.page)
 
 
-async def needs_page_of_nobody(stage: Stage) -> Scene:
+async def needs_page_without_a_visit(stage: Stage) -> Scene:
     return await _open(stage, "/needs/")
 
 
@@ -317,7 +317,7 @@ STATES: list[State] = [
     machine_waiting,
     machine_asks,
     needs_page,
-    needs_page_of_nobody,
+    needs_page_without_a_visit,
     help_page,
     nothing_here,
     no_script,
