@@ -43,11 +43,12 @@ export class Place {
     this.#offer();
   }
 
-  /** Add something above the reader without moving what they read. */
+  /** Add something above the reader without moving what they read. The box below may change its height meanwhile. */
   keeping(change) {
-    const before = document.documentElement.scrollHeight - window.scrollY;
+    const below = () => document.documentElement.scrollHeight - this.#writing.offsetHeight;
+    const before = below() - window.scrollY;
     change();
-    this.#to(document.documentElement.scrollHeight - before);
+    this.#to(below() - before);
     this.#offer();
   }
 
