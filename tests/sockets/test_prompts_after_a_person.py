@@ -81,7 +81,7 @@ async def test_notes_of_staff_and_lines_about_a_red_message_stay_out(
             (sam.conversation,),
         )
         await talk_with_sam(page, sam)
-        await page.say("Good night.")
+        await page.say("What is new?")
         await page.ending()
     system, told = last_prompt(rehearsal)
     assert (

@@ -122,6 +122,7 @@ async def test_web_processes_ring_on_call_while_there_is_no_worker(
         while not [post for post in posts.posts if post["id"] == flag]:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.1)
-        [post] = [post for post in posts.posts if post["id"] == flag]
+        # On-call is rung again for a red flag, so a slow machine may have seen more than one.
+        post, *_ = [post for post in posts.posts if post["id"] == flag]
         assert people.site.name in post["says"] and "Rosa" not in str(post)
     in_database(lambda: Flag.objects.filter(pk=flag).update(next_stage_at=None))
