@@ -42,6 +42,8 @@ async def test_a_visit_from_the_question_of_the_machine_over_needs_and_the_lock_
     rosa, page = people.rosa, room.page
     offer(machine, rosa)
     await expect(question(page)).to_be_visible()
+    # A question takes no press in its first moment: the press may have been meant for another.
+    await expect(page.get_by_role("button", name="Yes, this is me")).to_be_enabled()
     await press(page, "Yes, this is me")
     await room.ready()
 
