@@ -28,6 +28,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "answered_by",
         "settled",
         "held_until",
+        "tried_along",
         "attempts",
         "created_at",
         "wait_until",
