@@ -15,7 +15,6 @@ from ops.bench.crowd_process import CrowdProcess, DeskCrowdProcess
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
 from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan, SupervisionLoad
 from ops.bench.provider import read_starts, set_pace
-from ops.bench.staff import invite_staff, list_conversations
 from ops.bench.supervision import SupervisionBench, SupervisionFigures
 from ops.chat_client.frames import STAFF_SOCKET_PATH, socket_url
 from ops.chat_client.guests import invite
@@ -31,6 +30,7 @@ from ops.testbed.processes import (
     run_children,
 )
 from ops.testbed.rehearsal_provider import RehearsalProvider
+from ops.testbed.staff import invite_staff, list_conversations
 
 ROUND_PAUSE_S = 0.3
 """Between two rounds, so that the CPU of one round's remaining work is not counted to the next."""

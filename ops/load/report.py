@@ -1,6 +1,5 @@
 """The report of one load test: lines for a terminal, JSON for programs, an HTML page with plots."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,9 +9,9 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from ops.load.figures import Distribution, LoadFigures
-from ops.load.plots import Plot, plot_percentiles, plot_steps
 from ops.load.run import LoadResult
-from ops.stack.state import write_private
+from ops.testbed.plots import Plot, plot_percentiles, plot_steps
+from ops.testbed.report_files import write_report
 
 TEMPLATE = "ops/load_report.html"
 
@@ -86,11 +85,9 @@ def render_page(result: LoadResult, *, at: datetime) -> str:
 def write(result: LoadResult, folder: Path, *, at: datetime | None = None) -> Path:
     """Write page and JSON into a folder. Returns the path of the page."""
     at = at or datetime.now(UTC)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"load-{at:%Y%m%dT%H%M%SZ}.html"
-    write_private(path.with_suffix(".json"), json.dumps(to_document(result, at=at), indent=1))
-    write_private(path, render_page(result, at=at))
-    return path
+    return write_report(
+        folder, "load", at=at, page=render_page(result, at=at), document=to_document(result, at=at)
+    )
 
 
 def _gaps(what: str, gaps: Mapping[str, float]) -> str:

@@ -7,8 +7,8 @@ import pytest
 from ops.load.errors import CannotLoad
 from ops.load.invariants import check_invariants, count_errors, find_out_of_order, slot_delays
 from ops.load.plan import LoadPlan
-from ops.load.plots import HEIGHT, plot_steps
 from ops.load.stored import StoredTurn
+from ops.testbed.plots import HEIGHT, plot_steps
 
 
 def stored(

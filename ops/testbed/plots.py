@@ -1,4 +1,4 @@
-"""PURE. Curves as points of an SVG polyline, for the report's plots."""
+"""PURE. Curves as points of an SVG polyline, for the plots of reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ class Plot:
     """Label of the upper edge."""
     right: str
     """Label of the right edge."""
+    left: str = "0"
+    """Label of the left edge."""
     limit_y: float | None = None
     limit: str = ""
     described: str = ""
@@ -60,6 +62,24 @@ def plot_steps(
         limit_y=round(HEIGHT * (1 - limit / highest), 1),
         limit=limit_label,
         described=f"At most {max(count for _, count in samples)} over {ends:.0f} seconds; {limit_label}.",
+    )
+
+
+def plot_sizes(title: str, values: Sequence[tuple[int, float]], *, unit: str, described: str) -> Plot | None:
+    """A value at each of some sizes, the sizes evenly spaced, in order. None with fewer than two."""
+    if len(values) < 2:
+        return None
+    highest = max(value for _, value in values) or 1.0
+    step = WIDTH / (len(values) - 1)
+    return Plot(
+        title=title,
+        points=_format_points(
+            [(place * step, HEIGHT * (1 - value / highest)) for place, (_, value) in enumerate(values)]
+        ),
+        top=f"{highest:,.0f} {unit}",
+        left=f"{values[0][0]:,}",
+        right=f"{values[-1][0]:,}",
+        described=described,
     )
 
 
