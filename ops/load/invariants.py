@@ -2,12 +2,13 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from companion.states import Reason
 from ops.load.stored import StoredTurn
+from ops.testbed.arrival_order import Arrival, find_out_of_order
 
 ENDED_WELL = frozenset({"complete", "stopped", "refused"})
 LEFT_THE_LINE = frozenset({Reason.LOST, Reason.DRAINED, Reason.AWAY})
@@ -34,7 +35,7 @@ def check_invariants(
     may_break: bool,
 ) -> list[InvariantCheck]:
     """Check one load test. `may_break`: a process was killed on purpose, so replies may have paused."""
-    inversions = sum(1 for _ in find_out_of_order(stored))
+    inversions = sum(1 for _ in find_out_of_order([to_arrival(turn) for turn in stored]))
     admitted = sum(1 for turn in stored if turn.ours and turn.admitted_at is not None)
     different = sum(1 for turn in results["turns"] if not _is_as_stored(turn, digests))
     errors = count_errors(results)
@@ -68,41 +69,16 @@ def check_invariants(
     ]
 
 
-def find_out_of_order(stored: Sequence[StoredTurn]) -> Iterator[tuple[int, int]]:
-    """Pairs (earlier, later) of turns where the later was admitted while the earlier was waiting.
-
-    A person's second question cannot be admitted before the first has ended, so it waits only from then on.
-    """
-    closed_by_conversation: dict[int, float] = {}
-    waiting: list[tuple[float, float, int]] = []
-    for turn in sorted(stored, key=lambda turn: turn.turn):
-        waits_from = max(turn.created_at, closed_by_conversation.get(turn.conversation, 0.0))
-        closed_at = float("inf") if turn.closed_at is None else turn.closed_at
-        waits_until = closed_at if turn.admitted_at is None else turn.admitted_at
-        closed_by_conversation[turn.conversation] = closed_at
-        if waits_until > waits_from and (turn.admitted_at is not None or turn.reason not in LEFT_THE_LINE):
-            waiting.append((waits_from, waits_until, turn.turn))
-    yield from _find_overtaken(
-        waiting, {turn.turn: turn.admitted_at for turn in stored if turn.admitted_at is not None}
+def to_arrival(turn: StoredTurn) -> Arrival:
+    """A stored turn as the rule of the waiting line sees it."""
+    return Arrival(
+        turn=turn.turn,
+        conversation=turn.conversation,
+        created_at=turn.created_at,
+        admitted_at=turn.admitted_at,
+        closed_at=turn.closed_at,
+        left_the_line=turn.reason in LEFT_THE_LINE,
     )
-
-
-def _find_overtaken(
-    waiting: Sequence[tuple[float, float, int]], admitted: Mapping[int, float]
-) -> Iterator[tuple[int, int]]:
-    """Replay arrivals and admissions in time: at each admission no earlier turn may still be waiting."""
-    events = [(at, 1, turn) for turn, at in admitted.items()]
-    events += [(waits_from, 0, turn) for waits_from, _, turn in waiting]
-    left_at = {turn: waits_until for _, waits_until, turn in waiting}
-    queue: list[int] = []
-    for at, kind, turn in sorted(events):
-        if kind == 0:
-            heapq.heappush(queue, turn)
-            continue
-        while queue and left_at[queue[0]] <= at:
-            heapq.heappop(queue)
-        if queue and queue[0] < turn:
-            yield queue[0], turn
 
 
 def slot_delays(stored: Sequence[StoredTurn]) -> list[float]:

@@ -60,7 +60,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "flag_steps": ("id", "flag", "what", "who", "at"),
     "pauses": ("id", "scope", "about", "by_name", "at", "ended_at"),
     "visits": ("id", "participant", "started_at", "ended_at", "end_reason"),
-    "audit": ("id", "at", "who", "what", "about"),
+    "audit": ("id", "at", "who", "what", "about", "note"),
     "processes": ("id", "pid", "beat_at", "draining"),
     "left": ("kind", "name"),
 }

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from ops.load.errors import CannotLoad
-from ops.load.invariants import check_invariants, count_errors, find_out_of_order, slot_delays
+from ops.load.invariants import check_invariants, count_errors, slot_delays, to_arrival
 from ops.load.plan import LoadPlan
 from ops.load.stored import StoredTurn
+from ops.testbed.arrival_order import find_out_of_order
 from ops.testbed.plots import HEIGHT, plot_steps
 
 
@@ -32,7 +33,7 @@ def stored(
 
 
 def overtakings(*turns: StoredTurn) -> list[tuple[int, int]]:
-    return list(find_out_of_order(turns))
+    return list(find_out_of_order([to_arrival(turn) for turn in turns]))
 
 
 def test_turns_let_in_as_they_came_are_in_order() -> None:
