@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections.abc import Callable
 
 import pyphen
 
@@ -54,9 +55,9 @@ def grade(text: str) -> float:
     """Return the Flesch-Kincaid school grade (1975): 0.39 x words a sentence + 11.8 x syllables a word - 15.59."""
     spoken_words = split_words(text)
     per_sentence = len(spoken_words) / max(1, len(split_sentences(text)))
-    return 0.39 * per_sentence + 11.8 * average_syllables(spoken_words) - 15.59
+    return 0.39 * per_sentence + 11.8 * average_syllables(spoken_words, count_syllables) - 15.59
 
 
-def average_syllables(spoken_words: list[str]) -> float:
-    """Return the mean number of syllables a word; 0.0 for no words."""
-    return sum(count_syllables(word) for word in spoken_words) / max(1, len(spoken_words))
+def average_syllables(spoken_words: list[str], count: Callable[[str], int]) -> float:
+    """Return the mean number of syllables a word, counted as the language counts them; 0.0 for no words."""
+    return sum(map(count, spoken_words)) / max(1, len(spoken_words))

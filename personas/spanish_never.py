@@ -3,27 +3,9 @@
 TECHNICAL = (
     *("error", "errores", "fallo", "fallos", "falló", "falla", "fallas", "fallado", "inválido", "inválida"),
     *("no válido", "no válida", "técnico", "técnica", "técnicos", "técnicas", "mantenimiento"),
-    *(
-        "servidor",
-        "servidores",
-        "sistema",
-        "sistemas",
-        "modelo",
-        "modelos",
-        "proveedor",
-        "base de datos",
-        "red",
-    ),
-    *(
-        "conectar",
-        "conectado",
-        "conectada",
-        "conexión",
-        "conexiones",
-        "desconectado",
-        "solicitud",
-        "petición",
-    ),
+    *("servidor", "servidores", "sistema", "sistemas", "modelo", "modelos", "proveedor"),
+    *("base de datos", "red", "conectar", "conectado", "conectada", "conexión", "conexiones"),
+    *("desconectado", "solicitud", "petición"),
     *("tiempo de espera", "política", "políticas", "alerta", "alertas", "marcado", "violación", "infracción"),
     *("usuario", "usuarios", "usuaria", "usuarias"),
 )
@@ -36,17 +18,9 @@ UNKIND = (
 )
 
 PROMISES = (
-    *(
-        "pronto",
-        "enseguida",
-        "en seguida",
-        "de inmediato",
-        "inmediatamente",
-        "ahorita",
-        "ya mismo",
-        "ahora mismo",
-    ),
-    *("en un momento", "un momento", "un minuto", "un minutito", "un segundo", "en breve", "cuanto antes"),
+    *("pronto", "enseguida", "en seguida", "de inmediato", "inmediatamente", "ahorita", "ya mismo"),
+    *("ahora mismo", "en un momento", "un momento", "un minuto", "un minutito", "un segundo", "en breve"),
+    *("cuanto antes",),
 )
 
 PLACES = (

@@ -7,7 +7,7 @@ F. Szigriszt Pazos, *Sistemas predictivos de legilibilidad del mensaje escrito* 
 import re
 import unicodedata
 
-from personas.reading import split_sentences, split_words
+from personas.reading import average_syllables, split_sentences, split_words
 
 _STRONG = "aeoáéóíú"
 """Vowels that make a syllable of their own beside each other: an accent parts a weak vowel from its neighbour."""
@@ -33,9 +33,4 @@ def perspicuity(text: str) -> float:
     """Return the index of Szigriszt-Pazos (1993): 206.835 - 62.3 x syllables a word - words a sentence."""
     spoken_words = split_words(text)
     per_sentence = len(spoken_words) / max(1, len(split_sentences(text)))
-    return 206.835 - 62.3 * average_syllables(spoken_words) - per_sentence
-
-
-def average_syllables(spoken_words: list[str]) -> float:
-    """Return the mean number of syllables a word; 0.0 for no words."""
-    return sum(count_syllables(word) for word in spoken_words) / max(1, len(spoken_words))
+    return 206.835 - 62.3 * average_syllables(spoken_words, count_syllables) - per_sentence

@@ -8,8 +8,15 @@ from types import MappingProxyType
 import regex
 
 from personas import english, spanish
-from personas.reading import split_sentences, split_words
-from personas.wording_rules import Violation, WordingRules
+from personas.reading import average_syllables, split_sentences, split_words
+from personas.wording_rules import WordingRules
+
+Violation = tuple[str, str, str]
+"""The sentence, the rule it breaks, and how to mend it."""
+
+MIN_WORDS_TO_MEASURE = 10
+"""Below this a readability measure says little: "I am a computer program." would be school grade 5.2."""
+MIN_WORDS_TO_AVERAGE = 4
 
 RULES: Mapping[str, WordingRules] = MappingProxyType({"en": english.RULES, "es": spanish.RULES})
 """By language. A language without rules of its own cannot be checked, so its file is refused."""
@@ -52,7 +59,7 @@ def lint_line(key: str, line: str, language: str = "en") -> list[LintFinding]:
     rules = RULES[language]
     checks = (
         _check_length(line, rules),
-        rules.check_reading(line),
+        _check_reading(line, rules),
         _check_phrases(line, rules),
         _check_address(line, rules),
         _check_time_and_place(key, line, rules),
@@ -76,6 +83,28 @@ def _check_length(line: str, rules: WordingRules) -> Iterator[Violation]:
                 f"{count} words in a sentence, at most {rules.max_words}",
                 "make two sentences of it",
             )
+
+
+def _check_reading(line: str, rules: WordingRules) -> Iterator[Violation]:
+    # Every longer sentence is measured alone too, so that easy sentences cannot hide a hard one.
+    for text in dict.fromkeys([line, *split_sentences(line)]):
+        if len(split_words(text)) >= MIN_WORDS_TO_MEASURE:
+            if hard := rules.explain_hard(text):
+                yield text, hard, "use shorter words and sentences"
+        elif text == line:
+            yield from _check_short_line(line, rules)
+
+
+def _check_short_line(line: str, rules: WordingRules) -> Iterator[Violation]:
+    words = split_words(line)
+    longest = max(words, key=rules.count_syllables, default="")
+    if longest and rules.count_syllables(longest) > rules.max_syllables:
+        yield line, f"the word “{longest}” is hard to read", "use a shorter word"
+    elif len(words) >= MIN_WORDS_TO_AVERAGE and (
+        average_syllables(words, rules.count_syllables) > rules.max_mean_syllables
+    ):
+        rule = f"more than {rules.max_mean_syllables} syllables a word in a short line"
+        yield line, rule, "use shorter words"
 
 
 def _check_phrases(line: str, rules: WordingRules) -> Iterator[Violation]:

@@ -1,11 +1,8 @@
 """PURE. What the lint of drafted lines needs to know of one language."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-Violation = tuple[str, str, str]
-"""The sentence, the rule it breaks, and how to mend it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,6 +11,13 @@ class WordingRules:
 
     max_words: int
     """Words in a sentence."""
+    explain_hard: Callable[[str], str | None]
+    """Says by how much a text breaks the readability measure of the language; None: it reads well."""
+    count_syllables: Callable[[str], int]
+    max_syllables: int
+    """Syllables of a word in a line that is too short for the measure."""
+    max_mean_syllables: float
+    """Syllables a word in such a line, from a few words on."""
     technical: tuple[str, ...]
     unkind: tuple[str, ...]
     promises: tuple[str, ...]
@@ -21,8 +25,6 @@ class WordingRules:
     hooks: tuple[str, ...]
     time_span: re.Pattern[str]
     """A number of minutes, hours or days."""
-    check_reading: Callable[[str], Iterator[Violation]]
-    """Applies the readability measure of the language to a line."""
     promises_allowed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By the key of a line, the promises that it may make."""
     address: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""PURE. Words and phrases that no drafted line may contain, each list with its reason."""
+"""PURE. Words and phrases that no English drafted line may contain, each list with its reason."""
 
 # Inner causes mean nothing to a participant.
 TECHNICAL = (
