@@ -13,8 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from personas.safety.files import WEIGHTS
 from personas.safety.findings import Tier
-from personas.safety.load import WEIGHTS, load
+from personas.safety.load import load
 from personas.safety.measure import LabelledMessage, read_set
 from personas.safety.weights import BIAS
 

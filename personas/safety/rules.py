@@ -55,6 +55,8 @@ class WeighedWords:
     """From which scores words alone show a line or raise a flag, and from which the match of a pattern counts."""
 
     weigher: Weigher
+    version: str
+    """Tells these weights from others."""
     line_from: float
     flag_from: float
     pattern_line_from: float

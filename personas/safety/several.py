@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 from personas.safety.findings import Finding, ReplyFinding
-from personas.safety.load import SafetyRules
+from personas.safety.language import SafetyRules
 from personas.safety.replies import ReplyReader
 
 

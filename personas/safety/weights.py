@@ -7,7 +7,6 @@ few lookups whatever stands around it.
 import hashlib
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from pathlib import Path
 from typing import NamedTuple
 
 from personas.safety.features import NEAR_WORDS, WINDOW_WORDS, FeatureReader, cut_pieces
@@ -119,6 +118,6 @@ def read_weights(text: str) -> dict[str, Weight]:
     return weights
 
 
-def digest_of(path: Path) -> str:
-    """Return 12 hex digits of the SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+def digest_of(text: str) -> str:
+    """Return 6 hex digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:6]

@@ -19,7 +19,7 @@ from ops.catalogues import (
 )
 from ops.page_wording import lint_texts
 from personas.languages import language_path
-from personas.safety.load import FOLDER
+from personas.safety.files import rules_path
 
 OTHERS = [language for language, _ in settings.LANGUAGES[1:]]
 SCRIPTS = sorted((ROOT / "companion" / "static" / "companion").glob("*.js"))
@@ -68,7 +68,7 @@ def test_translations_keep_the_wording_rules_of_their_language(language: str) ->
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_language_has_a_persona_file_and_safety_rules_too(language: str) -> None:
     assert language_path(settings.COMPANION_PERSONA, language).is_file()
-    assert (FOLDER / f"{language}.toml").is_file()
+    assert rules_path(language).is_file()
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from personas.errors import SafetyInvalid
 from personas.safety import SafetyRules, Tier, check_file, load, load_file
-from personas.safety.load import FOLDER
+from personas.safety.files import rules_path
 
-WHOLE = (FOLDER / "en.toml").read_text(encoding="utf-8")
+WHOLE = rules_path("en").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_pattern_that_matches_everything_or_nothing_is_refused(
 
 
 def test_the_file_that_ships_passes_its_lint() -> None:
-    assert check_file(FOLDER / "en.toml").version == load().version
+    assert check_file(rules_path("en")).version == load().version
 
 
 @pytest.mark.parametrize("pattern", ["kill? myself?", "@no_such_class now", "Kill myself", "the", "to the"])

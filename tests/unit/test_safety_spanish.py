@@ -10,7 +10,7 @@ from django.core.management import call_command
 from companion.supervision.noticing import Noticing
 from companion.supervision.states import FlagTier
 from personas.safety import SafetyRules, Tier, check_file, load, name_kinds
-from personas.safety.load import FOLDER
+from personas.safety.files import rules_path
 from personas.safety.measure import LabelledMessage, read_set
 from personas.safety.several import SeveralRules
 
@@ -34,7 +34,7 @@ def messages() -> list[LabelledMessage]:
 
 
 def test_every_pattern_of_the_file_matches_what_it_says() -> None:
-    assert check_file(FOLDER / "es.toml").version.startswith("es-")
+    assert check_file(rules_path("es")).version.startswith("es-")
 
 
 def test_the_sets_have_at_least_300_sentences_and_no_figure_is_below_its_floor(

@@ -4,8 +4,8 @@ import pytest
 
 from personas.safety import SafetyRules, Tier, load
 from personas.safety.features import WINDOW_WORDS, FeatureReader, cut_pieces, stem
+from personas.safety.files import WEIGHTS
 from personas.safety.learn import SETS, digest_sentences, learn, read_sentences
-from personas.safety.load import WEIGHTS
 from personas.safety.measure import read_set
 from personas.safety.spelling import Spelling
 from personas.safety.tokens import Tokenizer, Tokens

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from personas.errors import SafetyInvalid
 from personas.safety import SafetyRules, check_file, load_file
-from personas.safety.load import FOLDER, REAL_WORDS
+from personas.safety.files import REAL_WORDS, rules_path
 
 BAD_LINES = 2
 MAX_LINE_CHARACTERS = 100_000
@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def handle(self, *_arguments: Any, text: str | None, json: bool, **options: Any) -> None:
         try:
-            path = options["rules"] or FOLDER / f"{options['language']}.toml"
+            path = options["rules"] or rules_path(options["language"])
             is_check = text is None and not options["file"]
             rules = check_file(path) if is_check else load_file(path)
         except SafetyInvalid as refusal:
