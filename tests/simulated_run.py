@@ -120,7 +120,7 @@ class SimulatedRun:
             "lease_s": LEASE_S,
             "hold_s": 3600.0,
             "lanes": {"first": self.ceiling},
-            "end_within_s": 10.0,
+            "end_within_s": 15.0,
         }
         self._note("run", "began", seed=seed, people=people, staff={"sam": 7, "tess": 8}, limits=limits)
         for name, process in self.processes.items():
@@ -402,7 +402,15 @@ class SimulatedRun:
     # What the service does.
 
     def kill(self) -> None:
-        name = self._random.choice(list(self.processes))
+        """Kill any process."""
+        self._kill_process(self._random.choice(list(self.processes)))
+
+    def kill_busy(self) -> None:
+        """Kill the process of the turn that speaks."""
+        owners = {turn.row["owner"] for turn in self.turns if turn.row["state"] == "speaking"}
+        self._kill_process(next(name for name, owner in self.processes.items() if owner in owners))
+
+    def _kill_process(self, name: str) -> None:
         dead = self.processes[name]
         self._note("fault", "begins", fault="kill", target=name)
         self._note(f"process:{name}", "ended", code=-9)

@@ -50,8 +50,7 @@ def _is_explained(evidence: Evidence, before: JudgedTurn, after: JudgedTurn) -> 
     )
     return (
         changed
-        or evidence.faults.touch(begins, ends, ON_PROCESSES, target=owner)
-        or evidence.faults.touch(begins, ends, ON_STORAGE)
+        or evidence.faults.touch(begins, ends, ON_PROCESSES | ON_STORAGE, target=owner)
         or evidence.faults.touch(begins, ends, ON_PROVIDERS, settle_s=BREAKERS_REST_S)
     )
 

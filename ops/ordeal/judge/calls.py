@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ops.ordeal.judge.evidence import Evidence, JudgedTurn, ProviderCall
-from ops.ordeal.judge.fault_times import ON_ALL, ON_PROCESSES, ON_STORAGE
+from ops.ordeal.judge.fault_times import ON_ALL, ON_PROCESSES, ON_PROVIDERS, ON_STORAGE
 from ops.ordeal.judge.findings import Findings, OrdealRule
 
 WHOLE_REASONS = frozenset({"stop", "end_turn", "stop_sequence", "length", "max_tokens"})
@@ -27,11 +27,17 @@ def check_whole(evidence: Evidence, findings: Findings) -> None:
             if call.how == "finished" and call.reason in WHOLE_REASONS
         ]
         if not finished:
-            findings.expect(False, "no call of the complete turn was finished", at=turn.ends_at, turn=turn.id)
+            text = "no call of the complete turn was finished"
+            findings.expect(_log_ended(evidence, turn), text, at=turn.ends_at, turn=turn.id)
             continue
         said, stored = finished[-1].text.strip(), turn.reply.strip()
         text = f"the provider said {len(said)} characters, {len(stored)} are stored as complete"
         findings.expect(said == stored, text, at=turn.ends_at, turn=turn.id)
+
+
+def _log_ended(evidence: Evidence, turn: JudgedTurn) -> bool:
+    """Whether the provider of a call was killed: its last moment is not in its log."""
+    return any(call.kind == "ended" for call in evidence.calls_of.get(turn.id, ()))
 
 
 def check_stored_was_said(evidence: Evidence, findings: Findings) -> None:
@@ -39,7 +45,7 @@ def check_stored_was_said(evidence: Evidence, findings: Findings) -> None:
     for turn in evidence.turns.values():
         if turn.reply:
             said = (call.text.lstrip() for call in evidence.calls_of.get(turn.id, ()))
-            held = any(text.startswith(turn.reply.strip()) for text in said)
+            held = any(text.startswith(turn.reply.strip()) for text in said) or _log_ended(evidence, turn)
             findings.expect(held, "no call of the turn said what is stored", at=turn.ends_at, turn=turn.id)
 
 
@@ -58,7 +64,9 @@ def check_ceiling(evidence: Evidence, findings: Findings) -> None:
     """No more calls of live turns are open than the ceiling. A stopped process's calls of swept turns are apart."""
     calls = [call for call in evidence.calls if call.turn is not None]
     for call in calls:
-        open_now = [one for one in calls if _counts(evidence, one, call.asked_at)]
+        # The last of each turn: a lane that stands still does not see that the turn went on to another.
+        last = {one.turn: one for one in calls if _counts(evidence, one, call.asked_at)}
+        open_now = list(last.values())
         allowed = ceiling_at(evidence, call.asked_at)
         text = f"{len(open_now)} calls were open, the ceiling is {allowed}"
         held = len(open_now) <= allowed
@@ -119,16 +127,17 @@ def check_let_go(evidence: Evidence, findings: Findings) -> None:
         ends = min(call.ended_at, evidence.ended_at)
         late_s = ends - turn.closed_at
         text = f"the call was open {late_s:.1f} s after the end of its turn"
-        held = late_s <= LET_GO_S or _is_excused(evidence, turn, ends)
+        held = (
+            late_s <= LET_GO_S
+            or _is_excused(evidence, turn, ends)
+            or evidence.faults.touch(turn.closed_at, ends, ON_PROVIDERS, target=call.lane)
+        )
         findings.expect(held, text, at=ends, who=f"provider:{call.lane}", turn=turn.id)
 
 
 def _is_excused(evidence: Evidence, turn: JudgedTurn, until: float) -> bool:
     owner = evidence.process_names.get(turn.owner)
-    begins = turn.closed_at or 0.0
-    return evidence.faults.touch(begins, until, ON_PROCESSES, target=owner) or evidence.faults.touch(
-        begins, until, ON_STORAGE
-    )
+    return evidence.faults.touch(turn.closed_at or 0.0, until, ON_PROCESSES | ON_STORAGE, target=owner)
 
 
 def check_admitted_asks(evidence: Evidence, findings: Findings) -> None:

@@ -65,6 +65,9 @@ class ProviderCall:
     ended_at: float = float("inf")
     how: str = ""
     reason: str = ""
+    """The terminal reason that was sent, of a call that finished."""
+    kind: str = ""
+    """How a call broke; `ended`: its provider was killed."""
     pieces: list[str] = field(default_factory=list)
 
     @property
@@ -153,6 +156,7 @@ class Evidence:
             elif not call.how:
                 call.how, call.ended_at = event.what, event.at
                 call.reason = str(event.data.get("reason") or "")
+                call.kind = str(event.data.get("kind") or "")
         return list(calls.values())
 
     @cached_property

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from ops.ordeal.history import History
 
+LANE_PREFIX = "provider-"
+"""Of the name of the process behind a lane."""
 ON_PROCESSES = frozenset({"kill", "term", "stop", "roll"})
 ON_STORAGE = frozenset({"database", "disk", "clock", "network", "listen"})
 ON_PROVIDERS = frozenset({"provider"})
@@ -70,12 +72,27 @@ class FaultTimes:
 
 
 def _pair(history: History) -> Iterable[FaultSpan]:
-    running: dict[tuple[str, str], float] = {}
+    running: dict[tuple[str, str], tuple[float, float]] = {}
     for event in history.of("fault", "begins", "ends"):
         place = (str(event.data["fault"]), str(event.data.get("target") or ""))
         if event.what == "begins":
-            running.setdefault(place, event.at)
+            # After a jump of the clock, leases end later, or seem to have ended, for as long as it jumped.
+            lasts_s = abs(float(event.data.get("amount") or 0.0)) if place[0] == "clock" else 0.0
+            running.setdefault(place, (event.at, lasts_s))
         elif place in running:
-            yield FaultSpan(fault=place[0], target=place[1], begins=running.pop(place), ends=event.at)
-    for (fault, target), begins in running.items():
-        yield FaultSpan(fault=fault, target=target, begins=begins, ends=float("inf"))
+            begins, lasts_s = running.pop(place)
+            yield _classify(*place, begins, event.at + lasts_s)
+    for place, (begins, _) in running.items():
+        yield _classify(*place, begins, float("inf"))
+
+
+def _classify(fault: str, target: str, begins: float, ends: float) -> FaultSpan:
+    """What is hit decides the kind. A database has no target: it is everybody's."""
+    if fault == "network":
+        side, _, target = target.rpartition(" ")
+        fault = "page" if side == "page" else "network"
+    elif target in ("database", "valkey", "worker"):
+        fault, target = target if fault in ON_PROCESSES else fault, ""
+    elif target.startswith(LANE_PREFIX):
+        fault, target = "provider", target.removeprefix(LANE_PREFIX)
+    return FaultSpan(fault=fault, target=target, begins=begins, ends=ends)

@@ -92,8 +92,8 @@ def check_ending_state(evidence: Evidence, findings: Findings) -> None:
 
 def check_every_page_ends(evidence: Evidence, findings: Findings) -> None:
     """A page that is open when the run ends shows the end of every turn: none stays *writing* or *waiting*."""
-    for story in evidence.sockets:
-        # Words may come to a page that closes while they do. What it shows next is another socket's.
+    for story in evidence.pages:
+        # What a page that closed before shows next is on another socket.
         if story.closed_at < evidence.ended_at:
             continue
         replies = {step.reply.turn: step.reply for step in replay_socket(story)}

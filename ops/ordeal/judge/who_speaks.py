@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ops.ordeal.judge.evidence import Evidence
-from ops.ordeal.judge.fault_times import ON_PROCESSES, ON_STORAGE
+from ops.ordeal.judge.fault_times import ON_PROCESSES, ON_PROVIDERS, ON_STORAGE
 from ops.ordeal.judge.findings import Findings, OrdealRule
 from ops.ordeal.judge.shown_replies import find_snapshots
 
@@ -81,7 +81,9 @@ def check_silent_companion(evidence: Evidence, findings: Findings) -> None:
             findings.expect(not speaks, text, at=max(turn.admitted_at, span.begins), turn=turn.id)
             for call in evidence.calls_of.get(turn.id, ()):
                 late = span.begins + LEARNS_WITHIN_S < call.asked_at < ends
-                excused = evidence.faults.touch(span.begins, call.asked_at, ON_PROCESSES | ON_STORAGE)
+                excused = evidence.faults.touch(
+                    span.begins, call.asked_at, ON_PROCESSES | ON_STORAGE | ON_PROVIDERS
+                )
                 text = "a provider was asked while a person was there"
                 findings.expect(
                     not late or excused, text, at=call.asked_at, who=f"provider:{call.lane}", turn=turn.id
