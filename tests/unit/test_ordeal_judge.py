@@ -190,9 +190,7 @@ BREACHES: dict[str, Edit] = {
     "own-words-in-prompts": change_prompt(LAST, put_into_system(f"You are kind to {BEN}-1.")),
     "own-words-on-record": all_of(
         change_turn(10, question=f"Hello {BEN}-1"),
-        change_frames(
-            {"type": "say", "key": KEY}, with_fields(text=f"Hello {BEN}-1"), what="sent"
-        ),
+        change_frames({"type": "say", "key": KEY}, with_fields(text=f"Hello {BEN}-1"), what="sent"),
     ),
     "every-cause-rings": change_row("flags", 1, source="reply"),
     "flags-are-kept": add_event(

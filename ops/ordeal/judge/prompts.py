@@ -1,4 +1,4 @@
-"""Rules about what providers are sent: no half answer, no drafted line, held questions first (T6 to T8, T15). PURE."""
+"""Rules about prompts: no half answer, no drafted line, held questions first (T6 to T8, T15). PURE."""
 
 from collections.abc import Iterator, Sequence
 
