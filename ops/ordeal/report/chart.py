@@ -1,4 +1,4 @@
-"""PURE. One run as a picture: a row for each person, member of staff and process, bars over time, faults behind them."""
+"""PURE. One run as a picture: rows of people, staff and processes, bars over time, faults behind them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
