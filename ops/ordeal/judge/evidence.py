@@ -15,7 +15,7 @@ LIVE_STATES = frozenset({"waiting", "speaking"})
 RECOVERY_S = 5.0
 """Added to the lease: within both, everything that a fault has touched is in order again (T11: 15 s)."""
 MIN_LINE_CHARS = 12
-"""Shorter drafted lines may stand in anybody's words by chance."""
+"""Shorter drafted lines may stand in a message by chance."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -87,7 +87,7 @@ def _pair(history: History) -> Iterable[FaultSpan]:
 
 
 def _classify(fault: str, target: str, begins: float, ends: float) -> FaultSpan:
-    """What is hit decides the kind. A database has no target: it is everybody's."""
+    """What is hit decides the kind. A database has no target: it serves all processes."""
     if fault == "network":
         side, _, target = target.rpartition(" ")
         fault = "page" if side == "page" else "network"

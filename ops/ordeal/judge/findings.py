@@ -13,7 +13,7 @@ class Violation:
     rule: str
     at: float
     text: str
-    """What was found and what should have been, in one sentence, with ids and without anybody's words."""
+    """What was found and what should have been, in one sentence, with ids and without what was written."""
     who: str = ""
     """The socket, provider or process; empty: the record."""
     turn: int | None = None

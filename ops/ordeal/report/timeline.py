@@ -85,7 +85,7 @@ def list_neighbourhood(history: History, violation: Violation) -> list[str]:
 
 
 def _find_concerned(evidence: Evidence, violation: Violation) -> str:
-    """The person whom a violation concerns; empty if it is nobody's in particular."""
+    """The person whom a violation concerns; empty if it concerns no single person."""
     turn = evidence.turns.get(violation.turn or 0)
     if turn is not None:
         return evidence.person_of.get(turn.conversation, "")
