@@ -1,5 +1,6 @@
 """Rules about prompts: no half answer, no drafted line, held questions first (T6 to T8, T15). PURE."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ops.ordeal.judge.evidence import Evidence, JudgedTurn, ProviderCall
@@ -7,6 +8,12 @@ from ops.ordeal.judge.findings import Findings, OrdealRule
 
 BROKEN_OFF = " …"
 """Stands behind what was said before a stop."""
+
+
+def find_question(text: str, question: str) -> int:
+    """The place of a question in a text, the last; -1 without it. `kestrel-17-3` does not stand in `kestrel-17-30`."""
+    places = [found.start() for found in re.finditer(rf"{re.escape(question)}(?!\d)", text)]
+    return places[-1] if places else -1
 
 
 def _prompts(evidence: Evidence) -> Iterator[tuple[ProviderCall, JudgedTurn, Sequence[JudgedTurn]]]:
@@ -62,8 +69,8 @@ def check_held_order(evidence: Evidence, findings: Findings) -> None:
     """Held questions stand before the new one, in the order in which they were asked."""
     for call, turn, earlier in _prompts(evidence):
         last = call.messages[-1]["content"]
-        asked = [one for one in earlier if one.state == "paused" and one.question in last]
-        places = [last.rindex(one.question) for one in asked] + [last.rindex(turn.question)] if asked else []
+        asked = [one for one in earlier if one.state == "paused" and find_question(last, one.question) >= 0]
+        places = [find_question(last, one.question) for one in [*asked, turn]]
         text = f"the questions of turns {[one.id for one in asked] + [turn.id]} are not in order"
         held = places == sorted(places)
         _expect(findings, call, held, text)
@@ -85,9 +92,8 @@ def check_held_answered(evidence: Evidence, findings: Findings) -> None:
             if one.answered_by != turn.id:
                 continue
             text = f"the held question of turn {one.id} is answered on record and was not asked"
-            findings.expect(
-                one.question in finished[-1].messages[-1]["content"], text, at=turn.ends_at, turn=turn.id
-            )
+            asked = find_question(finished[-1].messages[-1]["content"], one.question) >= 0
+            findings.expect(asked, text, at=turn.ends_at, turn=turn.id)
         came_back = any(opening["kind"] == "i_am_back" for opening in turn.openings)
         if held and any(one.answered_by == turn.id for one in held):
             findings.expect(
@@ -118,7 +124,7 @@ def check_red_stays_out(evidence: Evidence, findings: Findings) -> None:
             if one.state == "safety" or (one.state == "handed_over" and one.reason == "quiet")
         ]
         for one in kept_out:
-            held = not any(one.question in message["content"] for message in call.messages)
+            held = all(find_question(message["content"], one.question) < 0 for message in call.messages)
             text = f"the message of turn {one.id} ({one.reason}) is in the prompt"
             _expect(findings, call, held, text)
 
