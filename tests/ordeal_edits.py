@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ops.ordeal.history import History, HistoryEvent
+from ops.ordeal.history import HistoryEvent, RunHistory
 from tests.simulated_run import SimulatedRun
 
 Edit = Callable[[HistoryEvent], Iterable[HistoryEvent]]
 
 
-def rich_history() -> History:
+def rich_history() -> RunHistory:
     """Two people and two members of staff; every kind of end, at its place in the comments."""
     run = SimulatedRun(1, people=2, minutes=3.0, ceiling=1, planned=False)
     ann, ben = run.people
@@ -44,13 +44,13 @@ def rich_history() -> History:
     return run.run()
 
 
-def edit_history(history: History, edit: Edit) -> History:
+def edit_history(history: RunHistory, edit: Edit) -> RunHistory:
     """Replace each event by what `edit` makes of it; in order of time."""
     events = [after for event in history.events for after in edit(event)]
-    return History(sorted(events, key=lambda event: event.at))
+    return RunHistory(sorted(events, key=lambda event: event.at))
 
 
-def change_rows(table: str, change: Callable[[list[dict[str, Any]]], None]) -> Edit:
+def change_rows(table: str, change: Callable[[list[dict[str, Any]]], object]) -> Edit:
     """Change the stored rows of one table."""
 
     def edit(event: HistoryEvent) -> Iterable[HistoryEvent]:
@@ -109,7 +109,7 @@ def change_calls(turn: int, what: str, change: Callable[[HistoryEvent], Iterable
     return edit
 
 
-def change_prompt(turn: int, change: Callable[[list[dict[str, str]]], None]) -> Edit:
+def change_prompt(turn: int, change: Callable[[list[dict[str, str]]], object]) -> Edit:
     """Change the messages that the provider was sent for one turn."""
 
     def edit(event: HistoryEvent) -> Iterable[HistoryEvent]:

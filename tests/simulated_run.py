@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ops.ordeal.history import History, HistoryEvent
+from ops.ordeal.history import HistoryEvent, RunHistory
 
 PAUSE = "I have to stop here for a moment."
 QUEUED = "I will be with you in a little while."
@@ -74,7 +74,7 @@ class SimulatedRun:
         self._random = random.Random(seed)
         self._planned = planned
         self._ends_at = minutes * 60
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._due: list[tuple[float, int, Callable[[], object]]] = []
         self._order = itertools.count()
         self._ids = itertools.count(1)
         self._calls = itertools.count(1)
@@ -96,13 +96,13 @@ class SimulatedRun:
         ]
         self._begin(seed)
 
-    def run(self) -> History:
+    def run(self) -> RunHistory:
         """Play to the end and return the history."""
         while self._due:
             self.now, _, act = heapq.heappop(self._due)
             act()
         self._finish()
-        return History(sorted(self.events, key=lambda event: event.at))
+        return RunHistory(sorted(self.events, key=lambda event: event.at))
 
     def _begin(self, seed: int) -> None:
         people = {
@@ -154,7 +154,7 @@ class SimulatedRun:
             self.later(at, lambda act=act: act(person))  # type: ignore[misc]
             at += self._random.uniform(1.0, 6.0)
 
-    def later(self, delay_s: float, act: Callable[[], None]) -> None:
+    def later(self, delay_s: float, act: Callable[[], object]) -> None:
         heapq.heappush(self._due, (self.now + delay_s, next(self._order), act))
 
     def _note(self, who: str, what: str, **data: Any) -> None:

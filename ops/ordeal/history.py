@@ -105,7 +105,7 @@ class HistoryEvent:
 
 
 @dataclass(frozen=True)
-class History:
+class RunHistory:
     """All events of one run, in order of time."""
 
     events: Sequence[HistoryEvent]
@@ -116,8 +116,9 @@ class History:
         return next((one.data for one in self.events if (one.who, one.what) == ("run", "began")), {})
 
     @cached_property
-    def limits(self) -> Mapping[str, float]:
-        limits: Mapping[str, float] = self.start.get("limits", {})
+    def limits(self) -> Mapping[str, Any]:
+        """Figures by name, and `lanes`, the turns that each lane takes."""
+        limits: Mapping[str, Any] = self.start.get("limits", {})
         return limits
 
     @cached_property
@@ -140,17 +141,17 @@ class History:
         return (one for one in self.events if one.role == role and (not what or one.what in what))
 
 
-def read_history(path: Path) -> History:
+def read_history(path: Path) -> RunHistory:
     """Read a file. Raises HistoryUnreadable, and OSError."""
     with path.open(encoding="utf-8") as lines:
         return parse_history(lines)
 
 
-def parse_history(lines: Iterable[str]) -> History:
+def parse_history(lines: Iterable[str]) -> RunHistory:
     """Parse JSON lines and order them by time. Raises HistoryUnreadable."""
     events = [_parse_line(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     # Stable: events of one moment stay in the order in which they were written.
-    return History(sorted(events, key=lambda event: event.at))
+    return RunHistory(sorted(events, key=lambda event: event.at))
 
 
 def _parse_line(number: int, line: str) -> HistoryEvent:

@@ -120,7 +120,6 @@ def put_into_system(text: str) -> Any:
 HALF = next(row["reply"] for row in RICH.rows("turns") if row["id"] == 4)
 RED = next(row["question"] for row in RICH.rows("turns") if row["id"] == 7)
 KEY = next(row["key"] for row in RICH.rows("turns") if row["id"] == 10)
-TESS = {"what": "got", "frame": {"type": "done", "act": "accept", "flag": 1}}
 
 BREACHES: dict[str, Edit] = {
     "shown-is-stored": change_frames(
@@ -197,7 +196,7 @@ BREACHES: dict[str, Edit] = {
         60.0, "staff:tess/1", "got", frame={"type": "flag", "id": 9, "tier": "red", "state": "open"}
     ),
     "flags-close-by-hand": change_frames({"type": "close"}, drop, what="sent"),
-    "one-owner": add_event(60.0, "staff:tess/1", **TESS),
+    "one-owner": add_event(60.0, "staff:tess/1", "got", frame={"type": "done", "act": "accept", "flag": 1}),
     "line-in-time": change_frames({"type": "safety"}, later(5.0)),
     "one-person": all_of(
         add_row(
@@ -234,7 +233,7 @@ def broken_rules(edit: Edit) -> set[str]:
     return {violation.rule for violation in judge(edit_history(RICH, edit)).violations}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(100))
 def test_a_valid_history_passes_every_rule(seed: int) -> None:
     history = SimulatedRun(seed, people=2 + seed % 4).run()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from ops.ordeal.history import History, HistoryEvent
+from ops.ordeal.history import HistoryEvent, RunHistory
 from ops.ordeal.judge.fault_times import FaultTimes
 
 LIVE_STATES = frozenset({"waiting", "speaking"})
@@ -93,7 +93,7 @@ class SocketStory:
 class Evidence:
     """Everything is computed once, when the first rule asks for it."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: RunHistory) -> None:
         self.history = history
         self.limits = history.limits
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ops.ordeal.history import History
+from ops.ordeal.history import RunHistory
 
 LANE_PREFIX = "provider-"
 """Of the name of the process behind a lane."""
@@ -28,7 +28,7 @@ class FaultSpan:
 class FaultTimes:
     """All faults of one history. A fault disturbs from its beginning to `settle_s` after its end."""
 
-    def __init__(self, history: History, *, settle_s: float) -> None:
+    def __init__(self, history: RunHistory, *, settle_s: float) -> None:
         self.settle_s = settle_s
         self.spans = list(_pair(history))
 
@@ -71,7 +71,7 @@ class FaultTimes:
                 yield span.begins, span.ends + after_s
 
 
-def _pair(history: History) -> Iterable[FaultSpan]:
+def _pair(history: RunHistory) -> Iterable[FaultSpan]:
     running: dict[tuple[str, str], tuple[float, float]] = {}
     for event in history.of("fault", "begins", "ends"):
         place = (str(event.data["fault"]), str(event.data.get("target") or ""))

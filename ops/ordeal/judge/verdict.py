@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ops.ordeal.history import History
+from ops.ordeal.history import RunHistory
 from ops.ordeal.judge import arrival, calls, flags, prompts, record, shown, strangers, turns, who_speaks
 from ops.ordeal.judge.evidence import Evidence
 from ops.ordeal.judge.findings import Findings, OrdealRule, Violation
@@ -40,7 +40,7 @@ class OrdealVerdict:
         return [name for name, count in self.checked.items() if not count]
 
 
-def judge(history: History) -> OrdealVerdict:
+def judge(history: RunHistory) -> OrdealVerdict:
     """Apply every rule. A broken history, of a run that could not end, is judged as far as it goes."""
     evidence = Evidence(history)
     checked: dict[str, int] = {}

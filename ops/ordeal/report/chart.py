@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ops.ordeal.history import History
+from ops.ordeal.history import RunHistory
 from ops.ordeal.judge.evidence import Evidence
 from ops.ordeal.judge.findings import Violation
 
@@ -47,13 +47,13 @@ class RunChart:
     label_width: int = LABEL_WIDTH
 
 
-def draw_run(history: History, violations: Sequence[Violation]) -> RunChart:
+def draw_run(history: RunHistory, violations: Sequence[Violation]) -> RunChart:
     """Draw people, staff, processes and faults over the time of a run."""
     return _Drawing(history, violations).draw()
 
 
 class _Drawing:
-    def __init__(self, history: History, violations: Sequence[Violation]) -> None:
+    def __init__(self, history: RunHistory, violations: Sequence[Violation]) -> None:
         self._evidence = Evidence(history)
         self._history = history
         self._violations = violations
@@ -152,7 +152,7 @@ class _Drawing:
             yield self._bar(name, "open", at, self._ends, name, inset=7.0)
 
 
-def count_in_flight(history: History) -> list[tuple[float, int]]:
+def count_in_flight(history: RunHistory) -> list[tuple[float, int]]:
     """(seconds, open calls of turns) at each change, for the plot beside the ceiling."""
     evidence = Evidence(history)
     steps = sorted(

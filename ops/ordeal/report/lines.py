@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from ops.ordeal.history import History
+from ops.ordeal.history import RunHistory
 from ops.ordeal.judge.verdict import RULES, OrdealVerdict
 from ops.ordeal.report.timeline import describe_turn, list_faults, list_neighbourhood
 
 
-def format_verdict(history: History, verdict: OrdealVerdict, *, repeat: str) -> Iterator[str]:
+def format_verdict(history: RunHistory, verdict: OrdealVerdict, *, repeat: str) -> Iterator[str]:
     """The verdict; after a violation also the timeline and the neighbourhood of the first. `repeat` is a command."""
     if verdict.violations:
         yield "Timeline:"

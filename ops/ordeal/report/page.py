@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.template.loader import render_to_string
 
-from ops.ordeal.history import History
+from ops.ordeal.history import RunHistory
 from ops.ordeal.judge.verdict import RULES, OrdealVerdict
 from ops.ordeal.report.chart import count_in_flight, draw_run
 from ops.ordeal.report.lines import to_document
@@ -20,7 +20,7 @@ MOST_SHOWN = 100
 """Violations on the page; the JSON file has all of them."""
 
 
-def render_page(history: History, verdict: OrdealVerdict, *, at: datetime, repeat: str) -> str:
+def render_page(history: RunHistory, verdict: OrdealVerdict, *, at: datetime, repeat: str) -> str:
     """One HTML file. `repeat` is the command that runs the same again."""
     first = verdict.violations[0] if verdict.violations else None
     broken = Counter(one.rule for one in verdict.violations)
@@ -50,13 +50,13 @@ def render_page(history: History, verdict: OrdealVerdict, *, at: datetime, repea
     )
 
 
-def _count_ends(history: History) -> Sequence[tuple[str, int]]:
+def _count_ends(history: RunHistory) -> Sequence[tuple[str, int]]:
     ends = Counter(f"{row['state']} {row.get('reason') or ''}".strip() for row in history.rows("turns"))
     return ends.most_common()
 
 
 def write(
-    history: History, verdict: OrdealVerdict, folder: Path, *, repeat: str, at: datetime | None = None
+    history: RunHistory, verdict: OrdealVerdict, folder: Path, *, repeat: str, at: datetime | None = None
 ) -> Path:
     """Write page and JSON into a folder. Returns the path of the page."""
     at = at or datetime.now(UTC)

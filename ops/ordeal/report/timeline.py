@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ops.ordeal.history import History, HistoryEvent
+from ops.ordeal.history import HistoryEvent, RunHistory
 from ops.ordeal.judge.evidence import Evidence
 from ops.ordeal.judge.findings import Violation
 
@@ -58,12 +58,12 @@ def _describe_fields(fields: Mapping[str, Any]) -> Iterator[str]:
         yield repr(text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]}…")
 
 
-def list_faults(history: History) -> list[str]:
+def list_faults(history: RunHistory) -> list[str]:
     """Every fault and change, and every process that started or ended, in order of time."""
     return [describe_event(event) for event in history.events if event.role in ("fault", "process", "run")]
 
 
-def list_neighbourhood(history: History, violation: Violation) -> list[str]:
+def list_neighbourhood(history: RunHistory, violation: Violation) -> list[str]:
     """The events around a violation that concern its turn, its socket or its conversation, and all faults."""
     evidence = Evidence(history)
     concerned = _find_concerned(evidence, violation)
@@ -104,7 +104,7 @@ def _nearest(events: Iterable[HistoryEvent], at: float) -> list[HistoryEvent]:
     return sorted(nearest, key=lambda event: event.at)
 
 
-def describe_turn(history: History, turn: int) -> list[str]:
+def describe_turn(history: RunHistory, turn: int) -> list[str]:
     """The stored row of a turn, field by field, texts cut."""
     row = next((row for row in history.rows("turns") if row["id"] == turn), None)
     if row is None:
