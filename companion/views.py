@@ -14,15 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from companion import drafts
 from companion.access import (
     LiveVisit,
-    NotHere,
-    SiteClosed,
-    WrongPictures,
-    end_visit,
     find_end_reason,
     find_locked_visit,
     find_visit,
-    open_visit_by_code,
-    open_visit_by_link,
     session_visit_id,
 )
 from companion.cards import PICTURES
@@ -35,6 +29,9 @@ from companion.page_context import HelpNotRaised, PageContext
 from companion.page_language import language_parameter
 from companion.same_origin import require_same_origin
 from companion.visits.ends import EndReason
+from companion.visits.errors import NotHere, SiteClosed, WrongPictures
+from companion.visits.leaving import end_visit
+from companion.visits.openings import open_visit_by_code, open_visit_by_link
 from companion.visits.pages import confirm, exit_facts, not_stored
 
 log = logging.getLogger(__name__)

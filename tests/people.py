@@ -13,9 +13,9 @@ import httpx
 from django.contrib.auth.models import Group, User
 from django.db import connection
 
-from companion import access
 from companion.cards import Card
 from companion.models import Attempt, Conversation, Participant, Site, Turn
+from companion.participants import add_participant, get_card
 from ops.models import Supervision
 
 Result = TypeVar("Result")
@@ -101,9 +101,9 @@ class People:
 
     def add_participant(self, name: str = "Rosa", *, site: Site | None = None) -> Person:
         """Add a participant to this test's site, or to the given one."""
-        row = in_database(lambda: access.add_participant(name, site=site or self.site))
+        row = in_database(lambda: add_participant(name, site=site or self.site))
         conversation = in_database(lambda: Conversation.objects.get(participant=row))
-        return Person(row=row, conversation=conversation, card=access.get_card(row))
+        return Person(row=row, conversation=conversation, card=get_card(row))
 
     @property
     def rosa(self) -> Person:

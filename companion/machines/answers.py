@@ -5,11 +5,13 @@ from enum import StrEnum
 from django.db import transaction
 from django.http import HttpRequest
 
-from companion.access import SiteClosed, find_visit, open_visit_on_machine
+from companion.access import find_visit
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
 from companion.machines.models import OfferAnswer
 from companion.machines.offers import LockedOffer, lock_offer, store_answer
 from companion.machines.registry import KnownMachine
+from companion.visits.errors import SiteClosed
+from companion.visits.openings import open_visit_on_machine
 
 
 class OfferOutcome(StrEnum):

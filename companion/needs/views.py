@@ -8,13 +8,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from companion.access import LiveVisit, find_end_reason, find_visit, note_active
+from companion.access import LiveVisit, find_end_reason, find_visit
 from companion.needs import store
 from companion.needs.choices import CHOICES, find_option, offer_choices
 from companion.needs.look import make_look
 from companion.needs.undo import UndoSteps
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
+from companion.visits.idle import note_active
 from companion.visits.pages import exit_facts
 from personas.schema import Persona
 

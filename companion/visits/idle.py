@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
@@ -95,6 +96,12 @@ SELECT v.id FROM companion_visit v
 WHERE v.ended_at IS NULL AND v.expires_at <= clock_timestamp()
 ORDER BY v.expires_at LIMIT {MAX_SWEPT} FOR NO KEY UPDATE SKIP LOCKED
 """
+
+
+def note_active(visit: UUID) -> None:
+    """Its participant has given a sign of life on a page without a socket."""
+    with connection.cursor() as cursor:
+        cursor.execute(NOTE_ACTIVE, {"visits": [visit]})
 
 
 class IdleLocks:

@@ -8,13 +8,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from companion import access
-from companion.access import LiveVisit, NotHere, SiteClosed, WrongPictures
+from companion.access import LiveVisit, find_locked_visit
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
+from companion.visits.coming_back import come_back_by_pictures, takes_pictures
 from companion.visits.ends import EndReason
+from companion.visits.errors import NotHere, SiteClosed, WrongPictures
+from companion.visits.leaving import end_visit, find_exit_address, lock_visit, sign_leaving_ticket
+from companion.visits.openings import open_visit_by_code
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +30,7 @@ def exit_facts(visit: LiveVisit) -> dict[str, object]:
     """Return what a template needs for the buttons that leave this visit."""
     return {
         "exits": True,
-        "ticket": access.sign_leaving_ticket(visit.visit),
+        "ticket": sign_leaving_ticket(visit.visit),
         "exit_address": visit.exit_address,
     }
 
@@ -44,8 +47,8 @@ def confirm(request: HttpRequest, key: str) -> HttpResponse | None:
 def quick_exit(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Leave now*: end the visit. Without a script, answer with a plain page that leads on to the site's choice."""
     ticket = request.POST.get("ticket", "")
-    address = access.find_exit_address(request, ticket)
-    access.end_visit(request, ticket, reason=EndReason.QUICK_EXIT)
+    address = find_exit_address(request, ticket)
+    end_visit(request, ticket, reason=EndReason.QUICK_EXIT)
     # No redirect: our policy for forms allows none to another origin.
     return confirm(request, "ended") or _render_empty_page(request, context(), address)
 
@@ -62,7 +65,7 @@ def empty_page(request: HttpRequest, context: Callable[[], PageContext]) -> Http
 @require_same_origin
 def lock(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Lock the visit: its page has had no sign of life."""
-    access.lock_visit(request, request.POST.get("ticket", ""))
+    lock_visit(request, request.POST.get("ticket", ""))
     return confirm(request, "locked") or redirect("locked")
 
 
@@ -74,7 +77,7 @@ def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
     The code of another card opens a visit of its holder, as the card page does.
     """
-    visit = access.find_locked_visit(request)
+    visit = find_locked_visit(request)
     if visit is None:
         return redirect("home")
     if request.method != "POST":
@@ -102,17 +105,17 @@ def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 @require_same_origin
 def someone_else(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*I am someone else*: end the locked visit. What its participant has typed is kept for them."""
-    if access.find_locked_visit(request) is not None:
-        access.end_visit(request, reason=EndReason.IDLE)
+    if find_locked_visit(request) is not None:
+        end_visit(request, reason=EndReason.IDLE)
     return redirect("card")
 
 
 def _come_back(request: HttpRequest) -> bool:
     if "code" not in request.POST:
         chosen = [request.POST.get(name, "") for name in ("first", "second")]
-        return access.come_back_by_pictures(request, chosen)
+        return come_back_by_pictures(request, chosen)
     form = CodeForm(request.POST)
-    return form.is_valid() and access.open_visit_by_code(request, form.cleaned_data["code"]) is not None
+    return form.is_valid() and open_visit_by_code(request, form.cleaned_data["code"]) is not None
 
 
 def _render_locked(
@@ -121,7 +124,7 @@ def _render_locked(
     facts = {
         "lines": context.persona.lines,
         "asks": True,
-        "pictures": PICTURES if access.takes_pictures(visit) else (),
+        "pictures": PICTURES if takes_pictures(visit) else (),
         "typed": request.POST.get("code", ""),
         "is_code": "code" in request.POST,
         "refused": refused,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from companion import access
 from companion.models import Participant, Site
+from companion.participants import add_participant
 from companion.sessions import SessionStore, hash_session_key
+from companion.visits.openings import create_session
 
 PREFIX = "load-test-"
 PEOPLE_PER_TRANSACTION = 100
@@ -47,9 +48,7 @@ def invite(count: int, *, on_progress: Callable[[int], None] = lambda done: None
             for number in range(
                 len(session_keys) + 1, min(len(session_keys) + PEOPLE_PER_TRANSACTION, count) + 1
             ):
-                session_keys.append(
-                    access.create_session(access.add_participant(f"Person {number}", site=site))
-                )
+                session_keys.append(create_session(add_participant(f"Person {number}", site=site)))
         on_progress(len(session_keys))
     return Guests(site=site.pk, session_keys=session_keys)
 

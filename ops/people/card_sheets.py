@@ -15,9 +15,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 
-from companion.access import get_card
 from companion.cards import Card
 from companion.models import Participant
+from companion.participants import get_card
 from ops import audit
 from ops.changes import ChangeRefused
 from ops.people.cards import get_public_url

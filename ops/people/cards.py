@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
-from companion.access import add_participant, end_visits, get_card
 from companion.models import Participant
+from companion.participants import add_participant, get_card
+from companion.visits.leaving import end_visits_of
 from ops import audit, names
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
@@ -117,7 +118,7 @@ def _reissue(person: Participant, *, is_active: bool) -> int:
     # A new card has other pictures, so wrong choices for the old one say nothing about it.
     person.link_misses = 0
     person.save(update_fields=["is_active", "card_issue", "link_misses"])
-    return end_visits([person.pk])
+    return end_visits_of([person.pk])
 
 
 def _record(what: str, person: Participant, ended: int, *, by: str) -> None:

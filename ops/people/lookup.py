@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 
-from companion import access
+from companion import participants
 from companion.models import Participant, Site
 from ops import names
 from ops.changes import ChangeRefused, ParticipantNotFound
@@ -50,7 +50,7 @@ def find_participants(name: str, *, site: str | None = None, number: int | None 
     found = [
         person
         for spelling in spellings
-        for person in access.find_participants(spelling, site=site, number=number)
+        for person in participants.find_participants(spelling, site=site, number=number)
     ]
     return sorted(dict.fromkeys(found), key=lambda person: person.pk)
 

@@ -6,13 +6,13 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from companion.access import end_visits_on_machine
 from companion.machines import pairing
 from companion.machines.models import Machine
 from companion.machines.pairing import PairingRefusal
 from companion.machines.registry import end_offers
 from companion.machines.tokens import format_code
 from companion.models import Site
+from companion.visits.leaving import end_visits_on_machine
 from ops import audit, names
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup

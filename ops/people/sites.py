@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from django.db import IntegrityError, transaction
 
-from companion.access import end_visits
 from companion.models import Participant, Site
+from companion.visits.leaving import end_visits_of
 from ops import audit, names
 from ops.changes import ChangeRefused, ChangeResult
 from ops.people import lookup
@@ -115,7 +115,7 @@ def _format_helpline(site: Site) -> str:
 
 
 def _end_visits(site: Site) -> int:
-    return end_visits(Participant.objects.filter(site=site).values_list("id", flat=True))
+    return end_visits_of(Participant.objects.filter(site=site).values_list("id", flat=True))
 
 
 def _record(what: str, site: Site, note: str = "", *, by: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.utils import timezone
 
-from companion.access import end_visits
 from companion.models import Conversation, Participant, Turn
+from companion.visits.leaving import end_visits_of
 from ops import audit
 from ops.changes import ChangeRefused
 from ops.models import Erasure, SafeguardingHold
@@ -125,7 +125,7 @@ def _begin(person: Participant, *, by: str) -> Erasure:
     audit.record(audit.ERASED_PERSON, who=by, about=person.pk, note=note)
     # From here on the card opens no visit, and every open page learns that its visit is over.
     Participant.objects.filter(pk=person.pk).update(is_active=False)
-    end_visits([person.pk])
+    end_visits_of([person.pk])
     return erasure
 
 

@@ -13,9 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 
-from companion.access import end_visit
 from companion.throttle import WINDOW_S, SignInThrottle
 from companion.visits.ends import EndReason
+from companion.visits.leaving import end_visit
 from ops import audit
 from ops.access import get_access, never_store
 from ops.staff.passwords import TooBusy, check_staff_password

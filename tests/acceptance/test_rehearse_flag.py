@@ -5,8 +5,8 @@ import subprocess
 
 from django.contrib.auth.models import User
 
-from companion import access
 from companion.models import Flag, Participant, Site
+from companion.participants import add_participant
 from ops.alerts.condition_queries import FLAG_REHEARSAL_SITE
 from tests.people import People, in_database
 from tests.prefork import prefork
@@ -38,7 +38,7 @@ def test_it_does_not_start_where_other_people_belong_to_its_site(
     site, _ = in_database(
         lambda: Site.objects.get_or_create(slug=FLAG_REHEARSAL_SITE, defaults={"name": "Rehearsal of flags"})
     )
-    stranger = in_database(lambda: access.add_participant("Rosa", site=site))
+    stranger = in_database(lambda: add_participant("Rosa", site=site))
     try:
         refused = rehearse(service.url, rehearsal)
         assert refused.returncode == 2 and "other people belong to it" in refused.stderr

@@ -32,7 +32,7 @@ from companion.supervision import (
 from companion.supervision.causes import FlagCause
 from companion.supervision.states import FlagSource, FlagTier
 from companion.turn_open import INSERT_TURNS
-from companion.visits import ends
+from companion.visits import ends, leaving
 from companion.waiting_room import LOCK_GATE
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE
@@ -254,9 +254,9 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "lock a kept question": (LOCK_KEPT, {"visit": uuid.UUID(VISIT), "turn": SOME, "keep_s": 60.0}),
     "has a live visit": (acts.HAS_LIVE_VISIT, {"participant": 7}),
     "end a visit": (ends.END_VISITS, {"visits": [uuid.UUID(VISIT)], "reason": "staff", "moved_to": None}),
-    "list the open visits of people": (access.VISITS_OF.replace("%s", "%(people)s"), {"people": [7]}),
+    "list the open visits of people": (leaving.VISITS_OF.replace("%s", "%(people)s"), {"people": [7]}),
     "list the visits on a machine": (
-        access.VISITS_ON_MACHINE.replace("%s", "%(machine)s"),
+        leaving.VISITS_ON_MACHINE.replace("%s", "%(machine)s"),
         {"machine": uuid.UUID(MACHINE)},
     ),
     "find who is on a machine": (offers.LIVE_ON_MACHINE, {"machine": uuid.UUID(MACHINE)}),

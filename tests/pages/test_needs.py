@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import ViewportSize, expect
 
-from companion.access import end_visits
+from companion.visits.leaving import end_visits_of
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import LOOK, choose, get_needs, open_choices, set_needs
@@ -269,7 +269,7 @@ async def test_an_open_page_of_choices_is_empty_soon_after_the_end(
     if where == "in another tab":
         await room.finished.click()
     else:
-        in_database(lambda: end_visits([rosa.row.pk]))
+        in_database(lambda: end_visits_of([rosa.row.pk]))
 
     await expect(second.page.get_by_text("Please come in first.")).to_be_visible()
     assert await second.page.evaluate(LOOK) == {}

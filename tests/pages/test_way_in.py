@@ -6,8 +6,8 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from companion.access import LINK_MISS_WINDOW
 from companion.models import Participant, Site
+from companion.visits.openings import LINK_MISS_WINDOW
 from tests.people import People, Person, in_database
 from tests.processes import Web
 

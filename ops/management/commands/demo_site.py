@@ -17,8 +17,8 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.timezone import localdate
 
-from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Site
+from companion.participants import add_participant, find_active_participant, get_card
 from ops import audit
 from ops.models import Supervision
 from ops.people.card_sheets import build_link

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
-from companion.access import add_participant, get_card
 from companion.models import Conversation, Participant, Site
+from companion.participants import add_participant, get_card
 from ops import audit
 from ops.alerts.condition_queries import FLAG_REHEARSAL_SITE
 from ops.chat_client.browser import Browser

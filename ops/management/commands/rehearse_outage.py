@@ -18,8 +18,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from companion.access import add_participant, find_active_participant, get_card
 from companion.models import Participant, Site
+from companion.participants import add_participant, find_active_participant, get_card
 from ops import audit, names
 from ops.changes import ChangeRefused
 from ops.chat_client.browser import Browser
