@@ -1,15 +1,12 @@
-"""Sites, participants, conversations and turns: fields, constraints and indexes. Only `ledger` writes turns."""
-
-import uuid
+"""Sites, participants, conversations and processes; and every table of this room by name, as Django finds them."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Coalesce, Collate, Lower, Now
+from django.db.models.functions import Collate, Lower, Now
 
-from companion.machines.models import Machine, PairingCode, VisitOffer, VisitWay
+from companion.machines.models import Machine, PairingCode, VisitOffer
 from companion.needs.models import Needs
-from companion.states import LIVE, Settlement, TurnState
 from companion.supervision.models import (
     Control,
     DisclosureCount,
@@ -18,7 +15,8 @@ from companion.supervision.models import (
     StaffPause,
     TranscriptEntry,
 )
-from companion.visits.ends import EndReason
+from companion.turn_models import Attempt, ReplyChunk, Turn
+from companion.visits.models import Visit
 
 __all__ = [
     "Attempt",
@@ -42,7 +40,6 @@ __all__ = [
     "Turn",
     "Visit",
     "VisitOffer",
-    "VisitWay",
 ]
 
 
@@ -118,72 +115,6 @@ class Participant(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class Visit(models.Model):
-    """One signed-in session of a participant in one browser."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="visits")
-    opened_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True)
-    # Without an index of its own: the one of visits that have not ended is all that is needed.
-    machine = models.ForeignKey(
-        Machine, null=True, on_delete=models.SET_NULL, db_index=False, related_name="visits"
-    )
-    """The machine of the participant's site on which it is; null: another browser."""
-    way = models.CharField(max_length=8, blank=True, db_default="")
-    """A `VisitWay`; empty for visits of earlier releases."""
-    opened_by = models.CharField(max_length=150, blank=True, db_default="")
-    """The member of staff who opened it, by name."""
-    has_moved = models.BooleanField(db_default=False)
-    """Whether it ended another live visit of the same participant: the page says that the chat has moved here."""
-    end_reason = models.CharField(max_length=12, blank=True, db_default="")
-    """An `EndReason`; empty: it has not ended, or was ended by an earlier release."""
-    active_at = models.DateTimeField(db_default=Now())
-    """When its participant last gave a sign of life; at most half a minute late."""
-    locks_at = models.DateTimeField(null=True)
-    """When it locks unless there is a sign of life; null: it was opened by an earlier release, and never locks."""
-    locked_at = models.DateTimeField(null=True)
-    """Since when it shows no words. It is live again when its participant comes back."""
-    unlock_misses = models.PositiveSmallIntegerField(db_default=0)
-    """Wrong choices of pictures on its locked page."""
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(condition=Q(way__in=["", *VisitWay]), name="visit_known_way"),
-            models.CheckConstraint(
-                condition=Q(end_reason="") | Q(ended_at__isnull=False, end_reason__in=list(EndReason)),
-                name="visit_known_end",
-            ),
-        ]
-        indexes = [
-            # Bounds the search for a participant's live visits among all earlier ones.
-            models.Index(fields=["participant", "expires_at"], name="visit_by_participant_end"),
-            # Bounds the search for all live visits.
-            models.Index(fields=["expires_at"], condition=Q(ended_at__isnull=True), name="visit_live"),
-            # Finds the visits on a machine that have not ended.
-            models.Index(
-                fields=["machine"],
-                condition=Q(ended_at__isnull=True, machine__isnull=False),
-                name="visit_on_machine",
-            ),
-            # Each of these contains what the sweep of visits still has to look at.
-            models.Index(
-                fields=["locks_at"],
-                condition=Q(ended_at__isnull=True, locked_at__isnull=True, locks_at__isnull=False),
-                name="visit_by_lock",
-            ),
-            models.Index(
-                fields=["locked_at"],
-                condition=Q(ended_at__isnull=True, locked_at__isnull=False),
-                name="visit_locked",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 class Conversation(models.Model):
@@ -287,173 +218,3 @@ class Process(models.Model):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid}"
-
-
-class Turn(models.Model):
-    """One question and its reply. These rows are the queue, the slots and the history."""
-
-    id = models.BigAutoField(primary_key=True)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
-    key = models.UUIDField()
-    """Chosen by the page when it first sends the message. The same key is the same turn."""
-    question = models.TextField()
-    state = models.CharField(max_length=12, choices=[(state.value, state.value) for state in TurnState])
-    reason = models.CharField(max_length=32, blank=True, db_default="")
-    """Why the turn ended as it did: a `Reason`, or the `FailureClass` of the call that failed."""
-
-    owner = models.UUIDField()
-    """The process that drives the turn: a lease, valid while that process's heartbeat is young."""
-    fence = models.IntegerField(db_default=0)
-    """Increases with each admission; a write that names an older value changes no row."""
-
-    openings = models.JSONField(db_default=models.Value([], models.JSONField()))
-    """[{"kind", "line"}]: drafted lines shown before the first words."""
-    reply = models.TextField(blank=True, db_default="")
-    """The whole reply, stored when the turn ends. Read it through `history`, which hides half answers."""
-    seq = models.IntegerField(db_default=0)
-    chunk_lengths = ArrayField(models.IntegerField(), db_default=models.Value("{}"))
-    """The length of each chunk of the reply, in code points, so that a late reader receives the same chunks."""
-    line = models.TextField(blank=True, db_default="")
-    """The drafted line that was shown when the turn ended; empty: none."""
-
-    held_until = models.DateTimeField(null=True)
-    answered_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="answered")
-    settled = models.CharField(
-        max_length=16, blank=True, db_default="", choices=[(one.value, one.value) for one in Settlement]
-    )
-    settled_at = models.DateTimeField(null=True)
-    tried_along = models.SmallIntegerField(db_default=0)
-    """Later turns that included this question and failed before a word because of their content."""
-    tried_along_failure = models.CharField(max_length=32, blank=True, db_default="")
-    """The `FailureClass` of the last of them."""
-
-    persona_version = models.CharField(max_length=16)
-    language = models.CharField(max_length=16, blank=True, db_default="")
-    """The language of its participant when it was opened: every drafted line of it is in this one. Empty: the first."""
-    easy_words = models.BooleanField(db_default=False)
-    """Whether the prompt asks for easy words: the instruction is in the persona of `persona_version`."""
-    preset = models.CharField(max_length=64, blank=True, db_default="")
-    routing_version = models.IntegerField(db_default=0)
-    routing_hash = models.CharField(max_length=16, blank=True, db_default="")
-    """The hash of the routing file of the lane, once one was called; empty without a file."""
-    lane = models.CharField(max_length=64, blank=True, db_default="")
-    """The lane of its slot while the turn is live; afterwards the lane that answered, or was called last."""
-    lane_takes = models.IntegerField(db_default=0)
-    preset_ceiling = models.IntegerField(null=True)
-    house_ceiling = models.IntegerField(null=True)
-    """The limits it was opened under: what its first lane takes, the preset's own ceiling, if it has one, and the
-    setting of the process that opened it (rows of older releases have none)."""
-    model = models.CharField(max_length=200, blank=True, db_default="")
-    marked = models.BooleanField(db_default=False)
-    """Whether the lane that answered, or the preset, marks replies as reduced."""
-    skipped = models.JSONField(db_default=models.Value([], models.JSONField()))
-    """[{"lane", "why", "until", "tried"}]: lanes of its chain whose breaker barred them. `tried`: all were barred, and
-    this one was called nevertheless, because it recovers soonest."""
-    shortened = models.BooleanField(db_default=False)
-
-    created_at = models.DateTimeField(db_default=Now())
-    wait_until = models.DateTimeField()
-    admitted_at = models.DateTimeField(null=True)
-    first_word_at = models.DateTimeField(null=True)
-    closed_at = models.DateTimeField(null=True)
-    show_at = models.DateTimeField(null=True)
-    """Until then a red message reads as waiting: the wording of its line is being decided, for a second at most."""
-
-    class Meta:
-        constraints = [
-            # A page that does not know whether its message arrived sends it again: the key makes that harmless.
-            models.UniqueConstraint(fields=["conversation", "key"], name="turn_once_per_key"),
-            # The database itself refuses a second reply at once, whatever the gate believes.
-            models.UniqueConstraint(
-                fields=["conversation"], condition=Q(state=TurnState.SPEAKING), name="turn_one_speaking"
-            ),
-            models.CheckConstraint(condition=Q(state__in=list(TurnState)), name="turn_known_state"),
-            models.CheckConstraint(
-                condition=Q(closed_at__isnull=True, state__in=sorted(LIVE))
-                | Q(closed_at__isnull=False) & ~Q(state__in=sorted(LIVE)),
-                name="turn_closed_when_ended",
-            ),
-        ]
-        indexes = [
-            models.Index(fields=["conversation", "id"], name="turn_by_conversation"),
-            # Few of millions of turns are live, and each of these indexes contains live turns only.
-            models.Index(fields=["id"], condition=Q(state__in=sorted(LIVE)), name="turn_live"),
-            # `turn_conditions` says why the columns are expressions.
-            models.Index(
-                F("conversation") + 0, F("id") + 0, condition=Q(state__in=sorted(LIVE)), name="turn_beside"
-            ),
-            models.Index(fields=["owner", "id"], condition=Q(state__in=sorted(LIVE)), name="turn_by_owner"),
-            # In the order in which the gate walks the queues: see `ADMIT` in `waiting_room`.
-            models.Index(
-                "lane",
-                "lane_takes",
-                Coalesce("preset_ceiling", -1),
-                Coalesce("house_ceiling", -1),
-                F("id") + 0,
-                condition=Q(state=TurnState.WAITING),
-                name="turn_waiting",
-            ),
-            models.Index(
-                fields=["conversation", "id"], condition=Q(held_until__isnull=False), name="turn_held"
-            ),
-            models.Index(
-                F("conversation") + 0,
-                F("held_until"),
-                condition=Q(held_until__isnull=False, answered_by__isnull=True, settled=""),
-                name="turn_unsettled",
-            ),
-            # The last hour and retention are read by the time of the end.
-            models.Index(fields=["closed_at"], name="turn_by_end"),
-            models.Index(
-                fields=["held_until"],
-                condition=Q(state=TurnState.PAUSED, answered_by__isnull=True, settled=""),
-                name="turn_held_until",
-            ),
-            models.Index(
-                fields=["lane", "closed_at"],
-                condition=Q(state=TurnState.COMPLETE),
-                name="turn_answered_on_lane",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"turn {self.pk}"
-
-
-class ReplyChunk(models.Model):
-    """One chunk of a reply in progress: append-only, and deleted when the turn ends."""
-
-    # No foreign key: the flush locks the live turn's row itself, so a check per chunk would be redundant.
-    pk = models.CompositePrimaryKey("turn_id", "seq")
-    turn_id = models.BigIntegerField()
-    seq = models.IntegerField()
-    text = models.TextField()
-
-    def __str__(self) -> str:
-        return f"turn {self.turn_id} chunk {self.seq}"
-
-
-class Attempt(models.Model):
-    """One call of a lane for a turn, failed or not. Times are in seconds since the turn was admitted."""
-
-    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="attempts")
-    number = models.SmallIntegerField()
-    lane = models.CharField(max_length=64)
-    model = models.CharField(max_length=200)
-    failure = models.CharField(max_length=32, blank=True)
-    status = models.SmallIntegerField(null=True)
-    code = models.CharField(max_length=64, blank=True)
-    waited_s = models.FloatField()
-    started_s = models.FloatField()
-    took_s = models.FloatField()
-    bytes_received = models.BigIntegerField()
-    words = models.IntegerField()
-    input_tokens = models.IntegerField(null=True)
-    output_tokens = models.IntegerField(null=True)
-    """As counted by the provider; None: not reported, or the call failed."""
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="attempt_numbered")]
-
-    def __str__(self) -> str:
-        return f"attempt {self.number} of turn {self.turn_id}"

@@ -1,1 +1,1 @@
-"""Visits: what makes one live, how it locks, and how it ends."""
+"""Visits: how they are opened, what makes one live, how it locks, and how it ends."""

@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from companion import cards
 from companion.access import VISIT_KEY, find_locked_visit, session_visit_id
+from companion.machines.models import VisitWay
 from companion.machines.registry import KnownMachine, recognise
 from companion.machines.tokens import read_machine_token
-from companion.models import Participant, Site, Visit, VisitWay
+from companion.models import Participant, Site, Visit
 from companion.participants import get_card
 from companion.sessions import SessionStore
 from companion.visits import ends
