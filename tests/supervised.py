@@ -10,12 +10,14 @@ from psycopg import AsyncCursor
 
 from companion.doorbell import notify_turns_changed
 from companion.notifications import NOTIFY, FlagsChanged, StaffPausesChanged, notify_parameters
-from companion.supervision import control
+from companion.supervision import quiet, take_overs
 from companion.supervision.causes import FlagCause
-from companion.supervision.control import HeldBy, LiveTurnsBusy, TookOver, notify_control_changed
+from companion.supervision.control import notify_control_changed
 from companion.supervision.entries import NewEntry, insert_entry
 from companion.supervision.flags import raise_flag
+from companion.supervision.seizure import LiveTurnsBusy
 from companion.supervision.states import EntryKind, FlagSource, FlagTier
+from companion.supervision.take_overs import HeldBy, TookOver
 from companion.waiting_room import GateResult
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
@@ -63,7 +65,7 @@ class Supervisor:
         """Speak instead of the companion."""
 
         async def take_over(cursor: AsyncCursor[Any]) -> TookOver | HeldBy | None:
-            taken = await control.take_over(
+            taken = await take_overs.take_over(
                 cursor,
                 self.policy,
                 conversation=self.conversation,
@@ -81,7 +83,7 @@ class Supervisor:
     async def hand_back(self) -> int | None:
         """Let the companion speak again."""
         return await self.act(
-            lambda cursor: control.hand_back(
+            lambda cursor: take_overs.hand_back(
                 cursor, self.policy, conversation=self.conversation, staff=self.staff
             )
         )
@@ -89,14 +91,14 @@ class Supervisor:
     async def release(self) -> bool:
         """End a quiet spell."""
         return await self.act(
-            lambda cursor: control.release(cursor, conversation=self.conversation, sites=[self.site])
+            lambda cursor: quiet.release(cursor, conversation=self.conversation, sites=[self.site])
         )
 
     async def say(self, text: str) -> int:
         """Write to the participant."""
 
         async def say(cursor: AsyncCursor[Any]) -> int:
-            name = await control.lock_as_person(cursor, conversation=self.conversation, staff=self.staff)
+            name = await take_overs.lock_as_person(cursor, conversation=self.conversation, staff=self.staff)
             assert name is not None
             entry = NewEntry(
                 conversation=self.conversation,

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.doorbell import notify_turns_changed
 from companion.frames import MAX_MESSAGE_CHARS, clean_text, is_visible
 from companion.languages import speak_to
-from companion.supervision import control, pauses
+from companion.supervision import pauses, quiet, take_overs
 from companion.supervision.act_answers import (
     ActAnswer,
     ActDone,
@@ -25,11 +25,14 @@ from companion.supervision.act_answers import (
     ActRefused,
     open_act,
 )
+from companion.supervision.control import notify_control_changed
 from companion.supervision.entries import NewEntry, insert_entry, lock_control
 from companion.supervision.flag_acts import FlagActs
 from companion.supervision.flags import notify_flags_changed
+from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
 from companion.supervision.staff import Staff, clean_reason
 from companion.supervision.states import EntryKind, PauseScope
+from companion.supervision.take_overs import HeldBy, TookOver
 from companion.turn_close import ClosedTurn, Row
 from companion.turn_policy import TurnPolicy
 from companion.visits.ends import EndReason, end_visits_async
@@ -128,7 +131,7 @@ class StaffActs:
             await self._record(cursor, ActKind.READ_ALONG, staff, about=head.participant, note=note)
             shown = head.shows_reading and await self._show_reading(cursor, conversation, staff)
             if shown:
-                await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+                await notify_control_changed(cursor, by=self._process, conversations=[conversation])
         if shown:
             self._on_change((), [conversation])
         return head
@@ -136,15 +139,15 @@ class StaffActs:
     async def take_over(self, conversation: int, staff: Staff, *, sites: Collection[int]) -> ActAnswer:
         """Speak instead of the companion. Its reply under way ends with this commit. Harmless if repeated."""
         try:
-            taken, head = await control.retry_seizure(
+            taken, head = await retry_seizure(
                 lambda: open_act(self._pool),
                 lambda cursor: self._take_over(cursor, conversation, staff, sites),
             )
-        except control.LiveTurnsBusy:
+        except LiveTurnsBusy:
             return ActRefused(code=ActRefusal.BUSY)
         if head is None or taken is None:
             return ActRefused(code=ActRefusal.NOT_THERE)
-        if isinstance(taken, control.HeldBy):
+        if isinstance(taken, HeldBy):
             if taken.person == staff.user:
                 return ActDone(facts={"conversation": conversation, "name": taken.name})
             return ActRefused(code=ActRefusal.TAKEN, name=taken.name)
@@ -174,11 +177,13 @@ class StaffActs:
             head = await _find_conversation(cursor, conversation, sites)
             if head is None:
                 return ActRefused(code=ActRefusal.NOT_THERE)
-            entry = await control.hand_back(cursor, self._policy, conversation=conversation, staff=staff.user)
+            entry = await take_overs.hand_back(
+                cursor, self._policy, conversation=conversation, staff=staff.user
+            )
             if entry is None:
                 return ActRefused(code=ActRefusal.NOT_TAKEN_OVER)
             await self._record_about(cursor, ActKind.HANDED_BACK, staff, head)
-            await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+            await notify_control_changed(cursor, by=self._process, conversations=[conversation])
         self._on_change((), [conversation])
         return ActDone(facts={"conversation": conversation, "entry": entry})
 
@@ -188,10 +193,10 @@ class StaffActs:
             head = await _find_conversation(cursor, conversation, sites)
             if head is None:
                 return ActRefused(code=ActRefusal.NOT_THERE)
-            if not await control.release(cursor, conversation=conversation, sites=sorted(sites)):
+            if not await quiet.release(cursor, conversation=conversation, sites=sorted(sites)):
                 return ActRefused(code=ActRefusal.NOT_QUIET)
             await self._record_about(cursor, ActKind.RELEASED, staff, head)
-            await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+            await notify_control_changed(cursor, by=self._process, conversations=[conversation])
         self._on_change((), [conversation])
         return ActDone(facts={"conversation": conversation})
 
@@ -199,7 +204,7 @@ class StaffActs:
         """Renew the take-overs that screens of their owners show: conversations by member of staff."""
         async with open_act(self._pool) as cursor:
             for user, conversations in leases.items():
-                await control.renew_lease(cursor, conversations=sorted(conversations), staff=user)
+                await take_overs.renew_lease(cursor, conversations=sorted(conversations), staff=user)
 
     async def lose(self, user: int, conversations: Collection[int]) -> int:
         """End the take-overs of a member of staff who was signed out or has lost the right; returns how many."""
@@ -207,9 +212,9 @@ class StaffActs:
             await cursor.execute(EXPIRE_LEASES, {"staff": user, "conversations": sorted(conversations)})
             if not cursor.rowcount:
                 return 0
-            lost = await control.lose_leases(cursor, self._policy)
+            lost = await take_overs.lose_leases(cursor, self._policy)
             changed = [lease.conversation for lease in lost]
-            await control.notify_control_changed(cursor, by=self._process, conversations=changed)
+            await notify_control_changed(cursor, by=self._process, conversations=changed)
             await notify_flags_changed(cursor, [lease.flag for lease in lost])
         self._on_change((), changed)
         return len(lost)
@@ -256,9 +261,9 @@ class StaffActs:
 
     async def _take_over(
         self, cursor: AsyncCursor[Row], conversation: int, staff: Staff, sites: Collection[int]
-    ) -> tuple[control.TookOver | control.HeldBy | None, SupervisedConversation | None]:
+    ) -> tuple[TookOver | HeldBy | None, SupervisedConversation | None]:
         head = await _find_conversation(cursor, conversation, sites)
-        taken = await control.take_over(
+        taken = await take_overs.take_over(
             cursor,
             self._policy,
             conversation=conversation,
@@ -266,12 +271,12 @@ class StaffActs:
             name=staff.name,
             sites=sorted(sites),
         )
-        if isinstance(taken, control.TookOver) and head is not None:
+        if isinstance(taken, TookOver) and head is not None:
             await self._record_about(cursor, ActKind.TOOK_OVER, staff, head)
             await notify_turns_changed(
                 cursor, by=self._process, result=GateResult(admitted=[], lost=[]), ended=taken.closed
             )
-            await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+            await notify_control_changed(cursor, by=self._process, conversations=[conversation])
         return taken, head
 
     async def _say(
@@ -292,7 +297,7 @@ class StaffActs:
             # Sent again after its answer was lost, perhaps after the hand-back: it is stored.
             return ActDone(facts={**facts, "entry": row[0]}), False
         # The lock lasts to the commit: a hand-back comes before these words, or after them.
-        name = await control.lock_as_person(cursor, conversation=conversation, staff=staff.user)
+        name = await take_overs.lock_as_person(cursor, conversation=conversation, staff=staff.user)
         if name is None:
             return ActRefused(code=ActRefusal.NOT_TAKEN_OVER), False
         await cursor.execute(HAS_LIVE_VISIT, {"participant": head.participant})
@@ -314,7 +319,7 @@ class StaffActs:
             await self._record(
                 cursor, ActKind.SAID, staff, about=head.participant, note=f"entry {stored.entry}"
             )
-            await control.notify_control_changed(cursor, by=self._process, conversations=[conversation])
+            await notify_control_changed(cursor, by=self._process, conversations=[conversation])
         return ActDone(facts={**facts, "entry": stored.entry}), stored.is_new
 
     async def _show_reading(self, cursor: AsyncCursor[Row], conversation: int, staff: Staff) -> bool:

@@ -7,8 +7,10 @@ from uuid import UUID
 
 from psycopg_pool import AsyncConnectionPool
 
-from companion.supervision import control
+from companion.supervision.control import notify_control_changed
 from companion.supervision.flags import notify_flags_changed
+from companion.supervision.quiet import end_quiet
+from companion.supervision.take_overs import lose_leases
 from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
@@ -32,9 +34,9 @@ class LeaseFollower:
             connection.transaction(),
             connection.cursor() as cursor,
         ):
-            lost = await control.lose_leases(cursor, self._policy)
-            changed = [*(lease.conversation for lease in lost), *await control.end_quiet(cursor)]
-            await control.notify_control_changed(cursor, by=self._process, conversations=changed)
+            lost = await lose_leases(cursor, self._policy)
+            changed = [*(lease.conversation for lease in lost), *await end_quiet(cursor)]
+            await notify_control_changed(cursor, by=self._process, conversations=changed)
             await notify_flags_changed(cursor, [lease.flag for lease in lost])
         for lease in lost:
             log.warning("lease.lost conversation=%d flag=%d", lease.conversation, lease.flag.flag)

@@ -22,12 +22,7 @@ from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, WritingNoticed, notify_parameters
 from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
-from companion.supervision.control import (
-    LiveTurnsBusy,
-    claim_quiet,
-    notify_control_changed,
-    retry_seizure,
-)
+from companion.supervision.control import notify_control_changed
 from companion.supervision.entries import (
     DECIDE_ENTRY,
     NewEntry,
@@ -38,6 +33,8 @@ from companion.supervision.entries import (
 from companion.supervision.flags import FLAG_IS_SEEN, RaisedFlag, notify_flags_changed, raise_flag
 from companion.supervision.helplines import Helpline
 from companion.supervision.noticing import Notice
+from companion.supervision.quiet import claim_quiet
+from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
 from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
 from companion.turn_close import ClosedTurn, Row
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest

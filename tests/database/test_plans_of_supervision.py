@@ -27,7 +27,10 @@ from companion.supervision import (
     flag_views,
     flags,
     pauses,
+    quiet,
     safety_turns,
+    seizure,
+    take_overs,
 )
 from companion.supervision.causes import FlagCause
 from companion.supervision.states import FlagSource, FlagTier
@@ -175,14 +178,14 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         safety_turns.FIND_WRITER,
         {"visit": uuid.UUID(VISIT), "key": uuid.uuid4(), "per_minute": 60},
     ),
-    "lock live turns": (control.LOCK_LIVE, ONE),
-    "read live turns": (control.READ_LIVE, ONE),
-    "become quiet": (control.CLAIM_QUIET, ONE | {"quiet_s": None}),
-    "take over": (control.TAKE_OVER, ONE | {"staff": 1, "name": "Sam", "sites": [1]}),
-    "release": (control.RELEASE, ONE | {"sites": [1]}),
-    "renew leases": (control.RENEW_LEASES, {"conversations": [7, 8], "staff": 1}),
-    "lose leases": (control.LOSE_LEASES, {"lease_s": 20.0}),
-    "end quiet spells": (control.END_QUIET, {}),
+    "lock live turns": (seizure.LOCK_LIVE, ONE),
+    "read live turns": (seizure.READ_LIVE, ONE),
+    "become quiet": (quiet.CLAIM_QUIET, ONE | {"quiet_s": None}),
+    "take over": (take_overs.TAKE_OVER, ONE | {"staff": 1, "name": "Sam", "sites": [1]}),
+    "release": (quiet.RELEASE, ONE | {"sites": [1]}),
+    "renew leases": (take_overs.RENEW_LEASES, {"conversations": [7, 8], "staff": 1}),
+    "lose leases": (take_overs.LOSE_LEASES, {"lease_s": 20.0}),
+    "end quiet spells": (quiet.END_QUIET, {}),
     "read who may speak": (control.READ_CONTROL, {"conversations": [7, 8]}),
     "raise a flag": (flags.RAISE_FLAG, flags.flag_parameters(CAUSE)),
     "insert an entry": (

@@ -8,11 +8,11 @@ import psycopg
 
 from companion.models import Visit
 from companion.states import Reason, TurnState
-from companion.supervision import control
-from companion.supervision.control import TookOver
+from companion.supervision import quiet, take_overs
 from companion.supervision.noticing import Notice
 from companion.supervision.safety_turns import SafetyTurns
 from companion.supervision.states import FlagTier
+from companion.supervision.take_overs import TookOver
 from companion.turn_end import TurnEnd
 from companion.turn_open import SayRequest
 from ops.stack.postgres import EmbeddedPostgres
@@ -105,11 +105,11 @@ class Crowd:
         for _ in range(ROUNDS):
             desk = random.choice(self._desks)
             async with desk.pool.connection() as native, native.transaction(), native.cursor() as cursor:
-                await control.renew_lease(
+                await take_overs.renew_lease(
                     cursor, conversations=[one.conversation.pk for one in self._cast], staff=SAM
                 )
-                await control.lose_leases(cursor, desk.policy)
-                await control.end_quiet(cursor)
+                await take_overs.lose_leases(cursor, desk.policy)
+                await quiet.end_quiet(cursor)
 
 
 async def test_everything_in_one_moment_ends_without_a_deadlock(
@@ -145,7 +145,7 @@ async def test_a_message_that_waits_for_a_take_over_is_read_by_the_person(
     rosa = people.rosa
     async with Supervisor(database.url, rosa) as sam:
         async with sam.connection.transaction(), sam.connection.cursor() as cursor:
-            taken = await control.take_over(
+            taken = await take_overs.take_over(
                 cursor,
                 sam.policy,
                 conversation=sam.conversation,

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from companion.supervision.control import HeldBy, TookOver
+from companion.supervision.take_overs import HeldBy, TookOver
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import Page
 from tests.people import People

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from companion.models import ReplyChunk
-from companion.supervision.control import TookOver
+from companion.supervision.take_overs import TookOver
 from ops.stack.postgres import EmbeddedPostgres
 from tests.page_socket import ENDINGS, Page
 from tests.people import People, Person, in_database
