@@ -24,7 +24,8 @@ from companion.notifications import (
     parse_notification,
     split_turns,
 )
-from companion.turn_close import ClosedTurn, Row
+from companion.rows import Row
+from companion.turn_close import ClosedTurn
 from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)

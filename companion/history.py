@@ -29,13 +29,13 @@ from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
 from companion.needs.look import Look
 from companion.needs.store import LOOKS, read_look
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.rows import Row
 from companion.states import Reason
 from companion.supervision.control import READ_CONTROL, ControlView, make_control
 from companion.supervision.entries import READ_PAGE_ENTRIES, make_entry, read_entries
 from companion.supervision.entry_view import EntryView, entries_to_show
 from companion.turn_policy import TurnPolicy
 
-Row = tuple[Any, ...]
 PAGE_TURNS = 50
 LAST_TURN = 2**63 - 1
 

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.states import Settlement
-from companion.turn_close import Row
 from companion.visits.conditions import IS_LIVE
 
 MAX_OFFERED = 5

@@ -4,13 +4,11 @@ Statements that show a drafted line are given it in every language, as JSON, and
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.turn_policy import TurnPolicy
-
-Row = tuple[Any, ...]
 
 OF_PERSON = """coalesce((
     SELECT nullif(n.language, '') FROM companion_needs n WHERE n.participant_id = p.id), s.language)"""

@@ -18,10 +18,11 @@ from companion.batch import Batch
 from companion.doorbell import notify_kept_changed, notify_turns_changed
 from companion.kept_questions import let_go, lock_kept_question, settle_question
 from companion.lane_order import REROUTE, lane_order_parameters
+from companion.rows import Row
 from companion.states import Settlement, TurnState
 from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.sweep import pause_away, pause_orphans
-from companion.turn_close import ClosedTurn, Row, close_turns
+from companion.turn_close import ClosedTurn, close_turns
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
 from companion.turn_open import AskAgainRequest, OpenBatch, OpenedTurn, OpenRefusal, SayRequest, find_opened

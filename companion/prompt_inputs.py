@@ -15,12 +15,12 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from companion.doubt import is_doubted
 from companion.prompt import Exchange, PersonWords
+from companion.rows import Row
 from companion.states import Reason, TurnState
 from companion.supervision.control import IS_CARE_DUE
 from companion.supervision.states import EntryKind
 from companion.turn_conditions import is_held
 
-Row = tuple[Any, ...]
 DIALOGUE_TURNS = 60
 """Most earlier turns in a prompt."""
 PERSON_MESSAGES = 40

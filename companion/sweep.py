@@ -5,8 +5,9 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.states import Reason, TurnState
-from companion.turn_close import ClosedTurn, Row, close_locked
+from companion.turn_close import ClosedTurn, close_locked
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy

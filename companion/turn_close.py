@@ -6,15 +6,13 @@ a flush that committed meanwhile.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.turn_conditions import EARLIER_IS_LIVE, is_live
 from companion.turn_end import TurnEnd
-
-Row = tuple[Any, ...]
 
 # In the order of ids, as everywhere, so that two transactions cannot deadlock. Without an owner or a fence any counts.
 #

@@ -14,13 +14,13 @@ from psycopg import AsyncConnection, AsyncCursor
 from companion.lane_order import FIRST_LANE
 from companion.languages import OF_PERSON, line_in
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
+from companion.rows import Row
 from companion.states import LIVE, Reason
 from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
 from companion.supervision.disclosure import insert_disclosures
 from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.supervision.noticing import Notice
 from companion.supervision.states import FlagSource
-from companion.turn_close import Row
 from companion.turn_conditions import LIVE_BESIDE
 from companion.turn_policy import TurnPolicy
 from companion.visits.conditions import IS_LIVE

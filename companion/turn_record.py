@@ -6,8 +6,9 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.states import Settlement, TurnState
-from companion.turn_close import ClosedTurn, Row
+from companion.turn_close import ClosedTurn
 from companion.turn_conditions import is_held, is_unanswered
 from companion.turn_end import TurnEnd
 from routing.chain import SkippedLane

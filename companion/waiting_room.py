@@ -11,8 +11,9 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.sweep import LOCK_LOST, pause_lost
-from companion.turn_close import ClosedTurn, Row
+from companion.turn_close import ClosedTurn
 from companion.turn_conditions import EARLIER_IS_LIVE
 from companion.turn_policy import TurnPolicy
 from routing.contracts import Lane

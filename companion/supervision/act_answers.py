@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
+from companion.rows import Row
 from companion.supervision.staff import Staff
-from companion.turn_close import Row
 
 TRANSACTION_S = 5.0
 """An act that takes longer is answered with an error, and has done nothing."""

@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.doorbell import notify_turns_changed
 from companion.frames import MAX_MESSAGE_CHARS, clean_text, is_visible
 from companion.languages import speak_to
+from companion.rows import Row
 from companion.supervision import pauses, quiet, take_overs
 from companion.supervision.act_answers import (
     ActAnswer,
@@ -33,7 +34,7 @@ from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
 from companion.supervision.staff import Staff, clean_reason
 from companion.supervision.states import EntryKind, PauseScope
 from companion.supervision.take_overs import HeldBy, TookOver
-from companion.turn_close import ClosedTurn, Row
+from companion.turn_close import ClosedTurn
 from companion.turn_policy import TurnPolicy
 from companion.visits.ends import EndReason, end_visits_async
 from companion.waiting_room import GateResult

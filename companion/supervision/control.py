@@ -6,17 +6,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
 from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, notify_parameters, split_control
+from companion.rows import Row
 from companion.supervision.states import PauseScope
 from companion.turn_policy import DraftedLines
-
-Row = tuple[Any, ...]
 
 CARE_S = 86_400
 """Time after a quiet spell for which prompts carry the instruction for care."""

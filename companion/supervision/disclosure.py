@@ -7,16 +7,14 @@ because entries are erased.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor
 
 from companion.languages import line_in
+from companion.rows import Row
 from companion.states import LIVE
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
-
-Row = tuple[Any, ...]
 
 MAX_INTERVAL_S = 10_800
 """It is said at least this often while a person writes, whatever a site has set."""

@@ -5,15 +5,13 @@ order of their ids, and none is inserted beside the opening of a turn.
 """
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.supervision.entry_view import EntryView
 from companion.supervision.states import EntryKind
-
-Row = tuple[Any, ...]
 
 MAX_ENTRIES_OF_PAGE = 200
 """Entries between the turns of one page of history, the newest."""

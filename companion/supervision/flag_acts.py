@@ -7,6 +7,7 @@ from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.frames import clean_text, is_visible
+from companion.rows import Row
 from companion.supervision import flag_changes
 from companion.supervision.act_answers import (
     ActAnswer,
@@ -21,7 +22,6 @@ from companion.supervision.flag_changes import FlagRefused
 from companion.supervision.flag_views import FlagView
 from companion.supervision.staff import Staff
 from companion.supervision.states import FlagOutcome
-from companion.turn_close import Row
 
 MAX_NOTE_CHARS = 2_000
 

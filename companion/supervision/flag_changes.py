@@ -12,10 +12,10 @@ from typing import Any
 from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
+from companion.rows import Row
 from companion.supervision.flag_views import FlagView, read_flags
 from companion.supervision.staff import Staff
 from companion.supervision.states import FlagOutcome, FlagState, FlagStepKind
-from companion.turn_close import Row
 
 ADD_STEP = """
 INSERT INTO companion_flagstep (flag_id, what, who, note) VALUES (%(flag)s, %(what)s, %(who)s, %(note)s)

@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
-from companion.turn_close import Row
+from companion.rows import Row
 
 MAX_LISTED_PER_SITE = 200
 """Flags of one site that a list holds, the newest first. Staff close flags, so a site seldom has a dozen."""

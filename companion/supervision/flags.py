@@ -11,10 +11,9 @@ from typing import Any
 from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, notify_parameters, split_flags
+from companion.rows import Row
 from companion.supervision.causes import FlagCause
 from companion.supervision.states import FlagStepKind
-
-Row = tuple[Any, ...]
 
 REPEATED_EVERY_S = 60
 """A flag that is raised again and again has one step about it in this time, in seconds. Every cause is counted."""

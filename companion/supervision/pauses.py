@@ -9,9 +9,9 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from companion.notifications import NOTIFY, StaffPausesChanged, notify_parameters
+from companion.rows import Row
 from companion.supervision.staff import Staff
 from companion.supervision.states import PauseScope
-from companion.turn_close import Row
 from companion.turn_conditions import is_live
 
 EVERYONE = 0

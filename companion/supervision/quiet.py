@@ -1,16 +1,14 @@
 """The quiet after a red message: the companion says nothing until staff release it, or its time is over."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.states import Reason
 from companion.supervision.control import CARE_S, IS_QUIET
 from companion.supervision.seizure import seize
 from companion.turn_close import ClosedTurn
-
-Row = tuple[Any, ...]
 
 MAX_ENDED = 50
 """Quiet spells that one statement ends."""

@@ -20,6 +20,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.doorbell import notify_turns_changed
 from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, WritingNoticed, notify_parameters
+from companion.rows import Row
 from companion.states import Reason, TurnState
 from companion.supervision.causes import FlagCause
 from companion.supervision.control import notify_control_changed
@@ -36,7 +37,7 @@ from companion.supervision.noticing import Notice
 from companion.supervision.quiet import claim_quiet
 from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
 from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
-from companion.turn_close import ClosedTurn, Row
+from companion.turn_close import ClosedTurn
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
 from companion.visits.conditions import IS_LIVE

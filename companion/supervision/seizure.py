@@ -8,17 +8,17 @@ A statement on several control rows skips those that are locked.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.states import Reason, TurnState
 from companion.turn_close import ClosedTurn, close_locked
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
 
-Row = tuple[Any, ...]
 Result = TypeVar("Result")
 
 SEIZE_TRIES = 20

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from psycopg import AsyncCursor
 
 from companion.languages import speak_to
+from companion.rows import Row
 from companion.states import Reason
 from companion.supervision.causes import FlagCause
 from companion.supervision.control import CARE_S
@@ -16,8 +16,6 @@ from companion.supervision.seizure import seize
 from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
 from companion.turn_close import ClosedTurn
 from companion.turn_policy import DraftedLines, TurnPolicy
-
-Row = tuple[Any, ...]
 
 MAX_LEASES_LOST = 50
 """Take-overs that one transaction ends because their screens are gone."""

@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 
 from companion.machines.offers import LIST_NEWS, OfferView, build_offer_view, news_parameters
 from companion.machines.pairing import OPEN_S
-from companion.turn_close import Row
+from companion.rows import Row
 
 MAX_MACHINES = 300
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.supervision.control import IS_QUIET
 from companion.supervision.flag_views import FlagView
 from companion.supervision.pauses import PauseView
 from companion.supervision.states import FlagTier, PauseScope
-from companion.turn_close import Row
 
 MAX_VISITS = 2_000
 """Live visits that one read looks at, those that end last first."""

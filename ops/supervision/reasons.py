@@ -8,8 +8,8 @@ from typing import Any
 from django.db import connection
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.supervision.staff import Staff
-from companion.turn_close import Row
 from ops import audit
 from ops.access import StaffAccess
 from ops.supervision.record import record_entry

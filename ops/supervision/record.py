@@ -2,9 +2,9 @@
 
 from psycopg import AsyncCursor
 
+from companion.rows import Row
 from companion.supervision.act_answers import ActKind
 from companion.supervision.staff import Staff
-from companion.turn_close import Row
 
 INSERT_ENTRY = """
 INSERT INTO ops_auditentry (who, what, about, note) VALUES (%(who)s, %(what)s, %(about)s, %(note)s)

@@ -11,8 +11,8 @@ from psycopg import AsyncCursor
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
+from companion.rows import Row
 from companion.supervision.staff import Staff
-from companion.turn_close import Row
 from ops.access import IS_OPERATOR, OPERATORS, STAFF_NAME
 from ops.supervision.people import DESK_TIMEOUT_S
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg import AsyncCursor
 
-from companion.turn_close import Row
+from companion.rows import Row
 
 MIN_CHARS = 2
 MAX_FOUND_PER_SITE = 20
