@@ -3,23 +3,21 @@
 Statements that show a drafted line are given it in every language, as JSON, and choose by the row they read.
 """
 
-from collections.abc import Sequence
-
 from psycopg import AsyncCursor
 
 from companion.rows import Row
-from companion.turn_policy import TurnPolicy
+from companion.turn_policy import CharacterTexts, TurnPolicy
 
 OF_PERSON = """coalesce((
     SELECT nullif(n.language, '') FROM companion_needs n WHERE n.participant_id = p.id), s.language)"""
 """The language of the participant `p` of the site `s`."""
 
-FIND_LANGUAGES = f"""
-SELECT c.id, {OF_PERSON}
+FIND_LANGUAGE = f"""
+SELECT {OF_PERSON}
 FROM companion_conversation c
 JOIN companion_participant p ON p.id = c.participant_id
 JOIN companion_site s ON s.id = p.site_id
-WHERE c.id = ANY(%(conversations)s)
+WHERE c.id = %(conversation)s
 """
 
 
@@ -29,13 +27,8 @@ def line_in(parameter: str, language: str) -> str:
     return f"coalesce({texts} ->> {language}, {texts} ->> '')"
 
 
-async def find_languages(cursor: AsyncCursor[Row], conversations: Sequence[int]) -> dict[int, str]:
-    """Return the language of the participant of each of these conversations."""
-    await cursor.execute(FIND_LANGUAGES, {"conversations": list(conversations)})
-    return dict(await cursor.fetchall())
-
-
-async def speak_to(cursor: AsyncCursor[Row], policy: TurnPolicy, conversation: int) -> TurnPolicy:
-    """Return the policy with the texts in the language of the participant of a conversation."""
-    found = await find_languages(cursor, [conversation])
-    return policy.in_language(found.get(conversation, ""))
+async def find_texts(cursor: AsyncCursor[Row], policy: TurnPolicy, conversation: int) -> CharacterTexts:
+    """Return the character's texts in the language of the participant of a conversation."""
+    await cursor.execute(FIND_LANGUAGE, {"conversation": conversation})
+    row = await cursor.fetchone()
+    return policy.in_language(row[0] if row else "")

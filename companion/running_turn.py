@@ -99,30 +99,27 @@ class RunningTurn:
         self, result: Answered | Broken | None, policy: TurnPolicy, *, is_stored: bool
     ) -> TurnEnd:
         """The state, the reason and the drafted line that follow from the result."""
+        lines = policy.in_language(self.language).lines
         if isinstance(result, Answered) and is_stored and self.ends_with_farewell and not result.truncated:
             return TurnEnd(
                 turn=self.turn,
                 state=TurnState.COMPLETE,
                 reason=Reason.GOODBYE,
-                line=policy.lines.goodbye,
+                line=lines.goodbye,
             )
         if isinstance(result, Answered) and is_stored:
             return TurnEnd(
                 turn=self.turn,
                 state=TurnState.COMPLETE,
                 reason=Reason.LENGTH if result.truncated else Reason.WHOLE,
-                line=policy.lines.shortened if result.truncated else "",
+                line=lines.shortened if result.truncated else "",
                 shortened=result.truncated,
             )
         if self.caught:
-            return TurnEnd(
-                turn=self.turn, state=TurnState.PAUSED, reason=Reason.CAUGHT, line=policy.lines.declined
-            )
+            return TurnEnd(turn=self.turn, state=TurnState.PAUSED, reason=Reason.CAUGHT, line=lines.declined)
         if isinstance(result, Broken) and result.failure is FailureClass.REFUSED:
             # Asked again, the question would be refused again, so it is not held. The words already said stay.
-            return TurnEnd(
-                turn=self.turn, state=TurnState.PAUSED, reason=result.failure, line=policy.lines.declined
-            )
+            return TurnEnd(turn=self.turn, state=TurnState.PAUSED, reason=result.failure, line=lines.declined)
         # Also an answer whose last words could not be stored: they were never shown, so it is a pause.
         reason: Reason | FailureClass = self.interrupt_reason or Reason.FAULT
         if isinstance(result, Broken) and result.failure is not FailureClass.CANCELLED:
@@ -131,7 +128,7 @@ class RunningTurn:
             turn=self.turn,
             state=TurnState.PAUSED,
             reason=reason if is_stored else Reason.UNSTORED,
-            line=policy.lines.pause,
+            line=lines.pause,
             hold_s=policy.hold_s,
             # A commit of unknown outcome may have stored a chunk that was not shown. It is left out of the reply.
             shown=self.buffer.seq if self.buffer and not is_stored else None,

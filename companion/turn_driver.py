@@ -25,7 +25,7 @@ from companion.states import Reason, TurnState
 from companion.supervision.noticing import Noticing
 from companion.turn_close import ClosedTurn
 from companion.turn_end import TurnEnd
-from companion.turn_policy import DraftedLines, TurnPolicy
+from companion.turn_policy import CharacterTexts, DraftedLines, TurnPolicy
 from companion.watchers import Watchers
 from routing.chain import Breakers, LaneCursor, Route
 
@@ -95,7 +95,7 @@ class TurnDriver:
             turn.cancel_still_here()
         # The last words are stored before the row is closed.
         is_stored = turn.buffer is None or await self._journal.finish(turn.buffer)
-        end = turn.to_end(self._policy.in_language(turn.language), owner=self._process, is_stored=is_stored)
+        end = turn.to_end(self._policy, owner=self._process, is_stored=is_stored)
         turn.is_closing = True
         log_end(end, ended_here=await self.close(end) is not None)
 
@@ -180,8 +180,8 @@ class TurnDriver:
         caller = SlottedCaller(self._caller, self._ledger, admission, takes=self._breakers.takes)
         is_reduced_line_due = await self._is_reduced_line_due(turn.turn, route)
         progress = turn.progress = TurnProgress(LaneCursor(route.lanes, self._breakers), self._limits())
-        policy = self._policy.in_language(turn.language)
-        events = run_turn(self._draft(inputs, policy), progress, caller, reference=f"turn-{turn.turn}")
+        texts = self._policy.in_language(turn.language)
+        events = run_turn(self._draft(inputs, texts), progress, caller, reference=f"turn-{turn.turn}")
         doubtful = ""
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
@@ -202,7 +202,7 @@ class TurnDriver:
                     is_reduced = is_reduced_line_due and route.marks(progress.cursor.lane)
                     buffer.openings = [
                         *inputs.openings,
-                        *self._openings(progress, policy.lines, is_reduced=is_reduced),
+                        *self._openings(progress, texts.lines, is_reduced=is_reduced),
                     ]
                 text = doubtful + event.text
                 # A word that may complete a forbidden sentence waits until it is finished.
@@ -211,13 +211,13 @@ class TurnDriver:
                     self._journal.append(buffer, text)
 
     @staticmethod
-    def _draft(inputs: PromptInputs, policy: TurnPolicy) -> PromptDraft:
+    def _draft(inputs: PromptInputs, texts: CharacterTexts) -> PromptDraft:
         return PromptDraft(
-            system=policy.system_prompt,
-            instruction_held=policy.lines.instruction_held,
-            instruction_person=policy.lines.instruction_person,
-            instruction_care=policy.lines.instruction_care if inputs.is_care_due else "",
-            instruction_easy=policy.lines.instruction_easy if inputs.easy_words else "",
+            system=texts.system_prompt,
+            instruction_held=texts.lines.instruction_held,
+            instruction_person=texts.lines.instruction_person,
+            instruction_care=texts.lines.instruction_care if inputs.is_care_due else "",
+            instruction_easy=texts.lines.instruction_easy if inputs.easy_words else "",
             person=inputs.person,
             dialogue=inputs.dialogue,
             held=[question for _, question in inputs.held],

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol, Self
+from typing import Protocol
 
 LEASE_S = 10.0
 """A process without a heartbeat for so long counts as gone: the sweep pauses its turns, and no sum counts it."""
@@ -155,13 +155,9 @@ class TurnPolicy(CharacterTexts):
     grace_s: float = 8.0
     """Time that running turns have to finish after the process was told to leave."""
 
-    def in_language(self, language: str) -> Self:
-        """Return the same figures with the texts of a language; with those of the first where it has none."""
-        texts = self.translations.get(language)
-        if texts is None or language == self.language:
-            return self
-        own = {name: getattr(texts, name) for name in _TEXT_FIELDS}
-        return replace(self, language=language, **own)
+    def in_language(self, language: str) -> CharacterTexts:
+        """Return the texts in a language; those in the first where the character has none in it."""
+        return self.translations.get(language, self)
 
     def by_language(self, name: str) -> str:
         """Return a drafted line in every language as JSON, for `languages.line_in`."""
@@ -188,4 +184,3 @@ class TurnPolicy(CharacterTexts):
 
 FIRST = ""
 """Stands for the first language of the character in what `by_language` returns."""
-_TEXT_FIELDS = tuple(one.name for one in fields(CharacterTexts))

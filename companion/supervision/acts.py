@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.doorbell import notify_turns_changed
 from companion.frames import MAX_MESSAGE_CHARS, clean_text, is_visible
-from companion.languages import speak_to
+from companion.languages import find_texts
 from companion.rows import Row
 from companion.supervision import pauses, quiet, take_overs
 from companion.supervision.act_answers import (
@@ -329,14 +329,14 @@ class StaffActs:
         await cursor.execute(WAS_READING_SHOWN, facts)
         if await cursor.fetchone() is not None:
             return False
-        policy = await speak_to(cursor, self._policy, conversation)
+        texts = await find_texts(cursor, self._policy, conversation)
         entry = NewEntry(
             conversation=conversation,
             kind=EntryKind.READING,
-            text=policy.lines.reading_along,
+            text=texts.lines.reading_along,
             person=staff.user,
             name=staff.name,
-            version=policy.persona_version,
+            version=texts.persona_version,
         )
         return await insert_entry(cursor, entry) is not None
 

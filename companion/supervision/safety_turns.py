@@ -218,8 +218,8 @@ class SafetyTurns:
         if claimed is None:
             return OpenRefusal.SIGNED_OUT
         person, closed = claimed
-        policy = self._policy.in_language(language)
-        lines, helpline = policy.lines, Helpline(voice=voice, text=text)
+        texts = self._policy.in_language(language)
+        lines, helpline = texts.lines, Helpline(voice=voice, text=text)
         is_answered = person is not None
         await cursor.execute(
             INSERT_ENDED,
@@ -231,7 +231,7 @@ class SafetyTurns:
                 "reason": (Reason.PERSON if is_answered else Reason.RED).value,
                 "line": "" if is_answered else helpline.write_safety_line(lines, is_told=False),
                 "owner": self._process,
-                "persona": policy.persona_version,
+                "persona": texts.persona_version,
                 "language": language,
                 "decide_s": 0 if is_answered else self._policy.decide_s,
             },
@@ -270,22 +270,22 @@ class SafetyTurns:
         if recent := await find_recent(cursor, conversation, kind=EntryKind.HELP, within_s=HELP_LINE_EVERY_S):
             return HelpStored(entry=recent.entry, line=recent.text)
         helpline = Helpline(voice=row[0], text=row[1])
-        policy = self._policy.in_language(row[2])
-        line = helpline.write_help_line(policy.lines, is_told=False)
+        texts = self._policy.in_language(row[2])
+        line = helpline.write_help_line(texts.lines, is_told=False)
         entry = await insert_entry(
             cursor,
             NewEntry(
                 conversation=conversation,
                 kind=EntryKind.HELP,
                 text=line,
-                version=policy.persona_version,
+                version=texts.persona_version,
                 flag=flag.flag,
                 decide_s=self._policy.decide_s,
             ),
         )
         assert entry is not None  # Its control row is locked.
         await notify_control_changed(cursor, by=self._process, conversations=[conversation])
-        told = helpline.write_help_line(policy.lines, is_told=True)
+        told = helpline.write_help_line(texts.lines, is_told=True)
         return HelpStored(entry=entry.entry, line=line, flag=flag, told=told)
 
     async def _decide(self, flag: RaisedFlag, decide: Callable[[AsyncCursor[Row]], Awaitable[bool]]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from psycopg import AsyncCursor
 
-from companion.languages import speak_to
+from companion.languages import find_texts
 from companion.rows import Row
 from companion.states import Reason
 from companion.supervision.causes import FlagCause
@@ -204,14 +204,14 @@ async def _insert_line(
     staff: int,
     name: str,
 ) -> int:
-    policy = await speak_to(cursor, policy, conversation)
+    texts = await find_texts(cursor, policy, conversation)
     entry = NewEntry(
         conversation=conversation,
         kind=kind,
-        text=choose(policy.lines).format(name=name),
+        text=choose(texts.lines).format(name=name),
         person=staff,
         name=name,
-        version=policy.persona_version,
+        version=texts.persona_version,
     )
     stored = await insert_entry(cursor, entry)
     # The control row is locked, so its conversation exists.
