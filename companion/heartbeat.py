@@ -76,6 +76,7 @@ class Heartbeat:
         self._pool = pool
         self._policy = policy
         self._process = process
+        self._persona_version = policy.character_version
         self._sockets = sockets
         self._routing = routing
         self._pages = pages
@@ -104,7 +105,7 @@ class Heartbeat:
                     "pid": os.getpid(),
                     "sockets": self._sockets(),
                     "draining": self.draining,
-                    "persona_version": self._policy.character_version,
+                    "persona_version": self._persona_version,
                     "routing_version": routing.routing_version,
                     "preset": routing.preset,
                     "routing_hash": routing.routing_hash,

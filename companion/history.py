@@ -125,6 +125,7 @@ class History:
     def __init__(self, pool: AsyncConnectionPool[Any], policy: TurnPolicy) -> None:
         self._pool = pool
         self._policy = policy
+        self._parameters = query_parameters(policy)
         self._prompt_inputs: Batch[int, PromptInputs] = Batch(self._read_prompt_inputs_of)
         # A page has up to 50 turns with their texts, so a batch of pages is kept small.
         self._kept: Batch[int, tuple[KeptQuestion, ...]] = Batch(self._read_kept_of)
@@ -240,7 +241,7 @@ class History:
 
     async def _rows(self, query: str, **facts: Any) -> list[Row]:
         async with self._pool.connection() as connection, connection.cursor() as cursor:
-            return await _fetch_all(cursor, query, facts | query_parameters(self._policy))
+            return await _fetch_all(cursor, query, facts | self._parameters)
 
 
 def query_parameters(policy: TurnPolicy) -> dict[str, Any]:

@@ -25,7 +25,15 @@ from companion.sweep import pause_away, pause_orphans
 from companion.turn_close import ClosedTurn, close_turns
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
-from companion.turn_open import AskAgainRequest, OpenBatch, OpenedTurn, OpenRefusal, SayRequest, find_opened
+from companion.turn_open import (
+    AskAgainRequest,
+    OpenBatch,
+    OpenedTurn,
+    OpenRefusal,
+    SayRequest,
+    find_opened,
+    open_parameters,
+)
 from companion.turn_policy import TurnPolicy
 from companion.turn_record import record_ends
 from companion.waiting_room import (
@@ -72,6 +80,7 @@ class Ledger:
         self._process = process
         self._on_change = on_change
         self._route = route
+        self._parameters = open_parameters(policy, process)
         # A batch for each kind: an ending, which frees a slot, does not queue behind openings.
         self._openings: Batch[SayRequest, OpenedTurn | OpenRefusal] = Batch(self._open_all)
         self._closings: Batch[TurnEnd, ClosedTurn | None] = Batch(self._close_all)
@@ -180,22 +189,7 @@ class Ledger:
             raise psycopg.OperationalError("the database did not answer within the lease") from None
 
     def _open_parameters(self) -> dict[str, Any]:
-        """The columns of new turns, and the limits under which they are opened."""
-        return {
-            **lane_order_parameters(self._route()),
-            "owner": self._process,
-            "persona": self._policy.versions_by_language(),
-            "wait_s": self._policy.wait_ceiling_s,
-            "ceiling": self._policy.ceiling,
-            "live_turns_per_person": self._policy.live_turns_per_person,
-            "messages_per_minute": self._policy.messages_per_minute,
-            "unanswered_per_minute": self._policy.unanswered_per_minute,
-            "hold_s": self._policy.hold_s,
-            "held_quiet": self._policy.by_language("held_quiet"),
-            "staff_pause_person": self._policy.by_language("staff_pause_person"),
-            "staff_pause_site": self._policy.by_language("staff_pause_site"),
-            "goodbye": self._policy.by_language("goodbye"),
-        }
+        return {**lane_order_parameters(self._route()), **self._parameters}
 
     async def _open_all(self, requests: Sequence[SayRequest]) -> list[OpenedTurn | OpenRefusal]:
         async with self._transaction() as cursor:

@@ -166,6 +166,24 @@ class OpenedTurn:
     """Its prompt inputs, if the transaction that opened it admitted it, and few others (`MAX_INPUTS_READ`)."""
 
 
+def open_parameters(policy: TurnPolicy, process: UUID) -> dict[str, Any]:
+    """The columns of turns that a process opens, and the limits under which it opens them, without their lane."""
+    return {
+        "owner": process,
+        "persona": policy.versions_by_language(),
+        "wait_s": policy.wait_ceiling_s,
+        "ceiling": policy.ceiling,
+        "live_turns_per_person": policy.live_turns_per_person,
+        "messages_per_minute": policy.messages_per_minute,
+        "unanswered_per_minute": policy.unanswered_per_minute,
+        "hold_s": policy.hold_s,
+        "held_quiet": policy.by_language("held_quiet"),
+        "staff_pause_person": policy.by_language("staff_pause_person"),
+        "staff_pause_site": policy.by_language("staff_pause_site"),
+        "goodbye": policy.by_language("goodbye"),
+    }
+
+
 async def find_opened(cursor: AsyncCursor[Row], request: AskAgainRequest) -> OpenedTurn | OpenRefusal:
     """The turn that this key opened before, when the question is not kept any more."""
     await cursor.execute(FIND_BY_KEY, {"visits": [request.visit], "keys": [request.key]})

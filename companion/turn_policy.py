@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
@@ -161,8 +161,15 @@ class TurnPolicy(CharacterTexts):
 
     def by_language(self, name: str) -> str:
         """Return a drafted line in every language as JSON, for `languages.line_in`."""
-        lines = {language: getattr(texts.lines, name) for language, texts in self.translations.items()}
-        return json.dumps({**lines, FIRST: getattr(self.lines, name)}, ensure_ascii=False)
+        return self._to_json(lambda texts: str(getattr(texts.lines, name)))
+
+    def versions_by_language(self) -> str:
+        """Return the version of the character's file in every language in the same way."""
+        return self._to_json(lambda texts: texts.persona_version)
+
+    def _to_json(self, read: Callable[[CharacterTexts], str]) -> str:
+        found = {language: read(texts) for language, texts in self.translations.items()}
+        return json.dumps({**found, FIRST: read(self)}, ensure_ascii=False)
 
     def list_versions(self) -> list[str]:
         """Return the version of the character's file in each language, the first one first."""
@@ -175,11 +182,6 @@ class TurnPolicy(CharacterTexts):
         versions = self.list_versions()
         joined = "\n".join(versions)
         return versions[0] if len(versions) == 1 else hashlib.sha256(joined.encode()).hexdigest()[:16]
-
-    def versions_by_language(self) -> str:
-        """Return the version of the character's file in every language as JSON, for `languages.line_in`."""
-        versions = {language: texts.persona_version for language, texts in self.translations.items()}
-        return json.dumps({**versions, FIRST: self.persona_version})
 
 
 FIRST = ""
