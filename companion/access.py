@@ -16,7 +16,7 @@ from companion.batch import Batch
 from companion.languages import OF_PERSON
 from companion.sessions import SessionStore, hash_session_key
 from companion.visits import idle
-from companion.visits.conditions import IS_LIVE, IS_LOCKED
+from companion.visits.conditions import IS_LIVE, IS_LOCKED, WITH_PERSON
 from companion.visits.ends import EndReason
 
 VISIT_KEY = "visit"
@@ -26,13 +26,10 @@ SELECT session_key, session_data FROM django_session
 WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
 """
 
-# Every condition of access in one statement: an ended visit, a withdrawn card and a closed site all count at once.
 FIND_VISITS = f"""
-SELECT v.id, p.id, p.name, s.name, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved, {OF_PERSON}
+SELECT v.id, p.id, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved, {OF_PERSON}
 FROM companion_visit v
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
+{WITH_PERSON}
 WHERE v.id = ANY(%s)
 """
 LIVE_VISITS = f"{FIND_VISITS} AND {IS_LIVE}"
@@ -53,8 +50,6 @@ class LiveVisit:
 
     visit: UUID
     participant: int
-    participant_name: str
-    site_name: str
     conversation: int
     exit_address: str
     """Where the quick exit of its site leads; empty: to our own plain page."""
@@ -169,13 +164,10 @@ def _parse_uuid(text: object) -> UUID | None:
 
 
 def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
-    visit, participant, participant_name, site_name, conversation, exit_address, *limits, language = row
-    idle_s, idle_left_s, has_moved = limits
+    visit, participant, conversation, exit_address, idle_s, idle_left_s, has_moved, language = row
     return LiveVisit(
         visit=visit,
         participant=participant,
-        participant_name=participant_name,
-        site_name=site_name,
         conversation=conversation,
         exit_address=exit_address if exit_address.startswith("https://") else "",
         idle_s=idle_s,

@@ -23,7 +23,7 @@ from companion.supervision.noticing import Notice
 from companion.supervision.states import FlagSource
 from companion.turn_conditions import LIVE_BESIDE
 from companion.turn_policy import TurnPolicy
-from companion.visits.conditions import IS_LIVE
+from companion.visits.conditions import IS_LIVE, WITH_PERSON
 from companion.waiting_room import Admission
 
 # Only a live visit of an active person at an open site may open a turn; the same key again opens nothing. `beside`
@@ -41,9 +41,7 @@ WITH allowed AS MATERIALIZED (
     FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[], %(questions)s::text[], %(farewells)s::bool[])
          WITH ORDINALITY AS asked(visit, key, question, farewell, place)
     JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
-    JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-    JOIN companion_site s ON s.id = p.site_id AND s.is_open
-    JOIN companion_conversation c ON c.participant_id = p.id
+    {WITH_PERSON}
     JOIN companion_control k ON k.conversation_id = c.id
     LEFT JOIN companion_needs n ON n.participant_id = p.id
     LEFT JOIN LATERAL ({FIRST_LANE}) head ON true
@@ -105,9 +103,7 @@ FIND_BY_KEY = f"""
 SELECT asked.place, t.id, t.conversation_id
 FROM unnest(%(visits)s::uuid[], %(keys)s::uuid[]) WITH ORDINALITY AS asked(visit, key, place)
 JOIN companion_visit v ON v.id = asked.visit AND {IS_LIVE}
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
+{WITH_PERSON}
 LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = asked.key
 """
 

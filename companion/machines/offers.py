@@ -41,14 +41,16 @@ WHERE v.machine_id = %(machine)s AND {IS_LIVE}
 ORDER BY v.opened_at DESC LIMIT 1
 """
 # An offer of what is the future after the clock was set back does not count.
-IS_OPEN = "o.answered_at IS NULL AND o.offered_at <= clock_timestamp() AND o.expires_at > clock_timestamp()"
+OFFER_IS_OPEN = (
+    "o.answered_at IS NULL AND o.offered_at <= clock_timestamp() AND o.expires_at > clock_timestamp()"
+)
 # Of the offers of a machine only the newest can be open.
 NEWEST = """
 SELECT n.id FROM companion_visitoffer n WHERE n.machine_id = %(machine)s ORDER BY n.machine_id, n.id DESC LIMIT 1
 """
 SAME_OFFER = f"""
 SELECT o.id FROM companion_visitoffer o
-WHERE o.id = ({NEWEST}) AND o.participant_id = %(participant)s AND {IS_OPEN}
+WHERE o.id = ({NEWEST}) AND o.participant_id = %(participant)s AND {OFFER_IS_OPEN}
 """
 END_EARLIER = f"""
 UPDATE companion_visitoffer SET answered_at = clock_timestamp(),
@@ -68,7 +70,7 @@ WHERE o.id = %(offer)s AND m.id = o.machine_id AND m.site_id = ANY(%(sites)s) AN
 RETURNING o.machine_id, o.participant_id
 """
 LOCK_OFFER = f"""
-SELECT o.id, o.participant_id, o.by_name, ({IS_OPEN}), o.answer
+SELECT o.id, o.participant_id, o.by_name, ({OFFER_IS_OPEN}), o.answer
 FROM companion_visitoffer o WHERE o.id = %(offer)s AND o.machine_id = %(machine)s FOR UPDATE
 """
 ANSWER = """
@@ -78,12 +80,12 @@ WHERE id = %(offer)s AND answered_at IS NULL
 FIND_OPEN = f"""
 SELECT o.id, p.name FROM companion_visitoffer o
 JOIN companion_participant p ON p.id = o.participant_id AND p.is_active
-WHERE o.id = ({NEWEST}) AND {IS_OPEN}
+WHERE o.id = ({NEWEST}) AND {OFFER_IS_OPEN}
 """
 # The newest offers of each machine, by index; the desk shows those of the last minutes.
 LIST_NEWS = f"""
 SELECT o.id, o.machine_id, m.name, m.site_id, p.id, p.name, c.id, o.by_name, o.offered_at,
-       CASE WHEN o.answer <> '' THEN o.answer WHEN {IS_OPEN} THEN 'open' ELSE 'expired' END
+       CASE WHEN o.answer <> '' THEN o.answer WHEN {OFFER_IS_OPEN} THEN 'open' ELSE 'expired' END
 FROM companion_machine m
 CROSS JOIN LATERAL (
     SELECT * FROM companion_visitoffer WHERE machine_id = m.id ORDER BY machine_id, id DESC LIMIT 3

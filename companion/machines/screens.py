@@ -12,7 +12,7 @@ from uuid import UUID
 
 from psycopg_pool import AsyncConnectionPool
 
-from companion.machines.offers import IS_OPEN, first_name
+from companion.machines.offers import OFFER_IS_OPEN, first_name
 from companion.machines.registry import MachineState, judge
 from companion.machines.tokens import MachineToken
 from companion.notifications import MachinesChanged, Notification
@@ -30,7 +30,7 @@ SELECT m.id, m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_a
 FROM companion_machine m
 LEFT JOIN LATERAL (
     SELECT * FROM companion_visitoffer WHERE machine_id = m.id ORDER BY machine_id, id DESC LIMIT 1
-) o ON {IS_OPEN}
+) o ON {OFFER_IS_OPEN}
 LEFT JOIN companion_participant p ON p.id = o.participant_id AND p.is_active
 WHERE m.id = ANY(%(machines)s)
 """

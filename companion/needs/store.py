@@ -13,6 +13,7 @@ from django.utils import timezone
 from companion.needs.choices import FIELDS, RECORDED, UNRECORDED, Value
 from companion.needs.look import LOOK_FIELDS, Look, make_look
 from companion.needs.models import Needs
+from companion.visits.conditions import IS_OPEN
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ _COLUMNS = ", ".join(f"n.{field}" for field in LOOK_FIELDS)
 # A locked visit counts: its page must be readable by the same person.
 LOOK_OF_VISIT = f"""
 SELECT {_COLUMNS} FROM companion_visit v JOIN companion_needs n ON n.participant_id = v.participant_id
-WHERE v.id = %s AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
+WHERE v.id = %s AND {IS_OPEN}
 """
 LOOKS = f"SELECT n.participant_id, {_COLUMNS} FROM companion_needs n WHERE n.participant_id = ANY(%(participants)s)"
 

@@ -36,6 +36,7 @@ from companion.supervision.states import EntryKind, PauseScope
 from companion.supervision.take_overs import HeldBy, TookOver
 from companion.turn_close import ClosedTurn
 from companion.turn_policy import TurnPolicy
+from companion.visits.conditions import IS_OPEN
 from companion.visits.ends import EndReason, end_visits_async
 from companion.waiting_room import GateResult
 
@@ -49,9 +50,8 @@ JOIN companion_participant p ON p.id = c.participant_id
 JOIN companion_site s ON s.id = p.site_id
 WHERE c.id = %(conversation)s AND p.site_id = ANY(%(sites)s)
 """
-HAS_LIVE_VISIT = """
-SELECT EXISTS (SELECT 1 FROM companion_visit WHERE participant_id = %(participant)s AND ended_at IS NULL
-               AND expires_at > statement_timestamp())
+HAS_OPEN_VISIT = f"""
+SELECT EXISTS (SELECT 1 FROM companion_visit v WHERE v.participant_id = %(participant)s AND {IS_OPEN})
 """
 WAS_SAID = """
 SELECT e.id FROM companion_transcriptentry e
@@ -301,7 +301,7 @@ class StaffActs:
         name = await take_overs.lock_as_person(cursor, conversation=conversation, staff=staff.user)
         if name is None:
             return ActRefused(code=ActRefusal.NOT_TAKEN_OVER), False
-        await cursor.execute(HAS_LIVE_VISIT, {"participant": head.participant})
+        await cursor.execute(HAS_OPEN_VISIT, {"participant": head.participant})
         [is_here] = await cursor.fetchone() or (False,)
         if not is_here:
             return ActRefused(code=ActRefusal.VISIT_ENDED), False

@@ -40,7 +40,7 @@ from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTi
 from companion.turn_close import ClosedTurn
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
-from companion.visits.conditions import IS_LIVE
+from companion.visits.conditions import IS_LIVE, WITH_PERSON
 from companion.waiting_room import GateResult
 
 log = logging.getLogger(__name__)
@@ -57,9 +57,7 @@ SELECT c.id, s.helpline_voice, s.helpline_text, s.quiet_s, {OF_PERSON}, t.id,
                  ORDER BY e.id DESC OFFSET %(per_minute)s - 1 LIMIT 1), '-infinity')
        > clock_timestamp() - interval '1 minute'
 FROM companion_visit v
-JOIN companion_participant p ON p.id = v.participant_id AND p.is_active
-JOIN companion_site s ON s.id = p.site_id AND s.is_open
-JOIN companion_conversation c ON c.participant_id = p.id
+{WITH_PERSON}
 LEFT JOIN companion_turn t ON t.conversation_id = c.id AND t.key = %(key)s
 WHERE v.id = %(visit)s AND {IS_LIVE}
 """

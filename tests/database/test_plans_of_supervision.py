@@ -255,7 +255,7 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "find people": (search.FIND_PEOPLE, search.search_parameters("p", sites=[1])),
     "find visits": (access.LIVE_VISITS.replace("%s", "%(visits)s"), {"visits": [uuid.UUID(VISIT)]}),
     "lock a kept question": (LOCK_KEPT, {"visit": uuid.UUID(VISIT), "turn": SOME, "keep_s": 60.0}),
-    "has a live visit": (acts.HAS_LIVE_VISIT, {"participant": 7}),
+    "has an open visit": (acts.HAS_OPEN_VISIT, {"participant": 7}),
     "end a visit": (ends.END_VISITS, {"visits": [uuid.UUID(VISIT)], "reason": "staff", "moved_to": None}),
     "list the open visits of people": (leaving.VISITS_OF.replace("%s", "%(people)s"), {"people": [7]}),
     "list the visits on a machine": (
