@@ -41,22 +41,36 @@ class SyncCursor(Protocol):
     def fetchall(self) -> Sequence[tuple[Any, ...]]: ...
 
 
-# Keys of the payload as in `notifications.VisitsEnded`, at most MAX_VISITS in each.
-END_VISITS = f"""
-WITH ended AS (
-    UPDATE companion_visit v SET ended_at = least(clock_timestamp(), expires_at), end_reason = %(reason)s
-    WHERE id = ANY(%(visits)s::uuid[]) AND {HAS_NOT_ENDED}
-    RETURNING v.id
-),
+def write_change(change: str, payload: str) -> str:
+    """Write the statement that runs an UPDATE, returns the ids that it returns, and notifies every process of them.
+
+    `payload`: the keys and values of the notification, in which `json_agg(id)` is at most `MAX_VISITS` of the ids.
+    """
+    return f"""
+WITH changed AS ({change}),
 notified AS (
     SELECT count(pg_notify('{CHANNEL}', payload)) AS times FROM (
-        SELECT json_build_object('visits', json_agg(id), 'reason', %(reason)s::text,
-                                 'moved_to', %(moved_to)s::uuid)::text AS payload
-        FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM ended) numbered
+        SELECT json_build_object({payload})::text AS payload
+        FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM changed) numbered
         GROUP BY place / {MAX_VISITS}) payloads
 )
-SELECT ended.id FROM ended, notified
+SELECT changed.id FROM changed, notified
 """
+
+
+def write_end(visits: str) -> str:
+    """Write the statement that ends visits. `visits` is an SQL array of their ids."""
+    return write_change(
+        f"""
+    UPDATE companion_visit v SET ended_at = least(clock_timestamp(), v.expires_at), end_reason = %(reason)s
+    WHERE v.id = ANY({visits}) AND {HAS_NOT_ENDED}
+    RETURNING v.id""",
+        # As in `notifications.VisitsEnded`.
+        "'visits', json_agg(id), 'reason', %(reason)s::text, 'moved_to', %(moved_to)s::uuid",
+    )
+
+
+END_VISITS = write_end("%(visits)s::uuid[]")
 
 
 def end_visits(
@@ -66,13 +80,11 @@ def end_visits(
 
     `moved_to`: the visit in which their participant goes on.
     """
-    facts = {"visits": list(visits), "reason": reason.value, "moved_to": moved_to}
-    cursor.execute(END_VISITS, facts)
+    cursor.execute(END_VISITS, {"visits": list(visits), "reason": reason.value, "moved_to": moved_to})
     return [row[0] for row in cursor.fetchall()]
 
 
 async def end_visits_async(cursor: AsyncCursor[Any], visits: Iterable[UUID], reason: EndReason) -> list[UUID]:
     """The same on the pool of a process."""
-    facts = {"visits": list(visits), "reason": reason.value, "moved_to": None}
-    await cursor.execute(END_VISITS, facts)
+    await cursor.execute(END_VISITS, {"visits": list(visits), "reason": reason.value, "moved_to": None})
     return [row[0] for row in await cursor.fetchall()]

@@ -9,13 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
-from companion.notifications import CHANNEL, MAX_VISITS
 from companion.visits.conditions import IS_LIVE, IS_LOCKED, IS_OPEN, LIMIT_PASSED
-from companion.visits.ends import EndReason, end_visits_async
+from companion.visits.ends import EndReason, write_change, write_end
 
 log = logging.getLogger(__name__)
 
@@ -42,21 +40,20 @@ FROM companion_participant p JOIN companion_site s ON s.id = p.site_id
 WHERE v.id = ANY(%(visits)s::uuid[]) AND p.id = v.participant_id AND {IS_LIVE}
 """
 
-# Keys of the payload as in `notifications.VisitsLocked`.
-LOCK = f"""
-WITH locked AS (
+
+def write_lock(visits: str) -> str:
+    """Write the statement that locks visits. `visits` is an SQL array of their ids."""
+    return write_change(
+        f"""
     UPDATE companion_visit v SET locked_at = clock_timestamp()
-    WHERE v.id = ANY(%(visits)s::uuid[]) AND {IS_OPEN} AND v.locked_at IS NULL
-    RETURNING v.id
-),
-notified AS (
-    SELECT count(pg_notify('{CHANNEL}', payload)) AS times FROM (
-        SELECT json_build_object('locked', json_agg(id))::text AS payload
-        FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM locked) numbered
-        GROUP BY place / {MAX_VISITS}) payloads
-)
-SELECT locked.id FROM locked, notified
-"""
+    WHERE v.id = ANY({visits}) AND {IS_OPEN} AND v.locked_at IS NULL
+    RETURNING v.id""",
+        # As in `notifications.VisitsLocked`.
+        "'locked', json_agg(id)",
+    )
+
+
+LOCK = write_lock("%(visits)s::uuid[]")
 
 # What was typed before the lock is offered again, as that of an earlier visit.
 UNLOCK = f"""
@@ -80,22 +77,28 @@ UPDATE companion_visit SET unlock_misses = unlock_misses + 1 WHERE id = %(visit)
 
 FORGIVE_MISS = "UPDATE companion_visit SET unlock_misses = unlock_misses - 1 WHERE id = %(visit)s"
 
-DUE_TO_LOCK = f"""
-SELECT v.id FROM companion_visit v
-WHERE v.ended_at IS NULL AND v.locked_at IS NULL AND v.locks_at IS NOT NULL AND {LIMIT_PASSED}
-ORDER BY v.locks_at LIMIT {MAX_SWEPT} FOR NO KEY UPDATE SKIP LOCKED
-"""
-LOCKED_TOO_LONG = f"""
-SELECT v.id FROM companion_visit v
-WHERE v.ended_at IS NULL AND v.locked_at IS NOT NULL
-  AND v.locked_at <= clock_timestamp() - make_interval(secs => {COME_BACK_WITHIN_S})
-ORDER BY v.locked_at LIMIT {MAX_SWEPT} FOR NO KEY UPDATE SKIP LOCKED
-"""
-PAST_THEIR_AGE = f"""
-SELECT v.id FROM companion_visit v
-WHERE v.ended_at IS NULL AND v.expires_at <= clock_timestamp()
-ORDER BY v.expires_at LIMIT {MAX_SWEPT} FOR NO KEY UPDATE SKIP LOCKED
-"""
+
+def _due(condition: str, *, by: str) -> str:
+    """Write the SQL array of the visits for which it is time, the first ones by this column, and lock their rows.
+
+    Each condition matches an index of visits that have not ended.
+    """
+    return f"""ARRAY(
+        SELECT v.id FROM companion_visit v WHERE v.ended_at IS NULL AND {condition}
+        ORDER BY {by} LIMIT {MAX_SWEPT} FOR NO KEY UPDATE SKIP LOCKED)"""
+
+
+END_EXPIRED = write_end(_due("v.expires_at <= clock_timestamp()", by="v.expires_at"))
+END_LOCKED = write_end(
+    _due(
+        "v.locked_at IS NOT NULL"
+        f" AND v.locked_at <= clock_timestamp() - make_interval(secs => {COME_BACK_WITHIN_S})",
+        by="v.locked_at",
+    )
+)
+LOCK_DUE = write_lock(
+    _due(f"v.locked_at IS NULL AND v.locks_at IS NOT NULL AND {LIMIT_PASSED}", by="v.locks_at")
+)
 
 
 def note_active(visit: UUID) -> None:
@@ -126,14 +129,11 @@ class IdleLocks:
         Several processes may sweep at once: each takes visits that no other has taken. Raises psycopg.Error.
         """
         async with self._pool.connection() as native, native.cursor() as cursor:
-            expired = await end_visits_async(cursor, await _find(cursor, PAST_THEIR_AGE), EndReason.EXPIRED)
-            idle = await end_visits_async(cursor, await _find(cursor, LOCKED_TOO_LONG), EndReason.IDLE)
-            await cursor.execute(LOCK, {"visits": await _find(cursor, DUE_TO_LOCK)})
-            locked = await cursor.fetchall()
+            await cursor.execute(END_EXPIRED, {"reason": EndReason.EXPIRED.value, "moved_to": None})
+            expired = cursor.rowcount
+            await cursor.execute(END_LOCKED, {"reason": EndReason.IDLE.value, "moved_to": None})
+            idle = cursor.rowcount
+            await cursor.execute(LOCK_DUE)
+            locked = cursor.rowcount
         if expired or idle or locked:
-            log.info("visit.swept expired=%d idle=%d locked=%d", len(expired), len(idle), len(locked))
-
-
-async def _find(cursor: AsyncCursor[Any], query: str) -> list[UUID]:
-    await cursor.execute(query)
-    return [row[0] for row in await cursor.fetchall()]
+            log.info("visit.swept expired=%d idle=%d locked=%d", expired, idle, locked)
