@@ -1,7 +1,6 @@
 """Chooses the language of each page that a participant is shown, before its view runs."""
 
 from collections.abc import Callable, Collection, Iterator
-from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -12,14 +11,12 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from companion.access import session_visit_id
 from companion.languages import OF_PERSON
 from companion.machines.registry import recognise
-from companion.machines.tokens import read_machine_token
 
 OF_STAFF = ("/ops/", "/staff/")
 """Pages of staff have the language of the installation."""
 PARAMETER = "in"
 """Names the language in the address of a page that is shown after a visit, when it is not known whose it was."""
 
-LANGUAGE_OF_SITE = "SELECT language FROM companion_site WHERE id = %s"
 LANGUAGE_OF_VISIT = f"""
 SELECT {OF_PERSON} FROM companion_visit v
 JOIN companion_participant p ON p.id = v.participant_id
@@ -64,26 +61,24 @@ def _list_wanted(request: HttpRequest) -> Iterator[str]:
 def _find_language_of_machine(request: HttpRequest) -> str:
     """Return the language of the site whose machine this browser is; empty: it is none."""
     try:
-        machine = recognise(read_machine_token(request))
-        return _read_language(LANGUAGE_OF_SITE, machine.site) if machine else ""
+        machine = recognise(request)
     except DatabaseError:
         return ""
+    return machine.language if machine else ""
 
 
 def _find_language(request: HttpRequest) -> str:
     """Return the language of the participant of the session's visit, over or not; empty: it is not known."""
     try:
         visit = session_visit_id(request)
-        return _read_language(LANGUAGE_OF_VISIT, visit) if visit else ""
+        if visit is None:
+            return ""
+        with connection.cursor() as cursor:
+            cursor.execute(LANGUAGE_OF_VISIT, [visit])
+            row = cursor.fetchone()
     except DatabaseError:
         # The view says what is to be said without a database, in a language that the browser asks for.
         return ""
-
-
-def _read_language(query: str, about: UUID | int) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(query, [about])
-        row = cursor.fetchone()
     return str(row[0]) if row else ""
 
 

@@ -87,7 +87,7 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
             else _render_card(request, context(), refused=line)
         )
     # The machine is limited and never the person: wrong codes shut out no card that is right.
-    machine = recognise(read_machine_token(request))
+    machine = recognise(request)
     if context().throttle.count_failure(_get_address(request), machine=str(machine.id) if machine else ""):
         return refused
     return _render_too_many(request, context())

@@ -14,8 +14,13 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from companion.machines.models import OfferAnswer
-from companion.machines.registry import KnownMachine
-from companion.notifications import NOTIFY, MachinesChanged, notify_parameters
+from companion.machines.registry import (
+    MACHINE_COLUMNS,
+    NEWEST_OFFER,
+    KnownMachine,
+    build_machine,
+    notify_machine_changed,
+)
 from companion.supervision.staff import Staff
 from companion.visits.conditions import IS_LIVE
 
@@ -26,8 +31,8 @@ OFFER_S = 300
 NEWS_S = 900
 """How long the desk shows what became of an offer."""
 
-LOCK_MACHINE = """
-SELECT m.id, m.site_id, m.name, s.name, s.is_open, m.copied_at IS NULL AND m.token_hash <> ''
+LOCK_MACHINE = f"""
+SELECT s.is_open, m.copied_at IS NULL AND m.token_hash <> '', {MACHINE_COLUMNS}
 FROM companion_machine m JOIN companion_site s ON s.id = m.site_id
 WHERE m.id = %(machine)s AND m.site_id = ANY(%(sites)s) AND m.withdrawn_at IS NULL
 FOR NO KEY UPDATE OF m
@@ -44,18 +49,14 @@ ORDER BY v.opened_at DESC LIMIT 1
 OFFER_IS_OPEN = (
     "o.answered_at IS NULL AND o.offered_at <= clock_timestamp() AND o.expires_at > clock_timestamp()"
 )
-# Of the offers of a machine only the newest can be open.
-NEWEST = """
-SELECT n.id FROM companion_visitoffer n WHERE n.machine_id = %(machine)s ORDER BY n.machine_id, n.id DESC LIMIT 1
-"""
 SAME_OFFER = f"""
 SELECT o.id FROM companion_visitoffer o
-WHERE o.id = ({NEWEST}) AND o.participant_id = %(participant)s AND {OFFER_IS_OPEN}
+WHERE o.id = ({NEWEST_OFFER}) AND o.participant_id = %(participant)s AND {OFFER_IS_OPEN}
 """
 END_EARLIER = f"""
 UPDATE companion_visitoffer SET answered_at = clock_timestamp(),
        answer = CASE WHEN expires_at > clock_timestamp() THEN 'taken_back' ELSE 'expired' END
-WHERE id = ({NEWEST}) AND answered_at IS NULL
+WHERE id = ({NEWEST_OFFER}) AND answered_at IS NULL
 """
 INSERT = """
 INSERT INTO companion_visitoffer (machine_id, participant_id, by, by_name, offered_at, expires_at)
@@ -80,7 +81,7 @@ WHERE id = %(offer)s AND answered_at IS NULL
 FIND_OPEN = f"""
 SELECT o.id, p.name FROM companion_visitoffer o
 JOIN companion_participant p ON p.id = o.participant_id AND p.is_active
-WHERE o.id = ({NEWEST}) AND {OFFER_IS_OPEN}
+WHERE o.id = ({NEWEST_OFFER}) AND {OFFER_IS_OPEN}
 """
 # The newest offers of each machine, by index; the desk shows those of the last minutes.
 LIST_NEWS = f"""
@@ -175,8 +176,7 @@ def offer_visit(
         row = cursor.fetchone()
         if row is None:
             return OfferRefused(code=OfferRefusal.NO_MACHINE)
-        known = KnownMachine(id=row[0], site=row[1], name=row[2], site_name=row[3])
-        is_open, is_paired = row[4:]
+        known, (is_open, is_paired, *_) = build_machine(row), row
         cursor.execute(FIND_PARTICIPANT, {**facts, "site": known.site})
         person = cursor.fetchone()
         cursor.execute(LIVE_ON_MACHINE, facts)
@@ -189,7 +189,7 @@ def offer_visit(
         cursor.execute(END_EARLIER, facts)
         cursor.execute(INSERT, facts)
         [offer] = cursor.fetchone()
-        _notify(cursor, machine)
+        notify_machine_changed(cursor, machine)
     log.info("offer.made offer=%d machine=%s participant=%d", offer, machine, participant)
     return OfferMade(offer=offer, machine=known, name=person[1])
 
@@ -208,7 +208,7 @@ def take_back(offer: int, *, sites: Collection[int]) -> int | None:
         row = cursor.fetchone()
         if row is None:
             return None
-        _notify(cursor, row[0])
+        notify_machine_changed(cursor, row[0])
     return int(row[1])
 
 
@@ -243,7 +243,7 @@ def store_answer(offer: int, machine: UUID, answer: OfferAnswer) -> bool:
         cursor.execute(ANSWER, {"offer": offer, "answer": answer})
         if cursor.rowcount != 1:
             return False
-        _notify(cursor, machine)
+        notify_machine_changed(cursor, machine)
     log.info("offer.answered offer=%d answer=%s", offer, answer)
     return True
 
@@ -271,7 +271,3 @@ def _refuse(
     if there is not None:
         return OfferRefusal.HERE_ALREADY if there[0] == person[0] else OfferRefusal.BUSY
     return None
-
-
-def _notify(cursor: Any, machine: UUID) -> None:
-    cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine,))))

@@ -5,15 +5,16 @@ Uses Django's connection. All times are the database's.
 
 import hmac
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.http import HttpRequest
 
-from companion.machines.tokens import MachineToken, make_token
+from companion.machines.tokens import MachineToken, make_token, read_machine_token
 from companion.notifications import NOTIFY, MachinesChanged, notify_parameters
 
 log = logging.getLogger(__name__)
@@ -21,11 +22,13 @@ log = logging.getLogger(__name__)
 SIBLINGS_S = 10
 """Requests that two tabs send at once carry the same value: within this time the earlier one is no sign of a loss."""
 
-_COLUMNS = """
-m.id, m.site_id, m.name, s.name, m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS NOT NULL,
-coalesce(extract(epoch FROM clock_timestamp() - m.rotated_at), 0)
+MACHINE_COLUMNS = "m.id, m.site_id, m.name, s.language"
+"""The fields of a `KnownMachine`, of machine `m` and its site `s`."""
+FIND = f"""
+SELECT m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS NOT NULL,
+       coalesce(extract(epoch FROM clock_timestamp() - m.rotated_at), 0), {MACHINE_COLUMNS}
+FROM companion_machine m JOIN companion_site s ON s.id = m.site_id WHERE m.id = %s
 """
-FIND = f"SELECT {_COLUMNS} FROM companion_machine m JOIN companion_site s ON s.id = m.site_id WHERE m.id = %s"
 LOCK = f"{FIND} FOR NO KEY UPDATE OF m"
 # Names the value that it replaces: of two answers at once one counts.
 ROTATE = """
@@ -41,11 +44,13 @@ MARK_COPIED = """
 UPDATE companion_machine SET copied_at = clock_timestamp(), token_hash = '', former_hash = ''
 WHERE id = %(machine)s AND copied_at IS NULL
 """
-# Only the newest can be open.
-END_OFFERS = """
+NEWEST_OFFER = """
+SELECT n.id FROM companion_visitoffer n WHERE n.machine_id = %(machine)s ORDER BY n.machine_id, n.id DESC LIMIT 1
+"""
+"""Of the offers of a machine only the newest can be open."""
+END_OFFERS = f"""
 UPDATE companion_visitoffer SET answered_at = clock_timestamp(), answer = %(answer)s
-WHERE answered_at IS NULL AND id = (
-    SELECT id FROM companion_visitoffer WHERE machine_id = %(machine)s ORDER BY machine_id, id DESC LIMIT 1)
+WHERE answered_at IS NULL AND id = ({NEWEST_OFFER})
 """
 
 
@@ -67,7 +72,8 @@ class KnownMachine:
     id: UUID
     site: int
     name: str
-    site_name: str
+    language: str
+    """Of the site."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,18 +89,19 @@ class Contact:
 UNKNOWN = Contact(state=MachineState.UNKNOWN)
 
 
-def recognise(token: MachineToken | None) -> KnownMachine | None:
+def recognise(request: HttpRequest) -> KnownMachine | None:
     """Return the machine that may open visits in this browser; None if there is none. Changes nothing."""
+    token = read_machine_token(request)
     row = _find(token.machine) if token else None
-    if token is None or row is None or judge(row[4:], token) is not MachineState.READY:
+    if token is None or row is None or judge(row, token) is not MachineState.READY:
         return None
-    return _build(row)
+    return build_machine(row)
 
 
 def find_machine(machine: UUID) -> KnownMachine | None:
     """Return the machine with this id, whatever its state."""
     row = _find(machine)
-    return _build(row) if row else None
+    return build_machine(row) if row else None
 
 
 def _find(machine: UUID) -> tuple[Any, ...] | None:
@@ -119,10 +126,10 @@ def make_contact(token: MachineToken | None) -> Contact:
         row = cursor.fetchone()
         if row is None:
             return UNKNOWN
-        machine, (current, former, *_, age_s) = _build(row), row[4:]
-        state = judge(row[4:], token)
+        current, former, _, _, age_s, *_ = row
+        machine, state = build_machine(row), judge(row, token)
         if state is not MachineState.READY:
-            return Contact(state=state, machine=machine, is_news=_mark_copied(cursor, row, state))
+            return Contact(state=state, machine=machine, is_news=_mark_copied(cursor, machine.id, state))
         cursor.execute(MARK_FIRST_SEEN, [machine.id])
         if 0 <= age_s < SIBLINGS_S:
             return Contact(state=state, machine=machine)
@@ -131,7 +138,7 @@ def make_contact(token: MachineToken | None) -> Contact:
         facts = {"machine": machine.id, "current": current, "new": stored}
         cursor.execute(ROTATE, {**facts, "former": current if is_newest else former})
         # Open pages of a value that is no longer good connect again, and show what they hold by then.
-        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine.id,))))
+        notify_machine_changed(cursor, machine.id)
     return Contact(state=state, machine=machine, cookie=value)
 
 
@@ -139,7 +146,12 @@ def end_offers(machine: UUID) -> None:
     """End what the machine asks, because its browser is no longer the one that was asked, and tell its pages."""
     with connection.cursor() as cursor:
         cursor.execute(END_OFFERS, {"machine": machine, "answer": "gone"})
-        cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine,))))
+        notify_machine_changed(cursor, machine)
+
+
+def notify_machine_changed(cursor: Any, machine: UUID) -> None:
+    """Tell the waiting pages of a machine, and the desk, when this transaction commits."""
+    cursor.execute(NOTIFY, notify_parameters(MachinesChanged(machines=(machine,))))
 
 
 def judge(row: Collection[Any], token: MachineToken) -> MachineState:
@@ -153,16 +165,18 @@ def judge(row: Collection[Any], token: MachineToken) -> MachineState:
     return MachineState.READY if any(is_good) else MachineState.COPIED
 
 
-def _mark_copied(cursor: Any, row: tuple[Any, ...], state: MachineState) -> bool:
+def _mark_copied(cursor: Any, machine: UUID, state: MachineState) -> bool:
     if state is not MachineState.COPIED:
         return False
-    cursor.execute(MARK_COPIED, {"machine": row[0]})
+    cursor.execute(MARK_COPIED, {"machine": machine})
     if not cursor.rowcount:
         return False
-    end_offers(row[0])
-    log.warning("machine.copied machine=%s", row[0])
+    end_offers(machine)
+    log.warning("machine.copied machine=%s", machine)
     return True
 
 
-def _build(row: tuple[Any, ...]) -> KnownMachine:
-    return KnownMachine(id=row[0], site=row[1], name=row[2], site_name=row[3])
+def build_machine(row: Sequence[Any]) -> KnownMachine:
+    """The machine of a row that ends with `MACHINE_COLUMNS`."""
+    *_, machine, site, name, language = row
+    return KnownMachine(id=machine, site=site, name=name, language=language)

@@ -81,7 +81,7 @@ class MachineScreens:
             await self._pool.open()
         rows = await self._read([token.machine])
         row = rows.get(token.machine)
-        return row is not None and judge(row[:4], token) is MachineState.READY
+        return row is not None and judge(row, token) is MachineState.READY
 
     def add(self, screen: MachineScreen) -> None:
         """Show what the machine is asked, from now on."""
@@ -133,7 +133,7 @@ class MachineScreens:
         rows = await self._read(machines)
         for screen, shown in list(self._shown.items()):
             row = rows.get(screen.token.machine)
-            if row is None or judge(row[:4], screen.token) is not MachineState.READY:
+            if row is None or judge(row, screen.token) is not MachineState.READY:
                 # The page loads again with what its browser holds by now, and says what is true.
                 await screen.deny()
                 continue

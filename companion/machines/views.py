@@ -63,7 +63,7 @@ def machine(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRes
 def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Make the code that staff enter: {code, good_s}. {paired}: the browser is a machine already. 429: too many."""
     # A page that was reached from another origin was loaded without the cookie; its scripts send it.
-    if recognise(read_machine_token(request)) is not None:
+    if recognise(request) is not None:
         return JsonResponse({"paired": True})
     if not context().throttle.count_shown_code(_get_address(request)):
         return JsonResponse({"problem": "too_many"}, status=429)
@@ -104,7 +104,7 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 @require_same_origin
 def answer(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Is this you?* was answered. A script is told {outcome, line}; a form is led on."""
-    known = recognise(read_machine_token(request))
+    known = recognise(request)
     offer, is_yes = request.POST.get("offer", ""), request.POST.get("answer", "") == "yes"
     outcome = OfferOutcome.OVER
     if known is not None and offer.isascii() and offer.isdigit() and len(offer) <= MAX_OFFER_DIGITS:
