@@ -32,7 +32,7 @@ from companion.visits.ends import EndReason
 from companion.visits.errors import NotHere, SiteClosed, WrongPictures
 from companion.visits.leaving import end_visit
 from companion.visits.openings import open_visit_by_code, open_visit_by_link
-from companion.visits.pages import confirm, exit_facts, not_stored
+from companion.visits.pages import confirm, exit_facts
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ LARGEST_ID = 2**63 - 1
 
 
 @require_GET
-@not_stored
 def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Redirect a signed-in participant to the chat or the locked page; others to this machine's page, or the card's."""
     if find_visit(request):
@@ -51,14 +50,12 @@ def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 
 
 @require_safe
-@not_stored
 def card_in_address(request: HttpRequest, token: str, context: Callable[[], PageContext]) -> HttpResponse:
     """Refuse a link of the first releases: its address contains the whole card, so it opens nothing."""
     return _render_card_unknown(request, context())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@not_stored
 @require_same_origin
 def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Sign in with a card's link and pictures, or with its code.
@@ -104,7 +101,6 @@ def _open_by_code(request: HttpRequest) -> bool:
 
 
 @require_GET
-@not_stored
 def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The chat page. The conversation comes over the socket, so the page contains none of it."""
     visit = find_visit(request)
@@ -125,7 +121,6 @@ def chat(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*I am finished*: end the visit on every page of it.
@@ -142,7 +137,6 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
 
 @require_GET
-@not_stored
 def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The goodbye page, which says that no one is signed in; while a visit is live, another page."""
     lines = context().persona.lines
@@ -156,7 +150,6 @@ def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@not_stored
 @require_same_origin
 def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Talk to a person*, from a page without a socket: the same as its frame `help`.
@@ -188,7 +181,6 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
 
 
 @require_GET
-@not_stored
 def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Return a page of turns before or after one turn, as snapshots, oldest first."""
     visit = find_visit(request)
@@ -209,7 +201,6 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 
 
 @require_http_methods(["GET", "POST"])
-@not_stored
 @require_same_origin
 def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Save words that are typed and not sent, or return an earlier visit's; with `?own`, this one's too."""

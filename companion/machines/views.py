@@ -10,7 +10,6 @@ from typing import Any
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_POST
 
 from companion.access import find_visit
@@ -41,11 +40,9 @@ from companion.same_origin import require_same_origin
 log = logging.getLogger(__name__)
 
 MAX_OFFER_DIGITS = 18
-not_stored = cache_control(private=True, no_store=True)
 
 
 @require_GET
-@not_stored
 def machine(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The waiting page of a machine, or a page on which it is paired; during a visit, the chat."""
     if find_visit(request) is not None:
@@ -58,7 +55,6 @@ def machine(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRes
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Make the code that staff enter: {code, good_s}. {paired}: the browser is a machine already. 429: too many."""
@@ -76,7 +72,6 @@ def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Become a machine: staff have entered the code of this screen, or a `code` from a command is typed here.
@@ -100,7 +95,6 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def answer(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Is this you?* was answered. A script is told {outcome, line}; a form is led on."""

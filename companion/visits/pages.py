@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from companion.access import LiveVisit, find_locked_visit
@@ -22,8 +21,6 @@ from companion.visits.openings import open_visit_by_code
 log = logging.getLogger(__name__)
 
 MAX_PROOF_CHARS = 64
-
-not_stored = cache_control(private=True, no_store=True)
 
 
 def exit_facts(visit: LiveVisit) -> dict[str, object]:
@@ -42,7 +39,6 @@ def confirm(request: HttpRequest, key: str) -> HttpResponse | None:
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def quick_exit(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Leave now*: end the visit. Without a script, answer with a plain page that leads on to the site's choice."""
@@ -54,14 +50,12 @@ def quick_exit(request: HttpRequest, context: Callable[[], PageContext]) -> Http
 
 
 @require_GET
-@not_stored
 def empty_page(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Where the quick exit of a site leads that has chosen no other page."""
     return _render_empty_page(request, context(), "")
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def lock(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Lock the visit: its page has had no sign of life."""
@@ -70,7 +64,6 @@ def lock(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@not_stored
 @require_same_origin
 def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The locked page: come back with the pictures or the code of the card, ask for a person, or leave it.
@@ -101,7 +94,6 @@ def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 
 
 @require_POST
-@not_stored
 @require_same_origin
 def someone_else(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*I am someone else*: end the locked visit. What its participant has typed is kept for them."""
