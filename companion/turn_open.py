@@ -16,10 +16,11 @@ from companion.languages import OF_PERSON, line_in
 from companion.prompt_inputs import PromptInputs, fetch_prompt_inputs, query_prompt_inputs
 from companion.rows import Row
 from companion.states import LIVE, Reason
-from companion.supervision.control import IS_QUIET, PAUSE_IN_FORCE
+from companion.supervision.control import IS_QUIET
 from companion.supervision.disclosure import insert_disclosures
 from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.supervision.noticing import Notice
+from companion.supervision.pauses import pause_in_force
 from companion.supervision.states import FlagSource
 from companion.turn_conditions import LIVE_BESIDE
 from companion.turn_policy import TurnPolicy
@@ -53,7 +54,7 @@ asking AS (
                 WHEN pause.scope IS NOT NULL THEN '{Reason.STAFF_PAUSE}'
                 WHEN a.farewell THEN '{Reason.GOODBYE}' ELSE '' END AS reason
     FROM allowed a
-    LEFT JOIN LATERAL ({PAUSE_IN_FORCE}) pause ON true
+    LEFT JOIN LATERAL ({pause_in_force("a.participant", "a.site")}) pause ON true
 ),
 limited AS (
     SELECT a.*, CASE WHEN a.reason IN ('{Reason.PERSON}', '{Reason.QUIET}') THEN %(unanswered_per_minute)s

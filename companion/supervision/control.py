@@ -13,6 +13,7 @@ from psycopg import AsyncCursor
 from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, notify_parameters, split_control
 from companion.rows import Row
+from companion.supervision.pauses import pause_in_force
 from companion.supervision.states import PauseScope
 from companion.turn_policy import DraftedLines
 
@@ -21,15 +22,6 @@ CARE_S = 86_400
 
 IS_QUIET = "(k.quiet_since IS NOT NULL AND (k.quiet_until IS NULL OR k.quiet_until > clock_timestamp()))"
 """Whether the companion is quiet in the conversation of the control row `k`."""
-
-# The index of open pauses is tiny. Each of the three is looked up, because a condition with OR would read all of it.
-PAUSE_IN_FORCE = """
-SELECT s.scope
-FROM (VALUES (1, 'person', a.participant), (2, 'site', a.site), (3, 'everyone', 0)) AS w(place, scope, about)
-JOIN companion_staffpause s ON s.scope = w.scope AND s.about = w.about AND s.ended_at IS NULL
-ORDER BY w.place LIMIT 1
-"""
-"""The narrowest open pause that concerns `a.participant` of `a.site`."""
 
 IS_CARE_DUE = f"""(k.care_until IS NOT NULL AND k.care_until > clock_timestamp()
     OR k.quiet_until <= clock_timestamp()
@@ -42,12 +34,7 @@ FROM companion_control k
 JOIN companion_conversation c ON c.id = k.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
 JOIN companion_site s ON s.id = p.site_id
-LEFT JOIN LATERAL (
-    SELECT open.scope
-    FROM (VALUES (1, 'person', p.id), (2, 'site', p.site_id), (3, 'everyone', 0)) AS w(place, scope, about)
-    JOIN companion_staffpause open ON open.scope = w.scope AND open.about = w.about AND open.ended_at IS NULL
-    ORDER BY w.place LIMIT 1
-) pause ON true
+LEFT JOIN LATERAL ({pause_in_force("p.id", "p.site_id")}) pause ON true
 WHERE k.conversation_id = ANY(%(conversations)s)
 """
 

@@ -35,20 +35,28 @@ READ_OPEN = """
 SELECT id, scope, about, reason, by, by_name, at FROM companion_staffpause
 WHERE ended_at IS NULL ORDER BY id DESC LIMIT %(limit)s
 """
-# Live turns of this process whose person, site or everyone is paused. The narrowest scope chooses the line.
+
+
+def pause_in_force(participant: str, site: str) -> str:
+    """Write the SQL of the narrowest open pause that concerns a participant of a site. Both are SQL expressions."""
+    # The index of open pauses is small. Each of the three is looked up: a condition with OR would read all of it.
+    return f"""
+SELECT open.scope
+FROM (VALUES (1, 'person', {participant}), (2, 'site', {site}), (3, 'everyone', {EVERYONE})) AS w(place, scope, about)
+JOIN companion_staffpause open ON open.scope = w.scope AND open.about = w.about AND open.ended_at IS NULL
+ORDER BY w.place LIMIT 1
+"""
+
+
 FIND_PAUSED_TURNS = f"""
-SELECT t.id, (
-    SELECT pause.scope FROM companion_staffpause pause
-    WHERE pause.ended_at IS NULL
-      AND (pause.scope = 'person' AND pause.about = p.id OR pause.scope = 'site' AND pause.about = p.site_id
-           OR pause.scope = 'everyone' AND pause.about = 0)
-    ORDER BY pause.scope = 'person' DESC LIMIT 1) AS scope, t.language
+SELECT t.id, ({pause_in_force("p.id", "p.site_id")}) AS scope, t.language
 FROM companion_turn t
 JOIN companion_conversation c ON c.id = t.conversation_id
 JOIN companion_participant p ON p.id = c.participant_id
 WHERE t.owner = %(process)s AND {is_live("t")}
   AND EXISTS (SELECT 1 FROM companion_staffpause open WHERE open.ended_at IS NULL)
 """
+"""The live turns of a process, while any pause is open, each with the pause that concerns it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -72,8 +72,7 @@ WHERE c.id = %(conversation)s
 
 INSERT_ENDED = """
 INSERT INTO companion_turn (conversation_id, key, question, state, reason, line, owner, persona_version,
-                            language, wait_until,
-                            closed_at, show_at)
+                            language, wait_until, closed_at, show_at)
 VALUES (%(conversation)s, %(key)s, %(question)s, %(state)s, %(reason)s, %(line)s, %(owner)s, %(persona)s,
         %(language)s, clock_timestamp(), clock_timestamp(), clock_timestamp() + make_interval(secs => %(decide_s)s))
 ON CONFLICT (conversation_id, key) DO NOTHING
