@@ -34,9 +34,6 @@ log = logging.getLogger(__name__)
 REFUSAL_RETRY_S = 1.0
 """Time between two tries to refuse a turn whose wait is over here, and not yet in the database."""
 
-CLOCK_SKEW_S = 0.05
-"""Added to a timer of this process whose moment the database's clock decides."""
-
 CLOSE_TIMEOUT_S = 60.0
 """Time for which a task tries to close its turn while the database is away. After it the sweep closes the turn."""
 
@@ -79,7 +76,8 @@ class TurnDriver:
         try:
             if not await self._wait_for_admission(turn):
                 return
-            self._start_still_here_timer(turn)
+            changed = [(turn.turn, turn.conversation)]
+            turn.still_here_timer = self._watchers.mark_changed_later(self._policy.still_here_s, changed)
             await self._speak(turn)
         except asyncio.CancelledError:
             if not turn.interrupt_reason:
@@ -154,13 +152,6 @@ class TurnDriver:
             return True
         turn.is_closing = False
         return False
-
-    def _start_still_here_timer(self, turn: RunningTurn) -> None:
-        changed = [(turn.turn, turn.conversation)]
-        delay_s = self._policy.still_here_s + CLOCK_SKEW_S
-        turn.still_here_timer = asyncio.get_running_loop().call_later(
-            delay_s, self._watchers.mark_changed, changed
-        )
 
     async def _speak(self, turn: RunningTurn) -> None:
         """Step the engine: words go to the journal, the result stays on the turn."""
