@@ -1,6 +1,13 @@
-"""PURE. Which IP addresses count as one client."""
+"""The address that a request comes from, and which addresses count as one client."""
 
 import ipaddress
+
+from django.http import HttpRequest
+
+
+def read_client_address(request: HttpRequest) -> str:
+    """Return the address that a request comes from, as the server tells it; empty: it is not known."""
+    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def client_network(address: str) -> str:

@@ -25,6 +25,7 @@ from companion.history_queries import (
     READ_TURNS,
     SAID_REDUCED,
 )
+from companion.ids import LARGEST_ID
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED, KeptQuestion
 from companion.needs.look import Look
 from companion.needs.store import LOOKS, read_look
@@ -37,7 +38,6 @@ from companion.supervision.entry_view import EntryView, entries_to_show
 from companion.turn_policy import TurnPolicy
 
 PAGE_TURNS = 50
-LAST_TURN = 2**63 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -274,7 +274,7 @@ def read_since(policy: TurnPolicy, conversation: int, after: int) -> list[dict[s
         READ_AFTER, conversation=conversation, turn=after, limit=PAGE_TURNS, **query_parameters(policy)
     )
     page = _make_page([_make_view(row) for row in rows])
-    before = page.views[-1].turn + 1 if len(rows) == PAGE_TURNS else LAST_TURN
+    before = page.views[-1].turn + 1 if len(rows) == PAGE_TURNS else LARGEST_ID
     facts = {"conversations": [conversation], "first": [after], "before": [before]}
     entries = [make_entry(row) for row in _fetch_rows(READ_PAGE_ENTRIES, **facts)]
     return _add_entries(conversation, page, entries, first=after).to_items()

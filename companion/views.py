@@ -20,8 +20,10 @@ from companion.access import (
     session_visit_id,
 )
 from companion.cards import PICTURES
+from companion.client_address import read_client_address
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
+from companion.ids import parse_id
 from companion.machines.registry import recognise
 from companion.machines.tokens import read_machine_token
 from companion.needs.page_look import find_goodbye_look, find_look, keep_for_goodbye
@@ -35,8 +37,6 @@ from companion.visits.openings import open_visit_by_code, open_visit_by_link
 from companion.visits.pages import confirm, exit_facts
 
 log = logging.getLogger(__name__)
-
-LARGEST_ID = 2**63 - 1
 
 
 @require_GET
@@ -85,7 +85,9 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
         )
     # The machine is limited and never the person: wrong codes shut out no card that is right.
     machine = recognise(request)
-    if context().throttle.count_failure(_get_address(request), machine=str(machine.id) if machine else ""):
+    if context().throttle.count_failure(
+        read_client_address(request), machine=str(machine.id) if machine else ""
+    ):
         return refused
     return _render_too_many(request, context())
 
@@ -186,7 +188,7 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     visit = find_visit(request)
     if visit is None:
         return _answer_signed_out(request)
-    before, after = _parse_id(request.GET.get("before")), _parse_id(request.GET.get("after"))
+    before, after = parse_id(request.GET.get("before")), parse_id(request.GET.get("after"))
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
     policy = context().policy
@@ -214,7 +216,7 @@ def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 
 
 def _save_draft(request: HttpRequest) -> HttpResponse:
-    visit, conversation = session_visit_id(request), _parse_id(request.POST.get("conversation"))
+    visit, conversation = session_visit_id(request), parse_id(request.POST.get("conversation"))
     text = request.POST.get("text", "")
     if conversation is None or len(text) > drafts.MAX_DRAFT_CHARS:
         return JsonResponse({"problem": "name a conversation and a text of its length"}, status=400)
@@ -273,17 +275,6 @@ def _render_not_here(request: HttpRequest, context: PageContext, *, needs_machin
     return render(request, "companion/closed.html", {"line": line, "lines": lines}, status=403)
 
 
-def _get_address(request: HttpRequest) -> str:
-    return str(request.META.get("REMOTE_ADDR", ""))
-
-
 def _render_closed(request: HttpRequest, context: PageContext) -> HttpResponse:
     lines = context.persona.lines
     return render(request, "companion/closed.html", {"line": lines.closed, "lines": lines}, status=403)
-
-
-def _parse_id(text: str | None) -> int | None:
-    # Bounded before it is parsed: a long text of digits costs time, and PostgreSQL refuses what is no bigint.
-    if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(LARGEST_ID)):
-        return None
-    return min(int(text), LARGEST_ID)

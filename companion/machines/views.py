@@ -13,6 +13,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from companion.access import find_visit
+from companion.client_address import read_client_address
+from companion.ids import parse_id
 from companion.machines.answers import OfferOutcome, answer_offer
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
 from companion.machines.offers import find_open_offer, first_name
@@ -39,8 +41,6 @@ from companion.same_origin import require_same_origin
 
 log = logging.getLogger(__name__)
 
-MAX_OFFER_DIGITS = 18
-
 
 @require_GET
 def machine(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
@@ -61,7 +61,7 @@ def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
     # A page that was reached from another origin was loaded without the cookie; its scripts send it.
     if recognise(request) is not None:
         return JsonResponse({"paired": True})
-    if not context().throttle.count_shown_code(_get_address(request)):
+    if not context().throttle.count_shown_code(read_client_address(request)):
         return JsonResponse({"problem": "too_many"}, status=429)
     shown = show_code(read_claim(request))
     if shown is None:
@@ -80,7 +80,7 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     """
     typed, lines = request.POST.get("code", ""), context().persona.lines
     # Counted before it is looked up: a code is short, and no person is shut out by the limit.
-    if typed and not context().throttle.count_typed_code(_get_address(request)):
+    if typed and not context().throttle.count_typed_code(read_client_address(request)):
         return _render(request, context(), UNKNOWN, refused=lines.too_many_tries)
     with transaction.atomic():
         value = claim_by_code(typed) if typed else claim_pairing(read_claim(request))
@@ -99,10 +99,10 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 def answer(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Is this you?* was answered. A script is told {outcome, line}; a form is led on."""
     known = recognise(request)
-    offer, is_yes = request.POST.get("offer", ""), request.POST.get("answer", "") == "yes"
+    offer, is_yes = parse_id(request.POST.get("offer")), request.POST.get("answer", "") == "yes"
     outcome = OfferOutcome.OVER
-    if known is not None and offer.isascii() and offer.isdigit() and len(offer) <= MAX_OFFER_DIGITS:
-        outcome = answer_offer(request, known, int(offer), is_yes=is_yes, note=context().note_machine)
+    if known is not None and offer is not None:
+        outcome = answer_offer(request, known, offer, is_yes=is_yes, note=context().note_machine)
     if request.headers.get("Accept", "").startswith("application/json"):
         return JsonResponse({"outcome": outcome, "line": _outcome_line(context(), outcome)})
     return redirect("chat" if outcome is OfferOutcome.OPENED else "machine")
@@ -156,7 +156,3 @@ def _outcome_line(context: PageContext, outcome: OfferOutcome) -> str:
         case OfferOutcome.OPENED:
             return ""
     return lines.offer_over
-
-
-def _get_address(request: HttpRequest) -> str:
-    return str(request.META.get("REMOTE_ADDR", ""))

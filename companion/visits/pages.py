@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from companion.access import LiveVisit, find_locked_visit
 from companion.cards import PICTURES
+from companion.client_address import read_client_address
 from companion.forms import CodeForm
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
@@ -87,7 +88,7 @@ def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
         return render(request, "companion/closed.html", {"line": lines.closed, "lines": lines}, status=403)
     if is_open:
         return redirect("chat")
-    if context().throttle.count_failure(str(request.META.get("REMOTE_ADDR", ""))):
+    if context().throttle.count_failure(read_client_address(request)):
         return _render_locked(request, context(), visit, refused=refused)
     log.warning("unlock.too_many_tries")
     return _render_locked(request, context(), visit, refused=lines.too_many_tries, status=429)

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 
+from companion.client_address import read_client_address
 from companion.throttle import WINDOW_S, SignInThrottle
 from companion.visits.ends import EndReason
 from companion.visits.leaving import end_visit
@@ -88,4 +89,4 @@ class SignIn(LoginView):
 
     @property
     def _address(self) -> str:
-        return str(self.request.META.get("REMOTE_ADDR", ""))
+        return read_client_address(self.request)
