@@ -4,13 +4,11 @@ OpenBatch and ending turns run the gate in the same transaction, so the commit t
 it. Both are batched: openings that arrive together share a transaction, and so do closings.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg import AsyncCursor
 from psycopg_pool import AsyncConnectionPool
 
@@ -22,6 +20,7 @@ from companion.rows import Row
 from companion.states import Settlement, TurnState
 from companion.supervision.flags import notify_flags_changed, raise_flag
 from companion.sweep import pause_away, pause_orphans
+from companion.transactions import open_transaction
 from companion.turn_close import ClosedTurn, close_turns
 from companion.turn_conditions import is_live
 from companion.turn_end import TurnEnd
@@ -171,22 +170,9 @@ class Ledger:
         speaking = [Admission.from_row(row) for state, *row in live if state == TurnState.SPEAKING]
         return speaking, sorted(set(turns) - {turn for _, turn, *_ in live})
 
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
-        # The pool's connections autocommit, so a transaction is explicit. In a pipeline, statements travel together
-        # until a result is fetched.
-        try:
-            async with (
-                asyncio.timeout(self._policy.lease_s),
-                self._pool.connection() as connection,
-                connection.pipeline(),
-                connection.transaction(),
-                connection.cursor() as cursor,
-            ):
-                yield cursor
-        except TimeoutError:
-            # The lease is over: other processes end these turns now.
-            raise psycopg.OperationalError("the database did not answer within the lease") from None
+    def _transaction(self) -> AbstractAsyncContextManager[AsyncCursor[Row]]:
+        # Once the lease is over, other processes end these turns.
+        return open_transaction(self._pool, within_s=self._policy.lease_s, is_pipelined=True)
 
     def _open_parameters(self) -> dict[str, Any]:
         return {**lane_order_parameters(self._route()), **self._parameters}

@@ -1,8 +1,7 @@
 """The acts of staff, their answers, and the transaction that each of them is."""
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.rows import Row
 from companion.supervision.staff import Staff
+from companion.transactions import open_transaction
 
 TRANSACTION_S = 5.0
 """An act that takes longer is answered with an error, and has done nothing."""
@@ -83,13 +83,6 @@ class ActRecorder(Protocol):
     ) -> None: ...
 
 
-@asynccontextmanager
-async def open_act(pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncCursor[Row]]:
-    """The transaction of one act. Raises psycopg.Error, or TimeoutError after `TRANSACTION_S`."""
-    async with (
-        asyncio.timeout(TRANSACTION_S),
-        pool.connection() as connection,
-        connection.transaction(),
-        connection.cursor() as cursor,
-    ):
-        yield cursor
+def open_act(pool: AsyncConnectionPool[Any]) -> AbstractAsyncContextManager[AsyncCursor[Row]]:
+    """Open the transaction of one act. Raises psycopg.Error, also after `TRANSACTION_S`."""
+    return open_transaction(pool, within_s=TRANSACTION_S)

@@ -1,6 +1,5 @@
 """Ends, in every process and once a second, take-overs whose screens are gone and quiet spells whose time is over."""
 
-import asyncio
 import logging
 from typing import Any
 from uuid import UUID
@@ -11,6 +10,7 @@ from companion.supervision.control import notify_control_changed
 from companion.supervision.flags import notify_flags_changed
 from companion.supervision.quiet import end_quiet
 from companion.supervision.take_overs import lose_leases
+from companion.transactions import open_transaction
 from companion.turn_policy import TurnPolicy
 
 log = logging.getLogger(__name__)
@@ -28,12 +28,7 @@ class LeaseFollower:
 
     async def check(self) -> list[int]:
         """Change what is over. Returns the conversations, whose sockets must read again. Raises psycopg.Error."""
-        async with (
-            asyncio.timeout(TIMEOUT_S),
-            self._pool.connection() as connection,
-            connection.transaction(),
-            connection.cursor() as cursor,
-        ):
+        async with open_transaction(self._pool, within_s=TIMEOUT_S) as cursor:
             lost = await lose_leases(cursor, self._policy)
             changed = [*(lease.conversation for lease in lost), *await end_quiet(cursor)]
             await notify_control_changed(cursor, by=self._process, conversations=changed)

@@ -7,8 +7,8 @@ then it is not shown. A process that dies in between leaves the line that is tru
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -37,6 +37,7 @@ from companion.supervision.noticing import Notice
 from companion.supervision.quiet import claim_quiet
 from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
 from companion.supervision.states import EntryKind, FlagKind, FlagSource, FlagTier
+from companion.transactions import open_transaction
 from companion.turn_close import ClosedTurn
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
@@ -309,19 +310,8 @@ class SafetyTurns:
         log.warning("safety.unseen flag=%d site=%d", flag.flag, flag.site)
         return False
 
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[AsyncCursor[Row]]:
-        try:
-            async with (
-                asyncio.timeout(self._policy.lease_s),
-                self._pool.connection() as connection,
-                connection.transaction(),
-                connection.cursor() as cursor,
-            ):
-                yield cursor
-        except TimeoutError:
-            # As the ledger does: sockets answer a database that is away by *come back*.
-            raise psycopg.OperationalError("the database did not answer within the lease") from None
+    def _transaction(self) -> AbstractAsyncContextManager[AsyncCursor[Row]]:
+        return open_transaction(self._pool, within_s=self._policy.lease_s)
 
 
 def _stored_before(turn: int, conversation: int) -> SafetyStored:
