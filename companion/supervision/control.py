@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 from companion.languages import OF_PERSON
 from companion.notifications import NOTIFY, notify_parameters, split_control
 from companion.rows import Row
-from companion.supervision.pauses import pause_in_force
+from companion.supervision.pauses import choose_pause_line, pause_in_force
 from companion.supervision.states import PauseScope
 from companion.turn_policy import DraftedLines
 
@@ -60,10 +60,7 @@ class ControlView:
 
     def choose_pause_line(self, lines: DraftedLines) -> str:
         """The drafted line about the pause; empty if there is none."""
-        if self.pause_scope is None:
-            return ""
-        is_own = self.pause_scope is PauseScope.PERSON
-        return lines.staff_pause_person if is_own else lines.staff_pause_site
+        return "" if self.pause_scope is None else choose_pause_line(lines, self.pause_scope)
 
     def to_person(self) -> dict[str, str] | None:
         """The shape in `hello`: {name, since}, or None if no person has taken over."""

@@ -16,7 +16,7 @@ from companion.history import History
 from companion.ledger import Ledger
 from companion.outbox_events import StaffPauseRead
 from companion.states import Reason, TurnState
-from companion.supervision.pauses import find_paused_turns, read_open
+from companion.supervision.pauses import choose_pause_line, find_paused_turns, read_open
 from companion.supervision.states import PauseScope
 from companion.turn_end import TurnEnd
 from companion.turn_policy import TurnPolicy
@@ -98,11 +98,10 @@ class PauseFollower:
             )
 
     def _pause_end(self, turn: int, scope: PauseScope, language: str) -> TurnEnd:
-        lines = self._policy.in_language(language).lines
         return TurnEnd(
             turn=turn,
             state=TurnState.PAUSED,
             reason=Reason.STAFF_PAUSE,
-            line=lines.staff_pause_person if scope is PauseScope.PERSON else lines.staff_pause_site,
+            line=choose_pause_line(self._policy.in_language(language).lines, scope),
             hold_s=self._policy.hold_s,
         )

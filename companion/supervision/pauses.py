@@ -13,6 +13,7 @@ from companion.rows import Row
 from companion.supervision.staff import Staff
 from companion.supervision.states import PauseScope
 from companion.turn_conditions import is_live
+from companion.turn_policy import DraftedLines
 
 EVERYONE = 0
 """The `about` of a pause for everyone."""
@@ -73,6 +74,11 @@ class PauseView:
 
 
 PAUSE_FIELDS = tuple(PauseView.__dataclass_fields__)
+
+
+def choose_pause_line(lines: DraftedLines, scope: PauseScope) -> str:
+    """Return the drafted line about a pause of this scope."""
+    return lines.staff_pause_person if scope is PauseScope.PERSON else lines.staff_pause_site
 
 
 async def pause(
