@@ -156,6 +156,11 @@ class VisitAccess:
             return await cursor.fetchone() is not None
 
 
+def check_exit_address(stored: str) -> str:
+    """Return a site's exit address if it is one of https; otherwise empty."""
+    return stored if stored.startswith("https://") else ""
+
+
 def _parse_uuid(text: object) -> UUID | None:
     try:
         return UUID(str(text))
@@ -169,7 +174,7 @@ def _make_live_visit(row: tuple[Any, ...]) -> LiveVisit:
         visit=visit,
         participant=participant,
         conversation=conversation,
-        exit_address=exit_address if exit_address.startswith("https://") else "",
+        exit_address=check_exit_address(exit_address),
         idle_s=idle_s,
         idle_left_s=None if idle_left_s is None else max(0.0, float(idle_left_s)),
         has_moved=has_moved,

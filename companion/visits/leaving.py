@@ -8,7 +8,7 @@ from django.core import signing
 from django.db import connection, transaction
 from django.http import HttpRequest
 
-from companion.access import session_visit_id
+from companion.access import check_exit_address, session_visit_id
 from companion.visits import ends, idle
 from companion.visits.conditions import IS_OPEN
 from companion.visits.ends import EndReason
@@ -41,7 +41,7 @@ def find_exit_address(request: HttpRequest, ticket: str = "") -> str:
     with connection.cursor() as cursor:
         cursor.execute(FIND_EXIT, [visit])
         row = cursor.fetchone()
-    return str(row[0]) if row else ""
+    return check_exit_address(row[0]) if row else ""
 
 
 def lock_visit(request: HttpRequest, ticket: str = "") -> UUID | None:

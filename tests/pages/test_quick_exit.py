@@ -159,6 +159,21 @@ async def test_without_scripts_the_press_ends_the_visit_and_leads_on(
     room.complaints.clear()
 
 
+@pytest.mark.parametrize("address", ["http://weather.example/", "javascript:alert(1)"])
+async def test_without_scripts_the_press_leads_to_no_stored_address_but_one_of_https(
+    open_room: OpenRoom, people: People, address: str
+) -> None:
+    rosa = people.rosa
+    choose_exit(people, address)
+    room = await (await open_room()).enter(rosa)
+
+    answer = await room.context.request.post(f"{room.base_url}/chat/exit/", headers={"Origin": room.base_url})
+
+    text = await answer.text()
+    assert EMPTY in text and address not in text and "http-equiv" not in text
+    assert end_reasons(rosa) == ["quick_exit"]
+
+
 async def test_an_exit_that_the_service_does_not_confirm_shows_nothing_says_so_and_keeps_trying(
     open_room: OpenRoom, people: People
 ) -> None:
