@@ -11,7 +11,8 @@ from django.conf import settings
 
 from companion.consumers import COME_BACK, NOT_ALLOWED, SESSION_ENDED
 from companion.cookies import read_cookie
-from companion.machines.screens import MachineScreens, serialize
+from companion.frames import serialize_frame
+from companion.machines.screens import MachineScreens
 from companion.machines.tokens import MachineToken, parse_token
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class MachineConsumer(AsyncConsumer):
     async def show(self, frame: dict[str, Any]) -> None:
         """Send a frame, unless the socket is closed."""
         if not self._is_closed:
-            await self.send({"type": "websocket.send", "text": serialize(frame)})
+            await self.send({"type": "websocket.send", "text": serialize_frame(frame)})
 
     async def deny(self) -> None:
         """Close, because the cookie of this page is no longer that of a machine that may open visits."""

@@ -4,7 +4,6 @@ A notification may be lost, so the rows are read every second as well while such
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -149,11 +148,6 @@ class MachineScreens:
             rows = {row[0]: row[1:] for row in await cursor.fetchall()}
             await cursor.execute(MARK_SEEN, facts)
         return rows
-
-
-def serialize(frame: dict[str, Any]) -> str:
-    """A frame as text."""
-    return json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
 
 
 def _build_frame(row: tuple[Any, ...]) -> dict[str, Any]:
