@@ -70,7 +70,7 @@ end: a `process` that runs, a `file` in a scratch folder, a `slot`, a `probe` or
 
 
 class HistoryUnreadable(Exception):
-    """A file is no history. The text names the line."""
+    """A file is no history, or that of a run without an end. The text says which."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,6 +126,11 @@ class RunHistory:
         """Each person's `conversation`, `participant` and `code`, by name."""
         people: Mapping[str, Mapping[str, Any]] = self.start.get("people", {})
         return people
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run came to its end and its record was read."""
+        return any(one.who == "record" and one.data["table"] == "turns" for one in self.events)
 
     def rows(self, table: str) -> list[Mapping[str, Any]]:
         """The stored rows of one of TABLES; none if the run did not read it."""

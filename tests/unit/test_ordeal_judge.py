@@ -265,6 +265,13 @@ def test_a_history_is_read_from_its_lines_in_order_of_time() -> None:
     assert judge(read).violations == ()
 
 
+def test_a_run_without_its_end_is_not_judged() -> None:
+    unfinished = edit_history(RICH, lambda event: [] if event.who == "record" else [event])
+
+    with pytest.raises(HistoryUnreadable, match="its end"):
+        judge(unfinished)
+
+
 @pytest.mark.parametrize(
     "line", ["{", "[]", '{"at": 1, "who": "run"}', '{"at": "x", "who": "a", "what": "b"}']
 )

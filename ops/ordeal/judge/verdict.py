@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ops.ordeal.history import RunHistory
+from ops.ordeal.history import HistoryUnreadable, RunHistory
 from ops.ordeal.judge import arrival, calls, flags, prompts, record, shown, strangers, turns, who_speaks
 from ops.ordeal.judge.evidence import Evidence
 from ops.ordeal.judge.findings import Findings, OrdealRule, Violation
@@ -41,7 +41,9 @@ class OrdealVerdict:
 
 
 def judge(history: RunHistory) -> OrdealVerdict:
-    """Apply every rule. A broken history, of a run that could not end, is judged as far as it goes."""
+    """Apply every rule. Raises HistoryUnreadable if the run has not come to its end: most rules need the record."""
+    if not history.is_whole:
+        raise HistoryUnreadable("the run has not come to its end: nothing stored is in its history")
     evidence = Evidence(history)
     checked: dict[str, int] = {}
     violations: list[Violation] = []
