@@ -198,8 +198,9 @@ async def test_where_nothing_answers_the_page_says_so_keeps_trying_and_says_when
         {"status": 200, "body": "<p>Welcome to this network</p>", "content_type": "text/html"},
         {"status": 302, "headers": {"Location": "/finished/"}},
         {"status": 200, "json": {"line": 3}},
+        {"status": 502, "json": {"line": "Bad gateway"}},
     ],
-    ids=["503", "a page of a network", "302", "no line"],
+    ids=["503", "a page of a network", "302", "no line", "a line with a failure"],
 )
 async def test_only_the_line_of_the_service_counts_as_an_answer(
     open_room: OpenRoom, people: People, answer: dict[str, Any]

@@ -21,6 +21,11 @@ export function waitBeforeReload(count, random = Math.random) {
   return ceiling * (1 + random()) / 2;
 }
 
+/** Resolves after so many milliseconds. */
+export function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 /** Load this page again. The count is kept in the history entry, which survives a reload. */
 export function reloadPatiently() {
   if (reloading) return;

@@ -1,6 +1,7 @@
 /** The choices of a person's needs: each press is stored at once. On the person's own page it is seen at once as well. */
 
 import { choose } from "./look.js";
+import { request } from "./request.js";
 
 const ANSWER_WITHIN_MS = 8_000;
 
@@ -11,9 +12,12 @@ const undo = form.querySelector("[data-undo-button]");
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, value } = event.submitter;
-  const answer = await post(name, value);
-  if (answer === 401 || answer?.language) return window.location.reload();
-  if (!answer) return say(form.dataset.notChanged);
+  const body = new URLSearchParams(new FormData(form));
+  body.set(name, value);
+  const answer = await request(form.action, { method: "POST", body, withinMs: ANSWER_WITHIN_MS });
+  // The visit is over, or the page is in another language now.
+  if (answer?.problem === "signed_out" || answer?.language) return window.location.reload();
+  if (!answer?.look) return say(form.dataset.notChanged);
   if ("own" in form.dataset) choose(answer.look);
   for (const button of form.querySelectorAll("button[aria-pressed]")) {
     button.ariaPressed = String(answer.chosen[button.name] === button.value);
@@ -22,22 +26,6 @@ form.addEventListener("submit", async (event) => {
   offerUndo(answer.undo);
   form.dispatchEvent(new CustomEvent("chosen", { detail: name }));
 });
-
-/** The answer of the service; 401 when the visit is over, null when it cannot be reached. */
-async function post(name, value) {
-  const body = new URLSearchParams(new FormData(form));
-  body.set(name, value);
-  const headers = { Accept: "application/json" };
-  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-  try {
-    const response = await fetch(form.action, { method: "POST", body, headers, redirect: "manual", signal });
-    if (response.status === 401) return 401;
-    const answer = response.ok ? await response.json() : null;
-    return answer?.look || answer?.language ? answer : null;
-  } catch {
-    return null;
-  }
-}
 
 /** A node of its own, so that the same words are announced again. */
 function say(line) {

@@ -1,5 +1,7 @@
 /** Saves words that are typed and not sent on the service, for the same participant's next visit. Stores nothing here. */
 
+import { request } from "./request.js";
+
 const PAUSE_MS = 1_000;
 const AT_LATEST_MS = 10_000;
 /** UTF-16 units. The browser lets a page that is being left send 64 KiB, and this always fits. */
@@ -38,9 +40,8 @@ export class Drafts {
     if (window.location.hash) history.replaceState(null, "", window.location.pathname);
     if (!this.#offered && !(isBack && this.#isFirst)) return;
     [this.#offered, this.#isFirst] = [false, false];
-    const response = await fetch(isBack ? `${this.#path}?own=1` : this.#path).catch(() => null);
-    const answer = response?.ok ? await response.json().catch(() => null) : null;
-    if (!answer || this.#conversation === null) return;
+    const answer = await request(isBack ? `${this.#path}?own=1` : this.#path);
+    if (!answer?.conversation || this.#conversation === null) return;
     if (answer.conversation !== conversation) return this.#visitReplaced();
     if (!answer.text) return;
     this.#kept = answer.text;
@@ -63,7 +64,7 @@ export class Drafts {
     if (this.#conversation === null || text === this.#kept || text.length > LONGEST_DRAFT) return;
     if (this.#sending) return;
     this.#changedAt = null;
-    this.#sending = this.#send(text);
+    this.#sending = this.#post(this.#write(text));
     const answer = await this.#sending;
     this.#sending = null;
     if (answer?.kept) this.#kept = text;
@@ -90,10 +91,6 @@ export class Drafts {
     this.#conversation = null;
   }
 
-  #send(text) {
-    return this.#post(this.#write(text));
-  }
-
   #write(text) {
     const body = new FormData(this.#form);
     body.set("conversation", this.#conversation);
@@ -102,9 +99,7 @@ export class Drafts {
   }
 
   #post(body) {
-    return fetch(this.#path, { method: "POST", body, keepalive: true })
-      .then((response) => (response.ok ? response.json() : null))
-      .catch(() => null);
+    return request(this.#path, { method: "POST", body, keepalive: true });
   }
 }
 

@@ -1,6 +1,7 @@
 /** *Talk to a person*: asks over the socket, and over HTTP while there is none, until an answer shows that it arrived. */
 
 import { waitBefore } from "./backoff.js";
+import { request } from "./request.js";
 
 /** The service words its answer within a second. */
 const SOCKET_WITHIN_MS = 2_500;
@@ -109,13 +110,13 @@ export class Help {
 
   /** Ask over HTTP; returns whether asking is over. */
   async #post(asking) {
-    const { isSignedOut, reason, line } = await post(this.#form);
+    const answer = await request(this.#form.action, { method: "POST", body: this.#facts(), withinMs: POST_WITHIN_MS });
     if (this.#asking !== asking) return true;
-    if (isSignedOut) this.#on.signedOut(reason);
-    if (line) {
+    if (answer?.problem === "signed_out") this.#on.signedOut(answer.reason);
+    if (answer?.line && typeof answer.line === "string") {
       this.#stop();
-      this.#answer = line;
-      this.#say(line);
+      this.#answer = answer.line;
+      this.#say(answer.line);
     }
     return this.#asking !== asking;
   }
@@ -128,7 +129,11 @@ export class Help {
 
   /** The browser delivers this even when the page is closed meanwhile. */
   #sendLast() {
-    if (this.#asking) navigator.sendBeacon(this.#form.action, new URLSearchParams(new FormData(this.#form)));
+    if (this.#asking) navigator.sendBeacon(this.#form.action, this.#facts());
+  }
+
+  #facts() {
+    return new URLSearchParams(new FormData(this.#form));
   }
 
   /** Wait so long, or until `#wake()`. */
@@ -154,21 +159,5 @@ export class Help {
       words.textContent = line;
       this.#box.hidden = !line;
     });
-  }
-}
-
-/** {line, isSignedOut, reason}: an empty line when the answer is not the service's, or it cannot be reached. */
-async function post(form) {
-  const body = new URLSearchParams(new FormData(form));
-  const headers = { Accept: "application/json" };
-  const signal = AbortSignal.timeout(POST_WITHIN_MS);
-  try {
-    const response = await fetch(form.action, { method: "POST", body, headers, redirect: "manual", signal });
-    const answer = (await response.json()) ?? {};
-    // A proxy's 401 says nothing of the visit.
-    const isSignedOut = response.status === 401 && answer.problem === "signed_out";
-    return { isSignedOut, reason: answer.reason, line: response.ok && typeof answer.line === "string" ? answer.line : "" };
-  } catch {
-    return { isSignedOut: false, line: "" };
   }
 }

@@ -1,7 +1,8 @@
 /** Ends or locks a visit: from this page, another tab, or the service. The page is emptied first, whatever answers. */
 
-import { waitBefore } from "./backoff.js";
+import { pause } from "./backoff.js";
 import { newKey } from "./keys.js";
+import { postUntil } from "./request.js";
 
 const LATE_AFTER_MS = 4_000;
 const ANSWER_WITHIN_MS = 10_000;
@@ -110,7 +111,7 @@ export class Leaving {
     const isSaved = this.#empty({ keepsWords });
     this.#page.replaceChildren((ending ?? this.#endings.exiting).content.cloneNode(true));
     this.#page.querySelector("[tabindex]").focus();
-    return Promise.race([isSaved, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))]);
+    return Promise.race([isSaved, pause(LAST_WORDS_MS)]);
   }
 
   #tell(line) {
@@ -129,16 +130,6 @@ function readForm(form) {
 async function untilConfirmed({ address, facts }, isOver) {
   const proof = newKey();
   facts.set("proof", proof);
-  for (let attempt = 0; !isOver(); attempt++) {
-    const answer = await post(address, facts);
-    if (answer?.ended === proof || answer?.locked === proof) return;
-    await new Promise((resolve) => setTimeout(resolve, waitBefore(attempt)));
-  }
-}
-
-function post(address, body) {
-  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-  return fetch(address, { method: "POST", body, redirect: "manual", keepalive: true, signal })
-    .then((response) => (response.ok ? response.json() : null))
-    .catch(() => null);
+  const accepts = (answer) => answer?.ended === proof || answer?.locked === proof;
+  await postUntil(address, { body: facts, accepts, isOver, keepalive: true, withinMs: ANSWER_WITHIN_MS });
 }

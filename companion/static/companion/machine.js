@@ -1,7 +1,8 @@
 /** The waiting page of a shared machine: shows at once whom staff have asked for, and sends the answer. */
 
 import { Announcer } from "./announce.js";
-import { reloadPatiently, waitBefore } from "./backoff.js";
+import { reloadPatiently } from "./backoff.js";
+import { postUntil } from "./request.js";
 import { Connection } from "./socket.js";
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -78,7 +79,8 @@ async function answer(event) {
   const facts = new URLSearchParams(new FormData(form));
   facts.set("answer", event.submitter.value);
   const slow = setTimeout(() => tell(page.dataset.outOfReach), LATE_AFTER_MS);
-  const told = await untilAnswered(facts);
+  // The same answer again does no harm.
+  const told = await postUntil(form.action, { body: facts, accepts: (said) => said?.outcome, withinMs: ANSWER_WITHIN_MS });
   clearTimeout(slow);
   if (told.outcome === "opened") return void window.location.replace(page.dataset.chat);
   sending = false;
@@ -87,22 +89,6 @@ async function answer(event) {
   rest();
   tell(told.line);
   show();
-}
-
-/** Send the answer until the service confirms it: the same answer again does no harm. */
-async function untilAnswered(facts) {
-  for (let attempt = 0; ; attempt++) {
-    const told = await post(facts);
-    if (told?.outcome) return told;
-    await new Promise((resolve) => setTimeout(resolve, waitBefore(attempt)));
-  }
-}
-
-function post(body) {
-  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-  return fetch(form.action, { method: "POST", body, redirect: "manual", signal, headers: { Accept: "application/json" } })
-    .then((response) => (response.ok ? response.json() : null))
-    .catch(() => null);
 }
 
 function enable(isEnabled) {

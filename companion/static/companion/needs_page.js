@@ -1,10 +1,11 @@
 /** The sample on the page of choices: how a reply comes now, and how it is read aloud. */
 
 import "./choices.js";
-import { watchVisit } from "./visit_watch.js";
+import { pause } from "./backoff.js";
 import { look } from "./look.js";
 import { Reveal } from "./reveal.js";
 import { fill } from "./text.js";
+import { watchVisit } from "./visit_watch.js";
 import { findVoice, hush, speak, watchVoices } from "./voice.js";
 
 /** A piece of the sample comes as often as the words of a reply do. */
@@ -38,7 +39,7 @@ async function showSample() {
   const reveal = new Reveal({ look, again: () => run === running && draw(), stillHere: "", stillHereMs: Infinity });
   for (const piece of text.split(/(?<=\s)/)) {
     draw();
-    await new Promise((resolve) => setTimeout(resolve, PIECE_MS));
+    await pause(PIECE_MS);
     if (run !== running) return reveal.pause();
     turn.reply += piece;
   }

@@ -1,6 +1,7 @@
 /** Shows a code that staff enter, and waits until this browser has become a machine of their site. */
 
-import { waitBefore } from "./backoff.js";
+import { pause, waitBefore } from "./backoff.js";
+import { request } from "./request.js";
 
 const LOOK_EVERY_MS = 2_000;
 const ANSWER_WITHIN_MS = 10_000;
@@ -54,17 +55,9 @@ function tell(line) {
   if (news.textContent !== line) news.textContent = line;
 }
 
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** The answer as JSON, also one that refuses; null without any. */
 function post(address) {
-  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   const body = new URLSearchParams({ csrfmiddlewaretoken: token });
-  return fetch(address, { method: "POST", body, redirect: "manual", signal })
-    .then((response) => response.json())
-    .catch(() => null);
+  return request(address, { method: "POST", body, withinMs: ANSWER_WITHIN_MS });
 }
 
 find("no-script").remove();
