@@ -19,7 +19,7 @@ const CONFIRMED = { ending: "ended", exiting: "exited", locking: "locked" };
 
 /**
  * Shows the end of a visit. `empty({keepsWords})` removes the conversation from the page; it returns a promise of the
- * end of saving what was typed. A page without a conversation has *Leave now* alone, and is loaded again after an end.
+ * end of saving what was typed. A page without a conversation is loaded again after an end.
  */
 export class Leaving {
   #page;
