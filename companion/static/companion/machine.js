@@ -21,11 +21,7 @@ const connection = new Connection(page.dataset.socket, {
   frame,
   up: () => tell(""),
   down: lateness,
-  doubt() {},
-  sure() {},
-  tooLarge() {},
   signedOut: reloadPatiently,
-  notAllowed() {},
 });
 let sending = false;
 let late = null;

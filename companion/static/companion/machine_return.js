@@ -2,20 +2,9 @@
 
 import { Connection } from "./socket.js";
 
-const MACHINE = "/machine/";
-const SOCKET = "/ws/machine/";
-
-/** The page of the machine shows what it is asked. */
-const leave = () => window.location.replace(MACHINE);
-const connection = new Connection(SOCKET, {
-  frame: (data) => data.type === "offer" && leave(),
-  up() {},
-  down() {},
-  doubt() {},
-  sure() {},
-  tooLarge() {},
-  signedOut() {},
-  notAllowed() {},
+const connection = new Connection("/ws/machine/", {
+  // The page of the machine shows what it is asked.
+  frame: ({ type }) => type === "offer" && window.location.replace("/machine/"),
 });
 
 window.addEventListener("pagehide", () => connection.close());

@@ -16,7 +16,7 @@ const COME_BACK = 4503;
 /**
  * One socket at a time. Calls `frame(data)`, `up()` once hello is there, `down(comingBack)` when it is lost,
  * `doubt(silent)` when it has been silent for too long, or may be, `sure()` when it speaks again, and `tooLarge()`,
- * `signedOut(reason)` and `notAllowed()` for what the service says by closing it.
+ * `signedOut(reason)` and `notAllowed()` for what the service says by closing it: those of them that are given.
  */
 export class Connection {
   #path;
@@ -106,10 +106,10 @@ export class Connection {
     }
     if (frame.type === "hello") this.#onHello();
     if (frame.type === "over") this.#overBecause = frame.reason;
-    if (this.#inDoubt) this.#on.sure();
+    if (this.#inDoubt) this.#on.sure?.();
     this.#inDoubt = false;
-    this.#on.frame(frame);
-    if (frame.type === "hello") this.#on.up();
+    this.#on.frame?.(frame);
+    if (frame.type === "hello") this.#on.up?.();
   }
 
   #onHello() {
@@ -122,7 +122,7 @@ export class Connection {
   #reportDoubt(silent) {
     if (!this.isUp) return;
     this.#inDoubt = true;
-    this.#on.doubt(silent);
+    this.#on.doubt?.(silent);
   }
 
   #reconnect() {
@@ -134,13 +134,13 @@ export class Connection {
     this.#drop();
     if (code === SIGNED_OUT) {
       this.#wanted = false;
-      this.#on.signedOut(this.#overBecause);
+      this.#on.signedOut?.(this.#overBecause);
     } else if (code === NOT_ALLOWED) {
-      this.#on.notAllowed();
+      this.#on.notAllowed?.();
     } else if (code === TOO_FAR_BEHIND) {
       this.#comeBack(this.#brake(), false);
     } else if (TOO_LARGE.includes(code)) {
-      this.#on.tooLarge();
+      this.#on.tooLarge?.();
       this.#comeBack(waitBefore(this.#attempt++), false);
     } else {
       const sentAway = code === COME_BACK;
@@ -158,7 +158,7 @@ export class Connection {
   }
 
   #comeBack(waitMs, announced) {
-    this.#on.down(announced);
+    this.#on.down?.(announced);
     if (this.#wanted) this.#again = setTimeout(() => this.#connect(), waitMs);
   }
 

@@ -17,8 +17,6 @@ const connection = new Connection(PATH, {
   frame: take,
   up: () => tell("up"),
   down,
-  doubt() {},
-  sure() {},
   tooLarge: () => answerAll("The text is too long."),
   signedOut: leave,
   notAllowed: leave,

@@ -15,8 +15,6 @@ const connection = new Connection(document.querySelector("[data-staff]").dataset
   frame: handleFrame,
   up,
   down,
-  doubt() {},
-  sure() {},
   signedOut: leave,
   notAllowed: leave,
 });
