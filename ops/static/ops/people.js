@@ -5,10 +5,10 @@ import { join } from "./desk_socket.js";
 import { doingOf, inOrder } from "./doing.js";
 import { flagOf } from "./flag_frames.js";
 import { FlagList } from "./flag_item.js";
+import { arrange, put } from "./lists.js";
 import { words as flagWords } from "./bell.js";
 
 const list = document.querySelector("[data-people]");
-const template = list.querySelector("template");
 const words = JSON.parse(list.dataset.words);
 const name = document.querySelector("[data-find] input");
 const owned = new FlagList(document.querySelector("[data-flags]"), { words: flagWords, page: list.dataset.page });
@@ -40,16 +40,7 @@ function draw() {
 function drawPeople() {
   const wanted = name.value.trim().toLocaleLowerCase();
   const shown = inOrder(people.values()).filter((item) => isWanted(item, wanted));
-  const kept = new Set(shown.map((item) => String(item.conversation)));
-  const items = () => [...list.querySelectorAll(":scope > [data-person]")];
-  for (const node of items()) if (!kept.has(node.dataset.person)) leave(node);
-  shown.forEach((item, index) => {
-    const there = items();
-    const node = there.find((one) => one.dataset.person === String(item.conversation)) ?? create(item);
-    drawPerson(node, item);
-    // An element with the focus keeps its place: moving it would lose the focus, and the reader's place.
-    if (there[index] !== node && !node.contains(document.activeElement)) list.insertBefore(node, there[index] ?? null);
-  });
+  arrange(list, shown, { name: "person", idOf: (item) => item.conversation, draw: drawPerson, leave: drawGone });
   document.querySelector("[data-no-people]").hidden = shown.length > 0;
 }
 
@@ -59,25 +50,17 @@ function isWanted(item, wanted) {
   return texts.some((text) => text.toLocaleLowerCase().includes(wanted)) || item.site_name.toLocaleLowerCase().startsWith(wanted);
 }
 
-/** Take a person who left off the list; one whose link has the focus says so first. */
-function leave(node) {
-  if (!node.contains(document.activeElement)) return node.remove();
+/** A person who left, and whose link still has the focus. */
+function drawGone(node) {
   node.dataset.doing = "gone";
   put(node, "doing", "Has left");
-  node.querySelector("a").addEventListener("blur", () => node.remove(), { once: true });
-}
-
-function create(item) {
-  const node = template.content.firstElementChild.cloneNode(true);
-  node.dataset.person = item.conversation;
-  node.querySelector("a").setAttribute("href", list.dataset.page.replace("/0/", `/${item.conversation}/`));
-  return node;
 }
 
 function drawPerson(node, item) {
   const doing = doingOf(item);
   node.dataset.doing = doing;
   node.dataset.flagTier = item.tier ?? "";
+  node.querySelector("a").setAttribute("href", list.dataset.page.replace("/0/", `/${item.conversation}/`));
   put(node, "name", item.name || `Person ${item.participant}`);
   put(node, "doing", words.doings[doing] ?? doing);
   put(node, "person", item.person ? `: ${item.person.name}` : "");
@@ -90,11 +73,6 @@ function drawPerson(node, item) {
   last.dataset.ago = item.last_at ?? "";
   if (!item.last_at) last.textContent = "nothing yet";
   node.querySelector("[data-here]").dataset.since = item.since;
-}
-
-function put(node, field, text) {
-  const place = node.querySelector(`[data-field="${field}"]`);
-  if (place.textContent !== text) place.textContent = text;
 }
 
 document.querySelector("[data-how]").textContent = "This page keeps itself up to date.";
