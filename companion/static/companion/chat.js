@@ -134,12 +134,12 @@ async function fetchTurns(which) {
 }
 
 function paint(ids) {
-  const changed = ids.map((id) => turns.item(id)).filter(Boolean);
+  let items = ids.map((id) => turns.item(id)).filter(Boolean);
   place.during(
-    () => changed.forEach((item) => delivery.draw(view, item)),
+    () => (items = items.map((item) => delivery.draw(view, item))),
     () => view.newest(),
   );
-  for (const item of changed) help.hasAnnounced(item) ? delivery.assume(item) : delivery.follow(item);
+  for (const item of items) help.hasAnnounced(item) ? delivery.assume(item) : delivery.follow(item);
   const isLive = Boolean(turns.firstLive());
   kept.standAside(isLive);
   composer.offerStop(isLive);

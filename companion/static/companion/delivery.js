@@ -31,20 +31,21 @@ export class Delivery {
     this.#announcer.say(line);
   }
 
-  /** Draw what is shown of a turn or an entry now. */
+  /** Draw what is shown of a turn or an entry now, and return that. */
   draw(view, item) {
     const shown = this.#reveal.of(item);
     this.#aloud.dress(view.draw(shown), shown);
     // Hiding a focused button would lose the focus, so it stays while it has it.
     this.#showAll.hidden = !this.#reveal.isBehind && document.activeElement !== this.#showAll;
+    return shown;
   }
 
-  /** Announce what is new in what is shown. */
-  follow(item) {
-    this.#announcer.follow(this.#reveal.of(item));
+  /** Announce what is new in what `draw` returned. */
+  follow(shown) {
+    this.#announcer.follow(shown);
   }
 
-  /** Treat what is shown now as announced. */
+  /** Treat what is shown of a turn or an entry now as announced. */
   assume(item) {
     this.#announcer.assume(this.#reveal.of(item));
   }
