@@ -14,6 +14,7 @@ const LONGEST_DRAFT = 16_000;
 export class Drafts {
   #path;
   #form;
+  #isBack = comesBack();
   #offered;
   #composer;
   #visitReplaced;
@@ -23,12 +24,11 @@ export class Drafts {
   #changedAt = null;
   #sending = null;
   #last = null;
-  #isFirst = true;
 
   constructor({ path, form, offered, composer, visitReplaced }) {
     this.#path = path;
     this.#form = form;
-    this.#offered = offered;
+    this.#offered = offered || this.#isBack;
     this.#composer = composer;
     this.#visitReplaced = visitReplaced;
   }
@@ -36,11 +36,10 @@ export class Drafts {
   /** Start saving words of this conversation. Once, restore those of an earlier visit, or of this page before. */
   async open(conversation) {
     this.#conversation = conversation;
-    const isBack = comesBack();
     if (window.location.hash) history.replaceState(null, "", window.location.pathname);
-    if (!this.#offered && !(isBack && this.#isFirst)) return;
-    [this.#offered, this.#isFirst] = [false, false];
-    const answer = await request(isBack ? `${this.#path}?own=1` : this.#path);
+    if (!this.#offered) return;
+    this.#offered = false;
+    const answer = await request(this.#isBack ? `${this.#path}?own=1` : this.#path);
     if (!answer?.conversation || this.#conversation === null) return;
     if (answer.conversation !== conversation) return this.#visitReplaced();
     if (!answer.text) return;
