@@ -1,7 +1,7 @@
 """Needs follow the person: chosen on one page, stored at once, right at the first paint of every page (A6)."""
 
 import pytest
-from playwright.async_api import ViewportSize, expect
+from playwright.async_api import Route, ViewportSize, expect
 
 from companion.visits.leaving import end_visits_of
 from tests.pages.axe import find_violations
@@ -18,6 +18,7 @@ from tests.pages.test_for_everyone import (
     full,
     violations,
 )
+from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Web
 
@@ -274,6 +275,26 @@ async def test_an_open_page_of_choices_is_empty_soon_after_the_end(
     await expect(second.page.get_by_text("Please come in first.")).to_be_visible()
     assert await second.page.evaluate(LOOK) == {}
     second.complaints.clear()
+
+
+async def test_a_proxys_401_neither_ends_the_visit_nor_changes_anything(
+    open_room: OpenRoom, people: People
+) -> None:
+    room = await (await open_room()).enter(people.rosa)
+    await open_choices(room)
+    asked: list[str] = []
+
+    async def refuse(route: Route) -> None:
+        asked.append(route.request.method)
+        await route.fulfill(status=401, body="<p>Sign in to this network</p>", content_type="text/html")
+
+    await room.page.route("**/needs/", refuse)
+    await room.page.get_by_role("button", name="Strong colours").click()
+
+    await until(lambda: "POST" in asked and asked.count("GET") >= 2)
+    await expect(room.page.get_by_text("This is not changed yet.")).to_be_visible()
+    await expect(room.page.get_by_role("heading", name="Make this easier")).to_be_visible()
+    room.complaints.clear()
 
 
 async def test_the_service_of_the_previous_release_sends_no_look_and_the_page_keeps_its_own(
