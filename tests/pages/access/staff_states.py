@@ -2,11 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.utils import timezone
 from playwright.async_api import Browser, expect
 
 from companion.models import Flag
+from companion.needs import store
 from tests.machines import add_machine, offer
 from tests.page_socket import Page as Socket
 from tests.pages.access.checks import Scene
@@ -118,6 +120,15 @@ async def needs_of_a_person(stage: StaffStage) -> Scene:
     return _scene(await (await stage.open_desk()).go(f"/ops/people/{rosa.conversation.pk}/needs/"))
 
 
+async def needs_to_review(stage: StaffStage) -> Scene:
+    rosa = stage.people.add_participant(NAME)
+    yesterday = timezone.localdate() - timedelta(days=1)
+    in_database(lambda: store.change_needs(rosa.row.pk, {"type_percent": 150}, review_by=yesterday))
+    screen = await (await stage.open_desk()).go("/ops/needs/")
+    await expect(screen.page.get_by_role("link", name=NAME)).to_be_visible()
+    return _scene(screen)
+
+
 async def record(stage: StaffStage) -> Scene:
     rosa = stage.people.add_participant(NAME)
     screen = await (await stage.open_desk()).open(rosa)
@@ -177,6 +188,7 @@ STAFF_STATES: list[StaffState] = [
     cards,
     print_sheet,
     needs_of_a_person,
+    needs_to_review,
     record,
     dashboard,
     turns,
