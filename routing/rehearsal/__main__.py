@@ -8,6 +8,7 @@ from pathlib import Path
 
 from routing.rehearsal.play import Pace
 from routing.rehearsal.server import RehearsalServer
+from routing.rehearsal.wire_log import WireLog
 
 
 async def serve(options: argparse.Namespace) -> None:
@@ -15,7 +16,13 @@ async def serve(options: argparse.Namespace) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     pace = Pace(first_word_s=options.first_word_ms / 1000, word_s=options.pace_ms / 1000)
-    provider = RehearsalServer(pace=pace, directives=options.directives, keep_texts=options.keep_texts)
+    provider = RehearsalServer(
+        pace=pace,
+        directives=options.directives,
+        keep_texts=options.keep_texts,
+        log=WireLog.open(options.log) if options.log is not None else None,
+        answers_codes=options.coded,
+    )
     server = await provider.serve(options.host, options.port)
     host, port = server.sockets[0].getsockname()[:2]
     if options.token_dir is not None:
@@ -48,6 +55,10 @@ def main() -> None:
         help="where the token for /control, /asked and /gauge is put; without it, they are shut",
     )
     parser.add_argument("--keep-texts", action="store_true", help="keep in /asked what every message says")
+    parser.add_argument("--log", type=Path, help="append every request and each piece sent to this file")
+    parser.add_argument(
+        "--coded", action="store_true", help="answer a code such as kestrel-17-3 in its words"
+    )
     asyncio.run(serve(parser.parse_args()))
 
 

@@ -79,6 +79,14 @@ class Fault(BaseModel):
     odd: frozenset[Odd] = frozenset()
     content_type: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """The field that breaks the reply, with its value where that says how; empty for a good reply."""
+        if self.status is not None:
+            return f"status {self.status}"
+        found = ((name, getattr(self, name)) for name in ("disconnect", "cut", "error", "hang"))
+        return next((f"{name} {value}" for name, value in found if value), "body" if self.body else "")
+
 
 class FaultOrder(BaseModel):
     """A fault with the requests it is for: the next so many (null: until cleared) that match."""

@@ -14,6 +14,7 @@ from routing.rehearsal.odd import odd_events, transformed
 from routing.rehearsal.record import Asked
 from routing.rehearsal.script import pieces as in_words
 from routing.rehearsal.stamps import write_stamp
+from routing.rehearsal.wire_log import WireLog
 from routing.rehearsal.wires import Wire
 
 _SETTLE_S = 0.03
@@ -31,8 +32,17 @@ class Pace:
 class ReplyPerformer:
     """One streamed answer. `perform` returns how it ended, in the words of the record."""
 
-    def __init__(self, out: Connection, wire: Wire, *, fault: Fault, asked: Asked, pace: Pace) -> None:
-        self._out, self._wire, self._fault, self._asked = out, wire, fault, asked
+    def __init__(
+        self,
+        out: Connection,
+        wire: Wire,
+        *,
+        fault: Fault,
+        asked: Asked,
+        pace: Pace,
+        log: WireLog | None = None,
+    ) -> None:
+        self._out, self._wire, self._fault, self._asked, self._log = out, wire, fault, asked, log
         self._first_s = pace.first_word_s if fault.first_word_s is None else fault.first_word_s
         self._word_s = pace.word_s if fault.pace_ms is None else fault.pace_ms / 1000
         self._chance = random.Random(asked.id)
@@ -114,7 +124,11 @@ class ReplyPerformer:
             if asked.first_word_at is None:
                 asked.first_word_at = now
             asked.last_word_at, asked.words_sent = now, asked.words_sent + 1
-            self._send(say(f"{write_stamp(now)} " if fault.stamp else piece))
+            text = f"{write_stamp(now)} " if fault.stamp else piece
+            # Logged first: what was sent is then never missing from the log.
+            if self._log is not None:
+                self._log.write("piece", asked.id, text=text)
+            self._send(say(text))
             if odd and number == 0:
                 self._send(b"".join(odd))
             await self._out.drain()

@@ -113,6 +113,7 @@ SENTENCES = (*(said for _, openings in _TOPICS for said in openings), *_ANYTHING
 """Everything it can say but its name, for the lint."""
 _NAME = re.compile(r"\b(?:You are|Your name is|named|called)\s+([A-Z][a-z]+)\b")
 _INSTRUCTION = re.compile(r"\b(question|message)s?\b.*\b(answer)\b.*\b(first|before|in order)\b", re.I | re.S)
+_CODE = re.compile(r"\b[a-z]+-\d+-\d+\b")
 _WHO = re.compile(r"\b(who|what) are you\b|\byour name\b|^\s*(hi|hello|hey|good (morning|evening))\b", re.I)
 
 
@@ -136,6 +137,25 @@ def reply(question: str, *, name: str | None = None, words: int | None = None) -
         paragraphs.append(_fill([], middles, words=chance.randint(12, 45)))
     text = "\n\n".join(paragraphs) + " " + chance.choice(_CLOSINGS)
     return text if words is None else _exactly(text, words, middles)
+
+
+def coded_reply(question: str, *, words: int | None = None) -> str:
+    """A reply by which every word tells its question: `kestrel-17-3.1 kestrel-17-3.2 …` for the code `kestrel-17-3`.
+
+    The codes of a message are answered in order, each with its numbered words: 12 to 40 together, or exactly `words`.
+    Empty without a code.
+    """
+    codes = list(dict.fromkeys(_CODE.findall(question)))
+    if not codes:
+        return ""
+    chance = random.Random(hashlib.sha256(question.encode("utf-8", "replace")).digest())
+    count = max(words or chance.randint(12, 40), len(codes))
+    shares = [count // len(codes) + (place < count % len(codes)) for place in range(len(codes))]
+    return " ".join(
+        f"{code}.{number}"
+        for code, share in zip(codes, shares, strict=True)
+        for number in range(1, share + 1)
+    )
 
 
 def parts(question: str) -> list[str]:

@@ -13,7 +13,8 @@ from routing.rehearsal.faults import Fault, FaultOrder, QuestionMark, directive
 from routing.rehearsal.http import Connection, Request
 from routing.rehearsal.play import Pace, ReplyPerformer, reply_pieces
 from routing.rehearsal.record import Asked, RequestLog
-from routing.rehearsal.script import name_in, reply
+from routing.rehearsal.script import coded_reply, name_in, reply
+from routing.rehearsal.wire_log import WireLog
 from routing.rehearsal.wires import WIRES, read_request
 
 MODEL = "rehearsal-1"
@@ -25,8 +26,17 @@ MARKS_KEPT = 20
 class RehearsalServer:
     """All state of one rehearsal provider: the standing orders and the record."""
 
-    def __init__(self, *, pace: Pace, directives: bool, keep_texts: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        pace: Pace,
+        directives: bool,
+        keep_texts: bool = False,
+        log: WireLog | None = None,
+        answers_codes: bool = False,
+    ) -> None:
         self._pace, self._directives, self._keep_texts = pace, directives, keep_texts
+        self._log, self._answers_codes = log, answers_codes
         self._marks: list[str] = []
         self._orders: list[FaultOrder] = []
         self._references = itertools.count(1)
@@ -82,14 +92,23 @@ class RehearsalServer:
             key_sent=not _KEYS.isdisjoint(request.headers),
             headers={k: v for k, v in request.headers.items() if k not in _KEYS},
         )
-        how = "client_closed"
+        if self._log is not None:
+            self._log.write_asked(asked.id, model=asked.model, request=asked.request_id, messages=messages)
+        how, fault = "client_closed", Fault()
         try:
             fault = self._fault_for(asked, question)
-            system = " ".join(text for role, text in messages if role == "system")
-            text = reply(question, name=name_in(system), words=fault.words)
+            text = self._reply(messages, question, words=fault.words)
             how = await self._say(request, out, asked=asked, fault=fault, text=text)
         finally:
             self.record.close(asked, how)
+            if self._log is not None:
+                self._log.write_end(asked.id, how, reason=fault.finish, kind=fault.kind)
+
+    def _reply(self, messages: list[tuple[str, str]], question: str, *, words: int | None) -> str:
+        if self._answers_codes and (coded := coded_reply(question, words=words)):
+            return coded
+        system = " ".join(text for role, text in messages if role == "system")
+        return reply(question, name=name_in(system), words=words)
 
     def _kept(self, messages: list[tuple[str, str]], question: str) -> list[dict[str, str]]:
         """What of a prompt goes on record: nothing, unless the start or an operator's mark asked for it."""
@@ -102,7 +121,7 @@ class RehearsalServer:
         wire = WIRES[request.path](
             reference=str(next(self._references)), model=asked.model, created=int(time.time())
         )
-        play = ReplyPerformer(out, wire, fault=fault, asked=asked, pace=self._pace)
+        play = ReplyPerformer(out, wire, fault=fault, asked=asked, pace=self._pace, log=self._log)
         pieces = list(reply_pieces(fault, text))
         if asked.streamed or fault.status is not None or fault.disconnect or fault.hang:
             return await play.perform(pieces)
