@@ -100,6 +100,17 @@ class LeanSocket(asyncio.Protocol):
         self._write(CLOSE, struct.pack("!H", 1000))
         self._transport.close()
 
+    def abort(self) -> None:
+        """Drop the connection without a word, as a device that loses its network does."""
+        self._transport.abort()
+
+    def pause_reading(self) -> None:
+        """Read nothing until `resume_reading`, as a device that sleeps."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
+
     def _write(self, kind: int, body: bytes) -> None:
         # The protocol allows a mask of zeros, which leaves the bytes unchanged.
         length = len(body)
@@ -124,5 +135,9 @@ async def connect_lean(
         lambda: LeanSocket(on_frame, on_close), parts.hostname or "", parts.port or 80
     )
     client.request_upgrade(url, headers)
-    await client.upgraded
+    try:
+        await client.upgraded
+    except asyncio.CancelledError:
+        client.abort()
+        raise
     return client

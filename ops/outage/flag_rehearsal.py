@@ -15,8 +15,8 @@ from companion.turn_policy import DraftedLines
 from ops.chat_client import frames
 from ops.chat_client.browser import Browser
 from ops.chat_client.chat_socket import ChatSocket
+from ops.chat_client.desk_client import DeskClient
 from ops.chat_client.errors import ChatFailed
-from ops.outage.desk_client import DeskClient
 from ops.outage.errors import RehearsalBroke
 from ops.outage.rehearsal import CheckedPromise
 from ops.text import escape_controls

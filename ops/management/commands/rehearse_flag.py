@@ -17,9 +17,9 @@ from companion.participants import add_participant, get_card
 from ops import audit
 from ops.alerts.condition_queries import FLAG_REHEARSAL_SITE
 from ops.chat_client.browser import Browser
+from ops.chat_client.desk_client import open_desk, sign_staff_in
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
 from ops.models import Supervision
-from ops.outage.desk_client import open_desk, sign_staff_in
 from ops.outage.errors import CannotRehearse, RehearsalBroke
 from ops.outage.flag_rehearsal import FlagRehearsal
 from ops.outage.rehearsal import CheckedPromise
