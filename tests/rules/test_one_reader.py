@@ -19,6 +19,7 @@ WHAT_WAS_SAID = re.compile(
 )
 
 READERS = {
+    "ops/ordeal/arena/stored.py": "the judge of a private run: compares whole replies with what was shown",
     "companion/history_queries.py": "the reader of every page and socket: it shows no half answer",
     "companion/prompt_inputs.py": "the reader of every prompt: of a paused turn it reads the question alone",
     "companion/turn_close.py": "the writer: folds the chunks into the row when a turn ends",

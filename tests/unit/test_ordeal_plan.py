@@ -1,0 +1,54 @@
+"""A run of the ordeal is decided by its seed."""
+
+import dataclasses
+
+import pytest
+
+from ops.ordeal.plan.draw import draw_plan
+from ops.ordeal.plan.steps import OrdealFaultKind, OrdealPlan, OrdealSize, PersonAct, StaffAct
+
+SIZE = OrdealSize(people=8, staff=3, processes=3, lasts_s=60.0, ceiling=4)
+
+
+def plan_many() -> list[OrdealPlan]:
+    return [draw_plan(seed, SIZE) for seed in range(20)]
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_seed_another() -> None:
+    assert draw_plan(5, SIZE) == draw_plan(5, SIZE)
+    assert dataclasses.replace(draw_plan(5, SIZE), seed=6) != draw_plan(6, SIZE)
+
+
+def test_within_twenty_seeds_every_act_and_every_fault_comes() -> None:
+    plans = plan_many()
+    assert {step.act for plan in plans for one in plan.people for step in one.steps} == set(PersonAct)
+    assert {step.act for plan in plans for one in plan.staff for step in one.steps} == set(StaffAct)
+    assert {fault.kind for plan in plans for fault in plan.faults} == set(OrdealFaultKind)
+
+
+def test_faults_come_in_order_overlap_and_are_over_before_the_end() -> None:
+    for plan in plan_many():
+        begins = [fault.at_s for fault in plan.faults]
+        assert begins == sorted(begins)
+        assert all(fault.at_s + fault.lasts_s <= SIZE.lasts_s + 0.01 for fault in plan.faults)
+    overlaps = sum(
+        1
+        for plan in plan_many()
+        for one, other in zip(plan.faults, plan.faults[1:], strict=False)
+        if one.at_s + one.lasts_s > other.at_s
+    )
+    assert overlaps > 20
+
+
+def test_every_person_has_a_code_that_begins_no_other_code() -> None:
+    for plan in plan_many():
+        codes = [f"{one.code}-" for one in plan.people]
+        assert not [
+            (one, other) for one in codes for other in codes if one != other and other.startswith(one)
+        ]
+
+
+@pytest.mark.parametrize("people", [1, 40])
+def test_any_number_of_people_is_drawn(people: int) -> None:
+    plan = draw_plan(1, dataclasses.replace(SIZE, people=people))
+    assert len({one.name for one in plan.people}) == people
