@@ -1,12 +1,9 @@
-"""What tests of personal data do: run its commands, and give a participant a row in every table."""
+"""What tests of personal data do: give a participant a row in every table."""
 
-import io
 import uuid
 from datetime import timedelta
 from typing import Any
 
-import pytest
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from companion.models import (
@@ -23,20 +20,7 @@ from companion.needs import store
 from ops.models import StatedReason
 from tests.people import Person, in_database
 
-BY = ("--by", "Ines")
 SECRET = "the blue kettle"
-
-
-def run(*arguments: str) -> str:
-    said = io.StringIO()
-    in_database(lambda: call_command(*arguments, stdout=said, stderr=io.StringIO()))
-    return said.getvalue()
-
-
-def refused(*arguments: str) -> str:
-    with pytest.raises(CommandError) as refusal:
-        run(*arguments)
-    return str(refusal.value)
 
 
 def named(person: Person) -> tuple[str, ...]:

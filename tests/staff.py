@@ -109,6 +109,13 @@ def get_audit_entries(person: Person) -> list[AuditEntry]:
     return in_database(lambda: list(AuditEntry.objects.filter(about=person.row.pk).order_by("id")))
 
 
+def last_entry() -> tuple[str, str, int | None, str]:
+    """Who did what about whom, with the note: the newest entry of the record."""
+    entry = in_database(lambda: AuditEntry.objects.order_by("-id").first())
+    assert entry is not None
+    return entry.who, entry.what, entry.about, entry.note
+
+
 def list_recorded(person: Person) -> list[str]:
     """What was done about a person, as the record names it, oldest first."""
     return [entry.what for entry in get_audit_entries(person)]

@@ -1,34 +1,30 @@
 """Sheets of cards: a QR code that holds the card's own link, no name on it, each printing on record (A1)."""
 
-import io
 import re
 import stat
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from companion.models import Site
 from ops.models import AuditEntry
 from ops.people import card_sheets
 from ops.people.card_sheets import build_link, draw_qr
+from tests.commands import run, run_lines
 from tests.machines import open_browser
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.staff import get_audit_entries, open_staff_client
 
 
-def run(*arguments: str) -> list[str]:
-    said = io.StringIO()
-    in_database(lambda: call_command(*arguments, stdout=said))
-    return said.getvalue().splitlines()
-
-
 def test_the_command_writes_one_page_for_several_people(people: People, tmp_path: Path) -> None:
     rosa, tomas = people.rosa, people.add_participant("Tomas")
     file = tmp_path / "cards.html"
 
-    [said] = run("card", "Rosa", "Tomas", "--site", people.site.slug, "--sheet", str(file), "--by", "Ines")
+    [said] = run_lines(
+        "card", "Rosa", "Tomas", "--site", people.site.slug, "--sheet", str(file), "--by", "Ines"
+    )
 
     assert said.startswith(f"{file} has 2 cards.")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

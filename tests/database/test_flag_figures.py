@@ -4,16 +4,15 @@ import json
 from datetime import UTC, datetime, timedelta
 from datetime import timezone as fixed_zone
 from functools import partial
-from io import StringIO
 from typing import Any
 
-from django.core.management import call_command
 from django.utils import timezone
 
 from companion.models import Flag
 from ops.models import AuditEntry
 from ops.supervision.figures import build_document, read_weeks
 from ops.supervision.record_search import RecordQuery, search_record
+from tests.commands import run
 from tests.people import People, Person, in_database
 
 MONDAY = datetime(2026, 11, 23, 9, tzinfo=UTC)
@@ -41,12 +40,6 @@ def add_flag(
             outcome="unsure",
         )
     )
-
-
-def run(command: str, *arguments: str) -> str:
-    out = StringIO()
-    in_database(lambda: call_command(command, *arguments, stdout=out))
-    return out.getvalue()
 
 
 def test_a_week_of_a_site_has_its_median_its_95th_and_its_worst(people: People) -> None:

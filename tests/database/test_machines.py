@@ -1,18 +1,18 @@
 """Shared machines: paired by a code, named by a cookie that changes with each contact, and withdrawn (A1)."""
 
-import io
 from copy import copy
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db.models import F
 from django.db.models.functions import Now
 
 from companion.machines.models import Machine, PairingCode
 from companion.machines.pairing import PairingRefusal, pair
 from ops.models import Alert, AuditEntry
+from tests.commands import run, run_lines
 from tests.machines import (
     add_machine,
     last_visit,
@@ -31,12 +31,6 @@ WAITS = "You can talk here."
 NEW = "This screen is new here."
 NEEDS_STAFF = "The staff need to look at this screen."
 WITHDRAWN = "The chat is not on this screen any more."
-
-
-def run(*arguments: str) -> list[str]:
-    said = io.StringIO()
-    in_database(lambda: call_command(*arguments, stdout=said))
-    return said.getvalue().splitlines()
 
 
 def pair_code(people: People, code: str, name: str = "Front room") -> Machine | PairingRefusal:
@@ -166,7 +160,7 @@ def test_a_supervisor_pairs_machines_of_their_own_sites_alone(service: Web, peop
 
 
 def test_the_command_prints_a_code_that_is_typed_on_the_machine(service: Web, people: People) -> None:
-    sentence, code = run("machine", "add", people.site.slug, "Front room", "--by", "Ines")
+    sentence, code = run_lines("machine", "add", people.site.slug, "Front room", "--by", "Ines")
     assert "Open /machine/ on Front room" in sentence
     browser = open_browser(service)
 
@@ -174,7 +168,7 @@ def test_the_command_prints_a_code_that_is_typed_on_the_machine(service: Web, pe
 
     assert (answer.status_code, answer.headers["location"]) == (302, "/machine/")
     assert WAITS in browser.look()
-    assert any(people.site.slug in line and "Front room" in line for line in run("machine", "list"))
+    assert any(people.site.slug in line and "Front room" in line for line in run_lines("machine", "list"))
 
 
 def test_the_command_takes_the_code_of_a_screen(service: Web, people: People) -> None:
@@ -202,7 +196,7 @@ def test_the_name_of_an_open_machine_is_refused_and_free_again_after_a_withdrawa
 
     run("machine", "withdraw", people.site.slug, "Front room", "--by", "Ines")
 
-    assert len(run("machine", "add", people.site.slug, "Front room", "--by", "Ines")) == 2
+    assert len(run_lines("machine", "add", people.site.slug, "Front room", "--by", "Ines")) == 2
 
 
 # A cookie that changes.
@@ -323,13 +317,13 @@ def test_a_withdrawn_machine_says_so_and_its_visit_ends(service: Web, people: Pe
     rosa = people.rosa
     assert browser.answer(offer(machine, rosa), "yes")["outcome"] == "opened"
 
-    said = run("machine", "withdraw", people.site.slug, "Front room", "--by", "Ines")
+    said = run_lines("machine", "withdraw", people.site.slug, "Front room", "--by", "Ines")
 
     assert said == ["Front room is withdrawn and opens no visit; visits ended: 1."]
     assert live_visits(rosa) == []
     assert last_visit(rosa).end_reason == "withdrawn"
     assert WITHDRAWN in browser.look()
-    assert run("machine", "list") != []
+    assert run("machine", "list") != ""
 
 
 def test_withdrawing_and_renaming_are_for_the_sites_own_staff(service: Web, people: People) -> None:

@@ -24,8 +24,9 @@ from ops.models import AuditEntry, Erasure, SafeguardingHold, StatedReason
 from ops.personal_data import erasure, erasure_list
 from ops.personal_data.erasure_list import ErasedPerson
 from ops.stack.postgres import EmbeddedPostgres
+from tests.commands import BY, refused, run
 from tests.people import People, Person, in_database
-from tests.personal_data import BY, add_turn, fill, named, refused, run
+from tests.personal_data import add_turn, fill, named
 from tests.processes import Rehearsal, start_web
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from ops.models import AuditEntry
+from tests.commands import BY, refused, run
 from tests.people import Person, in_database
-from tests.personal_data import BY, SECRET, add_turn, fill, named, refused, run
+from tests.personal_data import SECRET, add_turn, fill, named
 
 
 def test_an_export_names_each_speaker_in_order_and_leaves_half_answers_out(

@@ -24,9 +24,10 @@ from ops.personal_data.dry_run import refuse_changes
 from ops.personal_data.job_progress import JobProgress
 from ops.personal_data.retention import apply_retention
 from ops.stack.postgres import EmbeddedPostgres
+from tests.commands import BY, refused, run
 from tests.patience import wait_until
 from tests.people import People, Person, in_database
-from tests.personal_data import BY, add_turn, fill, named, refused, run
+from tests.personal_data import add_turn, fill, named
 from tests.prefork import ForkedProcess, prefork
 
 REVIEW = f"{timezone.localdate() + timedelta(days=30):%Y-%m-%d}"

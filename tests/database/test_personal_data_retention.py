@@ -14,8 +14,9 @@ from django.utils import timezone
 from companion.models import Flag, Machine, Needs, Site, StaffPause, Turn, Visit, VisitOffer
 from ops.models import AuditEntry, SafeguardingHold, StatedReason
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
+from tests.commands import BY, refused, run
 from tests.people import People, Person, in_database
-from tests.personal_data import BY, add_old_visit, fill, refused, run
+from tests.personal_data import add_old_visit, fill
 
 
 def test_retention_deletes_only_what_its_site_no_longer_keeps(people: People, state: Path) -> None:
