@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
+from django.contrib.auth.models import User
 from django.test import override_settings
 from psycopg_pool import AsyncConnectionPool
 
@@ -21,8 +23,9 @@ from tests.ledgers import (
     open_pool,
 )
 from tests.people import People, Person, in_database
-from tests.processes import pause_processes
+from tests.processes import Web, pause_processes
 from tests.sinks import Hook, Mailbox, start_hook, start_mailbox
+from tests.staff import open_staff_client
 
 
 @pytest_asyncio.fixture
@@ -56,6 +59,19 @@ def state(tmp_path: Path) -> Iterator[Path]:
 def rosa(people: People) -> Person:
     """A participant with a name that stands in no other row."""
     return people.add_participant(f"Rosa {os.urandom(4).hex()}")
+
+
+@pytest.fixture
+def sam(people: People) -> User:
+    """Rosa's supervisor."""
+    return people.add_sam()
+
+
+@pytest.fixture
+def desk(service: Web, people: People, sam: User) -> Iterator[httpx.Client]:
+    """Sam, signed in, as a browser without scripts has it."""
+    with open_staff_client(service, sam, people.password) as client:
+        yield client
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 import asyncio
 import html
 import re
-from collections.abc import Iterator
 
 import httpx
-import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.timezone import localdate
@@ -23,17 +21,6 @@ from tests.staff import (
 )
 
 OWNED = {"state": "accepted", "accepted_at": timezone.now()}
-
-
-@pytest.fixture
-def sam(people: People) -> User:
-    return people.add_sam()
-
-
-@pytest.fixture
-def desk(service: Web, people: People, sam: User) -> Iterator[httpx.Client]:
-    with open_staff_client(service, sam, people.password) as client:
-        yield client
 
 
 def sign_out(client: httpx.Client, **facts: str) -> httpx.Response:

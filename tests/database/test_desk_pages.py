@@ -3,13 +3,11 @@
 import asyncio
 import html
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
 import httpx
-import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
@@ -27,18 +25,6 @@ from tests.staff import (
 )
 
 SECRET = "My secret is a blue door."
-
-
-@pytest.fixture
-def sam(people: People) -> User:
-    return people.add_sam()
-
-
-@pytest.fixture
-def desk(service: Web, people: People, sam: User) -> Iterator[httpx.Client]:
-    """Sam, signed in, as a browser without scripts has it."""
-    with open_staff_client(service, sam, people.password) as client:
-        yield client
 
 
 async def fetch(client: httpx.Client, path: str) -> httpx.Response:

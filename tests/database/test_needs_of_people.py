@@ -1,6 +1,5 @@
 """Needs as staff set and review them: on the audit record, by site, with a day of review (A6)."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,18 +17,6 @@ from tests.staff import get_audit_entries, open_staff_client
 
 UNDO = "data-undo-button>"
 """The button is there, and not hidden."""
-
-
-@pytest.fixture
-def sam(people: People) -> User:
-    return people.add_sam()
-
-
-@pytest.fixture
-def desk(service: Web, people: People, sam: User) -> Iterator[httpx.Client]:
-    """Sam, signed in, as a browser without scripts has it."""
-    with open_staff_client(service, sam, people.password) as client:
-        yield client
 
 
 def needs_of(person: Person) -> Needs | None:
