@@ -1,8 +1,9 @@
 """What tests of supervision do to a conversation, in the database, as a process with screens of staff would."""
 
+import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -132,6 +133,22 @@ class Supervisor:
                 (self.name, scope, about),
             )
             await self.connection.execute(NOTIFY, notify_parameters(StaffPausesChanged(pauses=True)))
+
+
+@asynccontextmanager
+async def listen_for_flag(database: EmbeddedPostgres) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Yields what waits until a flag has been committed, as its notification says."""
+    connecting = psycopg.AsyncConnection.connect(database.url, autocommit=True)
+    async with await connecting as listener:
+        await listener.execute("LISTEN companion")
+
+        async def until_stored() -> None:
+            async with asyncio.timeout(20):
+                async for notify in listener.notifies():
+                    if '"flags"' in notify.payload:
+                        return
+
+        yield until_stored
 
 
 async def ring(database: EmbeddedPostgres, person: Person, *, kind: str = "self_harm") -> int:

@@ -1,18 +1,14 @@
 """Flags, screens of staff and take-overs while PostgreSQL, Valkey or a process of staff is away (S1, S2, S4, T11)."""
 
 import asyncio
-import contextlib
-import os
 import signal
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
-import pytest
-import websockets
 
-from companion.models import Control, Flag, Site, TranscriptEntry
+from companion.models import Control, Site, TranscriptEntry
 from companion.supervision.causes import FlagCause
 from companion.supervision.flags import RAISE_FLAG, flag_parameters
 from companion.supervision.states import FlagSource, FlagTier
@@ -21,22 +17,12 @@ from ops.stack.valkey import EmbeddedValkey
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.patience import until
-from tests.people import People, Person, in_database
+from tests.people import People, in_database
 from tests.processes import Web
 from tests.sinks import start_hook
 
 RED = "I want to kill myself tonight."
 LEASE_S = 15.0
-
-
-def read_flag(person: Person) -> Flag:
-    return in_database(lambda: Flag.objects.get(conversation=person.conversation))
-
-
-def kill_database(database: EmbeddedPostgres) -> None:
-    """SIGKILL the server itself. Its children end when they notice it."""
-    assert database.running is not None
-    os.kill(database.running.pid, signal.SIGKILL)
 
 
 def is_with(desk: Desk, conversation: int, user: int) -> bool:
@@ -45,49 +31,6 @@ def is_with(desk: Desk, conversation: int, user: int) -> bool:
     return any(
         item["conversation"] == conversation and (item["person"] or {}).get("id") == user for item in items
     )
-
-
-async def read_until_gone(page: Page) -> None:
-    with contextlib.suppress(websockets.ConnectionClosed):
-        while True:
-            await page.next()
-
-
-@pytest.mark.parametrize("web_dies_too", [False, True], ids=["database", "database and web process"])
-async def test_a_kill_right_after_the_commit_of_a_red_message_loses_nothing_of(
-    another_web: Callable[..., Web], people: People, database: EmbeddedPostgres, web_dies_too: bool
-) -> None:
-    doomed, left = another_web(), another_web()
-    rosa = people.rosa
-    cookie, key = rosa.sign_in(left.url), str(uuid.uuid4())
-    async with (
-        await psycopg.AsyncConnection.connect(database.url, autocommit=True) as listener,
-        Page(left.socket_url, cookie) as other,
-    ):
-        await listener.execute("LISTEN companion")
-        await other.until("hello")
-        async with Page(doomed.socket_url, cookie) as page:
-            await page.until("hello")
-            await page.say(RED, key)
-            async with asyncio.timeout(20):
-                async for notify in listener.notifies():
-                    if '"flags"' in notify.payload:
-                        kill_database(database)
-                        break
-            if web_dies_too:
-                doomed.kill()
-                await read_until_gone(page)
-        await asyncio.to_thread(database.start)
-        # The page that stayed open on another process shows the line by itself.
-        shown = (await other.until("safety", within_s=30))["line"]
-        assert "Please tell someone near you" in shown and "0808 157 0123" in shown
-        await other.say(RED, key)
-        [turn] = rosa.turns()
-        assert (await other.until("accepted"))["turn"] == turn.pk
-    flag = read_flag(rosa)
-    assert (turn.state, turn.question, turn.line) == ("safety", RED, shown)
-    assert (flag.tier, flag.state, flag.count, flag.turn) == ("red", "open", 1, turn.pk)
-    assert in_database(lambda: Control.objects.get(pk=rosa.conversation.pk)).quiet_since is not None
 
 
 async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_shows_what_rang_meanwhile(
