@@ -89,6 +89,10 @@ class Hook(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/a-secret-path"
 
+    def find_rings(self, flag: int) -> list[dict[str, Any]]:
+        """The posts that ring for this flag. Those about alerts come here too, and have numbers of their own."""
+        return [post for post in self.posts if (post["kind"], post["id"]) == ("flag", flag)]
+
 
 class _HookHandler(BaseHTTPRequestHandler):
     server: Hook
