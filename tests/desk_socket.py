@@ -33,6 +33,11 @@ class Desk:
         self.frames: list[Frame] = []
         self.hello: Frame = {}
 
+    @classmethod
+    def sign_in(cls, service: Web, people: People, user: User) -> "Desk":
+        """A screen of this member of staff, who signs in for it."""
+        return cls(service, sign_staff_in(service, people, user))
+
     async def __aenter__(self) -> "Desk":
         headers = {"Origin": self._service.url, "Cookie": f"companion={self._cookie}"}
         url = self._service.url.replace("http", "ws", 1) + "/ws/staff/"
@@ -75,6 +80,11 @@ class Desk:
         ref = uuid.uuid4().hex
         await self.send({"type": act, "ref": ref, **facts})
         return await self.until("done", "refused", where=lambda frame: frame.get("ref") == ref)
+
+    async def take_over(self, conversation: int) -> None:
+        """Watch a conversation and speak in it instead of the companion."""
+        for act in ("watch", "take_over"):
+            assert (await self.act(act, conversation=conversation))["type"] == "done"
 
     async def flag(self, within_s: float = 20, **facts: Any) -> Frame:
         """Read on until a flag with these facts."""

@@ -41,10 +41,9 @@ async def test_a_restart_of_the_database_leaves_a_screen_its_conversation_and_sh
     conversation = rosa.conversation.pk
     async with (
         Page(web.socket_url, cookie) as page,
-        Desk(web, sign_staff_in(web, people, sam)) as desk,
+        Desk.sign_in(web, people, sam) as desk,
     ):
-        assert (await desk.act("watch", conversation=conversation))["type"] == "done"
-        assert (await desk.act("take_over", conversation=conversation))["type"] == "done"
+        await desk.take_over(conversation)
         await page.until("person")
         await asyncio.to_thread(database.stop, "immediate")
         await asyncio.to_thread(database.start)
@@ -95,11 +94,10 @@ async def test_a_process_that_sleeps_beyond_the_lease_of_its_owner_loses_the_tak
     mira = people.add_supervisor("mira")
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(sleeper, sign_staff_in(sleeper, people, sam)) as desk,
-        Desk(service, sign_staff_in(service, people, mira)) as colleague,
+        Desk.sign_in(sleeper, people, sam) as desk,
+        Desk.sign_in(service, people, mira) as colleague,
     ):
-        await desk.act("watch", conversation=conversation)
-        await desk.act("take_over", conversation=conversation)
+        await desk.take_over(conversation)
         await page.until("person")
         sleeper.signal(signal.SIGSTOP)
         try:
@@ -137,6 +135,6 @@ async def test_while_valkey_is_away_a_flag_rings_escalates_and_is_accepted(
             await until(lambda: [post for post in posts.posts if post["id"] == flag], within_s=20)
             assert (await desk.act("accept", flag=flag))["type"] == "done"
             # A further screen is let in as well: the sign-in counts in Valkey, and does without it.
-            async with Desk(web, sign_staff_in(web, people, people.add_supervisor("mira"))) as second:
+            async with Desk.sign_in(web, people, people.add_supervisor("mira")) as second:
                 [listed] = [one for one in second.hello["flags"] if one["id"] == flag]
                 assert listed["owner"] == sam.pk

@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from companion.models import Flag, StaffPause, Visit
 from ops.models import StatedReason, Supervision
 from ops.supervision.desk import MAX_WATCHED_PER_SCREEN
-from tests.desk_socket import Desk, sign_staff_in
+from tests.desk_socket import Desk
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
@@ -39,7 +39,7 @@ async def test_a_pause_ends_a_reply_of_another_process_within_a_second(
     times = []
     async with (
         Page(neighbour.socket_url, rosa.sign_in(service.url)) as page,
-        Desk(service, sign_staff_in(service, people, user)) as desk,
+        Desk.sign_in(service, people, user) as desk,
     ):
         for _ in range(TRIES):
             await page.say("Tell me a long story.")
@@ -68,7 +68,7 @@ async def test_a_right_that_is_withdrawn_is_gone_from_an_open_screen_within_two_
     times = []
     for number in range(TRIES):
         user = people.add_supervisor(f"sam{number}")
-        async with Desk(service, sign_staff_in(service, people, user)) as desk:
+        async with Desk.sign_in(service, people, user) as desk:
             in_database(Supervision.objects.filter(user=user).delete)
             began = time.monotonic()
             await desk.until("rights")
@@ -84,7 +84,7 @@ async def test_an_operator_accepts_a_flag_and_ends_a_visit_at_any_site_and_reads
     otto, ines = people.otto, people.add_ines()
     otto.sign_in(service.url)
     flag = store_flag(otto).pk
-    async with Desk(service, sign_staff_in(service, people, ines)) as desk:
+    async with Desk.sign_in(service, people, ines) as desk:
         [item] = [one for one in desk.hello["people"] if one["conversation"] == otto.conversation.pk]
         assert item["name"] == ""
         assert (await desk.act("accept", flag=flag))["type"] == "done"
@@ -100,7 +100,7 @@ async def test_the_hour_of_a_stated_reason_ends_and_so_does_the_reading(service:
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, rosa.sign_in(service.url)) as page,
-        Desk(service, sign_staff_in(service, people, ines)) as desk,
+        Desk.sign_in(service, people, ines) as desk,
     ):
         assert (await desk.act("watch", conversation=conversation, reason="A complaint"))["type"] == "done"
         assert (await desk.act("unwatch", conversation=conversation))["type"] == "done"
@@ -152,7 +152,7 @@ async def test_a_screen_follows_so_many_conversations_and_one_more_once_it_close
 ) -> None:
     followed = [people.add_participant(f"Rosa {number}") for number in range(MAX_WATCHED_PER_SCREEN + 1)]
     *most, last = [person.conversation.pk for person in followed]
-    async with Desk(service, sign_staff_in(service, people, people.add_sam())) as desk:
+    async with Desk.sign_in(service, people, people.add_sam()) as desk:
         for conversation in most:
             assert (await desk.act("watch", conversation=conversation))["type"] == "done"
         assert (await desk.act("watch", conversation=last))["code"] == "too_many"

@@ -26,7 +26,7 @@ async def test_the_hello_says_who_is_here_and_changes_follow(
     rosa, otto = people.rosa, people.otto
     cookie = rosa.sign_in(service.url)
     otto.sign_in(service.url)
-    async with Desk(service, sign_staff_in(service, people, people.add_sam())) as desk:
+    async with Desk.sign_in(service, people, people.add_sam()) as desk:
         [item] = desk.hello["people"]
         assert (item["name"], item["conversation"], item["turn"]) == ("Rosa", rosa.conversation.pk, "idle")
         assert desk.hello["user"]["operator"] is False
@@ -47,7 +47,7 @@ async def test_the_hello_says_who_is_here_and_changes_follow(
 async def test_odd_frames_are_refused_in_one_frame_each_and_the_screen_stays_open(
     service: Web, people: People
 ) -> None:
-    async with Desk(service, sign_staff_in(service, people, people.add_sam())) as desk:
+    async with Desk.sign_in(service, people, people.add_sam()) as desk:
         for odd, code in (
             ("", "bad_frame"),
             ("[]", "bad_frame"),
@@ -80,8 +80,8 @@ async def test_one_member_of_staff_who_floods_is_slowed_and_a_colleague_is_answe
     rosa, sam, mira = people.rosa, people.add_sam(), people.add_supervisor("mira")
     flag = await ring(database, rosa)
     async with (
-        Desk(service, sign_staff_in(service, people, sam)) as flooding,
-        Desk(service, sign_staff_in(service, people, mira)) as calm,
+        Desk.sign_in(service, people, sam) as flooding,
+        Desk.sign_in(service, people, mira) as calm,
     ):
         for _ in range(150):
             await flooding.send({"type": "accept", "flag": 2**40})
@@ -111,7 +111,7 @@ async def test_people_are_found_by_name_at_ones_own_sites_and_the_search_is_on_r
     sam = people.add_sam()
     rosa = people.add_participant("Rosalind")
     people.add_participant("Rosamund", site=people.elsewhere)
-    async with Desk(service, sign_staff_in(service, people, sam)) as desk:
+    async with Desk.sign_in(service, people, sam) as desk:
         found = (await desk.act("search", text="ROSAL"))["people"]
         assert [one["conversation"] for one in found] == [rosa.conversation.pk]
         assert [one["name"] for one in (await desk.act("search", text="rosa"))["people"]] == ["Rosalind"]
@@ -132,10 +132,9 @@ async def test_what_each_side_types_shows_as_is_writing_on_every_process_and_nev
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+        Desk.sign_in(neighbour, people, people.add_sam()) as desk,
     ):
-        await desk.act("watch", conversation=conversation)
-        await desk.act("take_over", conversation=conversation)
+        await desk.take_over(conversation)
         await page.until("person")
         await page.send({"type": "writing"})
         assert await desk.until("writing") == {"type": "writing", "conversation": conversation}

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from companion.models import StaffPause, TranscriptEntry
-from tests.desk_socket import Desk, sign_staff_in
+from tests.desk_socket import Desk
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
@@ -23,7 +23,7 @@ async def test_a_person_takes_over_writes_and_hands_back_and_each_word_is_stored
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(neighbour, sign_staff_in(neighbour, people, sam)) as desk,
+        Desk.sign_in(neighbour, people, sam) as desk,
     ):
         assert (await desk.act("watch", conversation=conversation))["type"] == "done"
         watched = await desk.until("watched")
@@ -73,8 +73,8 @@ async def test_two_members_of_staff_one_takes_over_and_the_other_reads_who(
     rosa.sign_in(service.url)
     conversation = rosa.conversation.pk
     async with (
-        Desk(service, sign_staff_in(service, people, sam)) as one,
-        Desk(neighbour, sign_staff_in(neighbour, people, mira)) as two,
+        Desk.sign_in(service, people, sam) as one,
+        Desk.sign_in(neighbour, people, mira) as two,
     ):
         answers = await asyncio.gather(
             one.act("take_over", conversation=conversation), two.act("take_over", conversation=conversation)
@@ -92,12 +92,11 @@ async def test_a_staff_message_to_an_ended_visit_is_refused_and_nothing_is_store
     cookie = rosa.sign_in(service.url)
     conversation = rosa.conversation.pk
     async with (
-        Desk(service, sign_staff_in(service, people, people.add_sam())) as desk,
+        Desk.sign_in(service, people, people.add_sam()) as desk,
         Page(service.socket_url, cookie) as page,
     ):
         [item] = desk.hello["people"]
-        await desk.act("watch", conversation=conversation)
-        await desk.act("take_over", conversation=conversation)
+        await desk.take_over(conversation)
         assert (await desk.act("end_visit", visit=item["visit"]))["type"] == "done"
         assert await page.close_code() == 4401
         assert (await desk.act("end_visit", visit=item["visit"]))["code"] == "visit_ended"
@@ -118,8 +117,8 @@ async def test_words_that_meet_a_hand_back_from_another_screen_are_stored_before
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(service, sign_staff_in(service, people, sam)) as one,
-        Desk(neighbour, sign_staff_in(neighbour, people, sam)) as two,
+        Desk.sign_in(service, people, sam) as one,
+        Desk.sign_in(neighbour, people, sam) as two,
     ):
         stored = []
         for number in range(12):
@@ -154,7 +153,7 @@ async def test_a_pause_stops_replies_on_every_process_within_a_second_and_a_resu
     about = rosa.row.pk if scope == "person" else people.site.pk
     async with (
         Page(neighbour.socket_url, cookie) as page,
-        Desk(service, sign_staff_in(service, people, people.add_sam())) as desk,
+        Desk.sign_in(service, people, people.add_sam()) as desk,
     ):
         rehearsal.inject({"pieces": ["Once", *[" upon"] * 200], "pace_ms": 40}, times=1)
         await page.say("Tell me a long story.")
@@ -175,7 +174,7 @@ async def test_a_pause_stops_replies_on_every_process_within_a_second_and_a_resu
 
 
 async def test_only_those_whose_everyone_it_is_pause_everyone(service: Web, people: People) -> None:
-    async with Desk(service, sign_staff_in(service, people, people.add_sam())) as desk:
+    async with Desk.sign_in(service, people, people.add_sam()) as desk:
         refused = await desk.act("pause", scope="everyone", reason="Fire drill")
         assert refused["code"] == "not_allowed"
         elsewhere = await desk.act("pause", scope="site", id=people.elsewhere.pk, reason="Fire drill")
@@ -191,7 +190,7 @@ async def test_no_word_of_the_companion_follows_any_of_many_take_overs_from_anot
     rehearsal.inject({"pieces": ["Once", *[" upon"] * 400], "pace_ms": 5})
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+        Desk.sign_in(neighbour, people, people.add_sam()) as desk,
     ):
         for number in range(15):
             await page.say(f"Tell me story {number}.")

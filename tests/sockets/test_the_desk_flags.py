@@ -9,7 +9,7 @@ from functools import partial
 from companion.models import Flag, Site
 from ops.project.wiring import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
-from tests.desk_socket import Desk, sign_staff_in
+from tests.desk_socket import Desk
 from tests.page_socket import Page
 from tests.people import People, in_database
 from tests.processes import Web
@@ -24,9 +24,9 @@ async def test_a_flag_reaches_every_screen_of_the_site_at_once_and_none_of_other
     sam, stranger = people.add_sam(), people.add_supervisor("olga", site=people.elsewhere)
     rosa = people.rosa
     async with (
-        Desk(service, sign_staff_in(service, people, sam)) as one,
-        Desk(neighbour, sign_staff_in(neighbour, people, sam)) as two,
-        Desk(service, sign_staff_in(service, people, stranger)) as other,
+        Desk.sign_in(service, people, sam) as one,
+        Desk.sign_in(neighbour, people, sam) as two,
+        Desk.sign_in(service, people, stranger) as other,
     ):
         began = time.monotonic()
         flag = await ring(database, rosa)
@@ -49,8 +49,8 @@ async def test_of_two_processes_one_accepts_and_the_other_reads_the_name(
 ) -> None:
     rosa, sam, mira = people.rosa, people.add_sam(), people.add_supervisor("mira")
     async with (
-        Desk(service, sign_staff_in(service, people, sam)) as one,
-        Desk(neighbour, sign_staff_in(neighbour, people, mira)) as two,
+        Desk.sign_in(service, people, sam) as one,
+        Desk.sign_in(neighbour, people, mira) as two,
     ):
         for _ in range(10):
             flag = await ring(database, rosa, kind=f"k{uuid.uuid4().hex[:8]}")
@@ -68,8 +68,8 @@ async def test_a_flag_is_noted_handed_taken_on_and_closed_by_its_owner(
     rosa, sam, mira = people.rosa, people.add_sam(), people.add_supervisor("mira")
     flag = await ring(database, rosa)
     async with (
-        Desk(service, sign_staff_in(service, people, sam)) as his,
-        Desk(service, sign_staff_in(service, people, mira)) as hers,
+        Desk.sign_in(service, people, sam) as his,
+        Desk.sign_in(service, people, mira) as hers,
     ):
         assert [one["id"] for one in his.hello["flags"]] == [flag]
         assert {one["id"] for one in his.hello["colleagues"]} >= {sam.pk, mira.pk}
@@ -96,7 +96,7 @@ async def test_a_screen_that_confirms_a_red_flag_makes_the_line_say_that_staff_k
     cookie = rosa.sign_in(service.url)
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(neighbour, sign_staff_in(neighbour, people, people.add_sam())) as desk,
+        Desk.sign_in(neighbour, people, people.add_sam()) as desk,
     ):
         began = time.monotonic()
         await page.say("I want to kill myself tonight.")

@@ -21,11 +21,10 @@ async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(service, sign_staff_in(service, people, people.add_supervisor("mira"))) as colleague,
-        Desk(service, sign_staff_in(service, people, sam)) as desk,
+        Desk.sign_in(service, people, people.add_supervisor("mira")) as colleague,
+        Desk.sign_in(service, people, sam) as desk,
     ):
-        await desk.act("watch", conversation=conversation)
-        await desk.act("take_over", conversation=conversation)
+        await desk.take_over(conversation)
         await page.until("person")
         in_database(lambda: Supervision.objects.filter(user=sam).delete())
         began = time.monotonic()
@@ -52,10 +51,9 @@ async def test_words_of_someone_whose_right_went_a_moment_ago_are_refused_before
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(service, sign_staff_in(service, people, sam)) as desk,
+        Desk.sign_in(service, people, sam) as desk,
     ):
-        await desk.act("watch", conversation=conversation)
-        await desk.act("take_over", conversation=conversation)
+        await desk.take_over(conversation)
         await page.until("person")
         key = str(uuid.uuid4())
         stored = await desk.act("say", conversation=conversation, key=key, text="I am here.")
@@ -90,8 +88,7 @@ async def test_a_sign_out_closes_the_screen_and_ends_the_take_over_before_its_le
             Page(service.socket_url, cookie) as page,
             Desk(service, client.cookies["companion"]) as desk,
         ):
-            await desk.act("watch", conversation=conversation)
-            await desk.act("take_over", conversation=conversation)
+            await desk.take_over(conversation)
             await page.until("person")
             client.get("/staff/sign-in/")
             form = {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
@@ -120,7 +117,7 @@ async def test_a_take_over_whose_screen_is_gone_ends_after_its_lease_and_rings(
             # The second tab of the same person keeps the take-over.
             await asyncio.sleep(4)
             assert in_database(lambda: Control.objects.get(conversation=conversation).person) == sam.pk
-        async with Desk(service, sign_staff_in(service, people, people.add_supervisor("mira"))) as colleague:
+        async with Desk.sign_in(service, people, people.add_supervisor("mira")) as colleague:
             lost = await page.until("person", within_s=30)
             assert lost["state"] == "lost"
             flag = await colleague.flag(kind="screen_lost", conversation=conversation)
@@ -135,8 +132,8 @@ async def test_an_operator_sees_no_name_or_word_without_a_reason_and_the_staff_s
     conversation = rosa.conversation.pk
     async with (
         Page(service.socket_url, cookie) as page,
-        Desk(service, sign_staff_in(service, people, people.add_ines())) as ines,
-        Desk(service, sign_staff_in(service, people, people.add_sam())) as sam,
+        Desk.sign_in(service, people, people.add_ines()) as ines,
+        Desk.sign_in(service, people, people.add_sam()) as sam,
     ):
         [item] = [one for one in ines.hello["people"] if one["conversation"] == conversation]
         assert item["name"] == "" and item["turn"] == "idle"
@@ -158,7 +155,7 @@ async def test_a_reason_of_which_a_reader_sees_nothing_opens_no_conversation(
     service: Web, people: People
 ) -> None:
     conversation = people.rosa.conversation.pk
-    async with Desk(service, sign_staff_in(service, people, people.add_ines())) as ines:
+    async with Desk.sign_in(service, people, people.add_ines()) as ines:
         for reason in ("\u200b\u2060", "\x00 ", "\u3164"):
             refused = await ines.act("watch", conversation=conversation, reason=reason)
             assert refused["code"] == "reason_needed"

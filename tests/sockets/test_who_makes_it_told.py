@@ -1,8 +1,7 @@
 """That staff were told is said only once a screen of the site's own staff shows the flag (S2)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from django.utils import timezone
 
 from companion.models import Flag, TranscriptEntry
 from ops.models import AuditEntry
-from tests.desk_socket import Desk, sign_staff_in
+from tests.desk_socket import Desk
 from tests.page_socket import Frame, Page
 from tests.people import People, Person, in_database
 from tests.processes import Web
@@ -23,12 +22,6 @@ HELP_TOLD, HELP_UNTOLD = "Staff here can see that you want to talk", "You asked 
 
 async def ask(page: Page, how: str) -> None:
     await (page.say(RED) if how == "safety" else page.send({"type": "help"}))
-
-
-@asynccontextmanager
-async def open_screen(web: Web, people: People, user: User) -> AsyncIterator[Desk]:
-    async with Desk(web, sign_staff_in(web, people, user)) as desk:
-        yield desk
 
 
 def read_flag(person: Person) -> Flag:
@@ -47,7 +40,7 @@ async def test_a_screen_of_the_site_that_confirms_makes_it_told(
 ) -> None:
     rosa = people.rosa
     async with (
-        open_screen(neighbour, people, people.add_sam()) as desk,
+        Desk.sign_in(neighbour, people, people.add_sam()) as desk,
         Page(service.socket_url, rosa.sign_in(service.url)) as page,
     ):
         await ask(page, how)
@@ -62,7 +55,7 @@ async def test_a_screen_of_the_site_that_confirms_nothing_does_not(
 ) -> None:
     rosa = people.rosa
     async with (
-        open_screen(service, people, people.add_sam()) as desk,
+        Desk.sign_in(service, people, people.add_sam()) as desk,
         Page(service.socket_url, rosa.sign_in(service.url)) as page,
     ):
         await ask(page, how)
@@ -84,7 +77,7 @@ async def test_a_confirmation_from_a_screen_does_not_count_if_it_is(
 ) -> None:
     rosa = people.rosa
     async with (
-        open_screen(service, people, SCREENS[whose](people)) as other,
+        Desk.sign_in(service, people, SCREENS[whose](people)) as other,
         Page(service.socket_url, rosa.sign_in(service.url)) as page,
     ):
         async with asyncio.TaskGroup() as tasks:
@@ -110,7 +103,7 @@ async def test_a_line_that_was_shown_stays_though_a_screen_shows_the_flag_later(
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
     async with (
-        open_screen(service, people, people.add_sam()) as desk,
+        Desk.sign_in(service, people, people.add_sam()) as desk,
         Page(service.socket_url, cookie) as page,
     ):
         await ask(page, "safety")
@@ -130,7 +123,7 @@ async def test_a_screen_that_is_gone_does_not_make_a_later_cause_told(
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
     async with (
-        open_screen(neighbour, people, people.add_sam()) as desk,
+        Desk.sign_in(neighbour, people, people.add_sam()) as desk,
         Page(service.socket_url, cookie) as page,
     ):
         await ask(page, how)
@@ -151,7 +144,7 @@ async def test_a_screen_that_shows_the_later_cause_too_makes_it_told_and_counts_
 ) -> None:
     rosa = people.rosa
     async with (
-        open_screen(service, people, people.add_sam()) as desk,
+        Desk.sign_in(service, people, people.add_sam()) as desk,
         Page(service.socket_url, rosa.sign_in(service.url)) as page,
     ):
         for count in (1, 2, 3):
