@@ -1,13 +1,14 @@
 """Rights at the desk's socket end while it is open, and operators state a reason (S5, S10)."""
 
-import asyncio
 import time
 import uuid
+from datetime import datetime
 
 from companion.models import Control, TranscriptEntry
 from ops.models import Supervision
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
+from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.staff import list_recorded, open_staff_client
@@ -114,14 +115,24 @@ async def test_a_take_over_whose_screen_is_gone_ends_after_its_lease_and_rings(
             await first.act("take_over", conversation=conversation)
             await page.until("person")
             await first.connection.close()
-            # The second tab of the same person keeps the take-over.
-            await asyncio.sleep(4)
+            # The second tab of the same person keeps the take-over: its process renews the lease.
+            for _ in range(2):
+                await wait_for_renewal(conversation)
             assert in_database(lambda: Control.objects.get(conversation=conversation).person) == sam.pk
         async with Desk.sign_in(service, people, people.add_supervisor("mira")) as colleague:
             lost = await page.until("person", within_s=30)
             assert lost["state"] == "lost"
             flag = await colleague.flag(kind="screen_lost", conversation=conversation)
             assert (flag["tier"], flag["state"]) == ("red", "open")
+
+
+async def wait_for_renewal(conversation: int) -> None:
+    def read_seen_at() -> datetime | None:
+        return in_database(lambda: Control.objects.get(conversation=conversation)).person_seen_at
+
+    before = read_seen_at()
+    assert before is not None
+    await until(lambda: (now := read_seen_at()) is not None and now > before)
 
 
 async def test_an_operator_sees_no_name_or_word_without_a_reason_and_the_staff_see_the_reason(
