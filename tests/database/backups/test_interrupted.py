@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -13,8 +14,11 @@ from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.restoring.order import RunEnvironment
 from ops.backups.run.monitor import NoProgress, RunMonitor, StopSignal
 from ops.backups.run.run_folder import Marker, RunFolder
+from ops.stack.process import wait_until_over
 from tests.database.backups.conftest import RunDrill
+from tests.patience import wait_until
 
+# Like a restore with several jobs: it has a child that outlives it, and neither ends by itself in the time of a test.
 FAMILY = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
 
 
@@ -49,20 +53,30 @@ def test_a_signal_while_the_private_server_is_made_leaves_nothing(
     assert list((state / "drill-work").iterdir()) == []
 
 
-def test_a_signal_as_a_program_is_started_ends_it_and_its_family(tmp_path: Path) -> None:
-    folder = RunFolder.create(tmp_path, Marker(run="a", source="s", scratch="d"))
+@dataclass(kw_only=True)
+class SignalledFolder(RunFolder):
+    """Sends a signal as a program is recorded that has a child already."""
 
-    def record(pid: int) -> None:
-        started.append(psutil.Process(pid))
+    started: list[psutil.Process] = field(default_factory=list)
+
+    def record_child(self, pid: int) -> None:
+        """Wait for the child, and strike."""
+        program = psutil.Process(pid)
+        wait_until(program.children)
+        self.started += [program, *program.children()]
         signal.raise_signal(signal.SIGTERM)
-        RunFolder.record_child(folder, pid)
+        super().record_child(pid)
 
-    started: list[psutil.Process] = []
-    folder.record_child = record  # type: ignore[method-assign]
+
+def test_a_signal_as_a_program_is_started_ends_it_and_its_family(tmp_path: Path) -> None:
+    folder = SignalledFolder.create(tmp_path, Marker(run="a", source="s", scratch="d"))
+    assert isinstance(folder, SignalledFolder)
+
     with RunMonitor().listen_for_signals(), pytest.raises(StopSignal):
         ChildProgram([sys.executable, "-c", FAMILY], environment=os.environ, folder=folder)
 
-    assert [process for process in started if process.is_running()] == []
+    assert len(folder.started) == 2
+    assert wait_until_over(folder.started, limit_s=0)
     folder.remove()
 
 
