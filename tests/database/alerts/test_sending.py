@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -21,10 +22,21 @@ from ops.alerts.sending import (
 )
 from ops.jobs import send_alerts
 from ops.models import Alert
+from ops.stack.postgres import EmbeddedPostgres
+from tests.ledgers import are_sessions_idle
 from tests.people import in_database
+from tests.processes import pause_processes
 from tests.sinks import Hook, Mailbox
 
 PAGE_URL = "http://127.0.0.1:8000/ops/"
+
+
+@pytest.fixture(autouse=True)
+def alone(database: EmbeddedPostgres) -> Iterator[None]:
+    """Without the web processes of other tests: an alert that one of them raises would be sent, and counted, here."""
+    with pause_processes(are_sessions_idle):
+        in_database(lambda: Alert.objects.all().delete())
+        yield
 
 
 def raised(kind: AlertKind = AlertKind.QUOTA, about: str = "primary") -> int:
