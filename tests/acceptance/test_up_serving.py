@@ -111,7 +111,9 @@ def test_a_second_up_on_the_same_folder_is_refused_and_the_first_goes_on(serving
 
 def test_a_folder_of_another_account_is_refused_by_name(serving: Up) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root can start something as another account")
+        pytest.skip(
+            "only root can start it as another account; tests/unit/test_stack_state.py asks an ordinary user"
+        )
     account = Account(uid=65534, gid=65534, prefix=passing_prefix(pwd.getpwnam("nobody")))
 
     with up(serving.state, command=account.command([ROOT / "scripts" / "up"])) as other:

@@ -13,10 +13,14 @@ import pytest
 import redis
 from kombu.connection import Connection
 
+from ops.stack.account import find_service_account
 from ops.stack.errors import CannotStart
 from ops.stack.postgres import MAX_SOCKET_PATH_BYTES, EmbeddedPostgres
 from ops.stack.process import wait_until_over
 from ops.stack.valkey import EmbeddedValkey
+
+# Root leaves its place to another account; an ordinary user runs them as themselves.
+SERVER_UID = find_service_account().pw_uid if os.geteuid() == 0 else os.geteuid()
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +195,7 @@ def test_a_folder_with_a_name_too_long_for_a_socket_has_its_socket_elsewhere(fol
     server.kill()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs PostgreSQL as themselves")
-def test_root_may_keep_it_where_other_accounts_may_not_enter(folder: Path) -> None:
+def test_it_may_be_kept_where_other_accounts_may_not_enter_and_never_runs_as_root(folder: Path) -> None:
     closed = folder / "closed"
     closed.mkdir(mode=0o700)
     server = EmbeddedPostgres(closed / "postgres")
@@ -201,11 +204,10 @@ def test_root_may_keep_it_where_other_accounts_may_not_enter(folder: Path) -> No
 
     main = server.running.process() if server.running else None
     assert main is not None
-    assert main.uids().real != 0
+    assert main.uids().real == SERVER_UID
     server.kill()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user harms no other account with a link")
 def test_a_link_in_place_of_the_socket_folder_is_refused_and_nothing_behind_it_is_touched(
     folder: Path,
 ) -> None:
@@ -219,7 +221,7 @@ def test_a_link_in_place_of_the_socket_folder_is_refused_and_nothing_behind_it_i
         with pytest.raises(CannotStart, match="is a link"):
             server.start()
 
-        assert [path.lstat().st_uid for path in (behind, *behind.iterdir())] == [0, 0]
+        assert [path.lstat().st_uid for path in (behind, *behind.iterdir())] == [os.geteuid()] * 2
     finally:
         sockets.unlink()
 
@@ -231,14 +233,13 @@ def test_valkey_serves_redis_py_and_kombu_with_one_url(valkey: EmbeddedValkey) -
         broker.ensure_connection(max_retries=1)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs Valkey as themselves")
-def test_root_runs_valkey_as_another_account_and_follows_no_link_that_is_planted_in_its_folder(
+def test_valkey_never_runs_as_root_and_follows_no_link_that_is_planted_in_its_folder(
     valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     url = valkey.url
     main = valkey.running.process() if valkey.running else None
-    assert main is not None and main.uids().real != 0
-    secret = tmp_path / "of root"
+    assert main is not None and main.uids().real == SERVER_UID
+    secret = tmp_path / "of another account"
     secret.write_text("requirepass known-to-the-planter\n")
     configuration = tmp_path / "valkey" / "valkey.conf"
     valkey.stop()
@@ -249,7 +250,7 @@ def test_root_runs_valkey_as_another_account_and_follows_no_link_that_is_planted
 
     assert again != url and "known-to-the-planter" not in again
     assert secret.read_text() == "requirepass known-to-the-planter\n"
-    assert secret.stat().st_uid == 0
+    assert secret.stat().st_uid == os.geteuid()
 
 
 def test_a_valkey_folder_of_a_release_before_is_used_on(tmp_path: Path) -> None:
