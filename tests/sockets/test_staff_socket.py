@@ -45,8 +45,9 @@ async def next_now(socket: ClientConnection) -> Frame:
 
 async def close_code(socket: ClientConnection) -> int:
     try:
-        while True:
-            await socket.recv()
+        async with asyncio.timeout(10):
+            while True:
+                await socket.recv()
     except websockets.ConnectionClosed as closed:
         return closed.rcvd.code if closed.rcvd else 1006
 
