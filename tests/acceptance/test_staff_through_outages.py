@@ -137,4 +137,5 @@ async def test_while_valkey_is_away_a_flag_rings_escalates_and_is_accepted(
             # A further screen is let in as well: the sign-in counts in Valkey, and does without it.
             async with Desk.sign_in(web, people, people.add_supervisor("mira")) as second:
                 [listed] = [one for one in second.hello["flags"] if one["id"] == flag]
-                assert listed["owner"] == sam.pk
+                # A hello can be older than the acceptance: then a frame follows.
+                assert listed["owner"] == sam.pk or await second.flag(id=flag, owner=sam.pk)
