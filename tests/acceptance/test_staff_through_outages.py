@@ -86,16 +86,17 @@ async def say_until_done(desk: Desk, conversation: int, text: str) -> None:
 
 
 async def test_a_process_that_sleeps_beyond_the_lease_of_its_owner_loses_the_take_over_and_says_so(
-    another_web: Callable[..., Web], service: Web, people: People
+    another_web: Callable[..., Web], people: People
 ) -> None:
-    sleeper, rosa, sam = another_web(), people.rosa, people.add_sam()
-    cookie = rosa.sign_in(service.url)
+    sleeper, left = another_web(), another_web()
+    rosa, sam = people.rosa, people.add_sam()
+    cookie = rosa.sign_in(left.url)
     conversation = rosa.conversation.pk
     mira = people.add_supervisor("mira")
     async with (
-        Page(service.socket_url, cookie) as page,
+        Page(left.socket_url, cookie) as page,
         Desk.sign_in(sleeper, people, sam) as desk,
-        Desk.sign_in(service, people, mira) as colleague,
+        Desk.sign_in(left, people, mira) as colleague,
     ):
         await desk.take_over(conversation)
         await page.until("person")
