@@ -72,3 +72,13 @@ def test_a_state_that_is_checked_again_is_green_as_soon_as_it_is_mended(tmp_path
     report.add("empty", PART, {"320 px": []}, {})
 
     assert "All green." in report.page.read_text()
+
+
+def test_what_the_long_form_checked_is_shown_beside_what_every_run_checks(tmp_path: Path) -> None:
+    report = Report(tmp_path, expected={PART: ["empty"]})
+    report.add("empty", PART, {"320 px": []}, {})
+
+    report.add("empty", f"{PART}, every look", {"phone, dark": ["1400 px"]}, {})
+
+    page = report.page.read_text()
+    assert f"<h2>{PART}, every look</h2>" in page and "Red: 1 checks failed, 0 states not checked." in page
