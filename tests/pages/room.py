@@ -64,10 +64,19 @@ class Room:
         await self.open_card(person)
         return await self.ready()
 
+    async def type_code(self, person: Person) -> None:
+        """Type the card's code into the page that asks for it."""
+        await self.page.get_by_label("Type the code from your card").fill(person.card.code)
+        await self.page.keyboard.press("Enter")
+
     async def open_card(self, person: Person) -> None:
         """Open the card's link and press its pictures."""
         await self.page.goto(f"{self.base_url}/card/#{person.card.link}")
-        for picture in person.card.pictures:
+        await self.press_pictures(*person.card.pictures)
+
+    async def press_pictures(self, *pictures: str) -> None:
+        """Press these pictures of a card, one after the other."""
+        for picture in pictures:
             await self.page.get_by_role("button", name=picture.capitalize(), exact=True).click()
 
     async def ready(self) -> "Room":
@@ -215,6 +224,11 @@ class Room:
         async with self.page.expect_event("framenavigated"):
             # From a timer, because the answer to the call itself would be lost with the page.
             await self.page.evaluate("() => { setTimeout(() => history.back()); }")
+
+    async def stop_clock(self) -> None:
+        """Let the page's clock, once it is installed, go on only when it is turned."""
+        # The clock takes Unix time in seconds.
+        await self.page.clock.pause_at(await self.page.evaluate("Date.now() / 1_000") + 1)
 
     @property
     def context(self) -> BrowserContext:

@@ -31,15 +31,6 @@ class Listener:
         self._cdp = cdp
         self._nodes: set[int] = set()
 
-    @classmethod
-    async def in_room(cls, room: Room, rosa: Person, way: dict[str, Any]) -> tuple["Listener", Script]:
-        """Enter a room with these needs, behind a script, and stop the clock of the page."""
-        set_needs(rosa, **way)
-        await room.page.clock.install()
-        script = await Script.behind(room, rosa)
-        await room.page.clock.pause_at(await room.page.evaluate("Date.now() + 1000"))
-        return cls(room, await room.context.new_cdp_session(room.page)), script
-
     async def listen(self, ms: int = 2_000) -> list[str]:
         """Let so much time pass on the page; returns everything that was announced so far."""
         for _ in range(0, ms, STEP_MS):
@@ -75,15 +66,25 @@ def _text_of(node: dict[str, Any], by_id: dict[str, dict[str, Any]]) -> str:
     return "".join(_text_of(by_id[one], by_id) for one in node["childIds"] if one in by_id)
 
 
+async def say_hello(open_room: OpenRoom, rosa: Person, way: dict[str, Any]) -> tuple[Listener, Script]:
+    """Say something in a room with these needs, behind a script, and stop the clock of the page before it."""
+    set_needs(rosa, **way)
+    room = await open_room()
+    await room.page.clock.install()
+    script = await Script.behind(room, rosa)
+    await room.stop_clock()
+    listener = Listener(room, await room.context.new_cdp_session(room.page))
+    await room.box.fill("Hello.")
+    await room.box.press("Enter")
+    await script.until_sent("say")
+    return listener, script
+
+
 @any_way
 async def test_each_finished_sentence_is_announced_once_and_no_token(
     open_room: OpenRoom, people: People, way: dict[str, Any]
 ) -> None:
-    room = await open_room()
-    listener, script = await Listener.in_room(room, people.rosa, way)
-    await room.box.fill("Hello.")
-    await room.box.press("Enter")
-    await script.until_sent("say")
+    listener, script = await say_hello(open_room, people.rosa, way)
     await listener.listen(500)
     script.say(1, "Good ", "morn", "ing. ", "It is 3.5 ", "miles. ", "Shall we")
     await listener.listen(3_000)
@@ -99,11 +100,7 @@ async def test_each_finished_sentence_is_announced_once_and_no_token(
 async def test_nothing_is_announced_again_after_a_new_connection(
     open_room: OpenRoom, people: People, way: dict[str, Any]
 ) -> None:
-    room = await open_room()
-    listener, script = await Listener.in_room(room, people.rosa, way)
-    await room.box.fill("Hello.")
-    await room.box.press("Enter")
-    await script.until_sent("say")
+    listener, script = await say_hello(open_room, people.rosa, way)
     script.say(1, "One. ", "Two. ", "Thr")
     await listener.listen(3_000)
     script.turns[0] |= {"reply": "One. Two. Three. Fo", "seq": 5}
@@ -126,11 +123,7 @@ async def test_nothing_is_announced_again_after_a_new_connection(
 async def test_lines_about_the_state_and_words_of_a_person_are_announced_at_once(
     open_room: OpenRoom, people: People, way: dict[str, Any]
 ) -> None:
-    room = await open_room()
-    listener, script = await Listener.in_room(room, people.rosa, way)
-    await room.box.fill("Hello.")
-    await room.box.press("Enter")
-    await script.until_sent("say")
+    listener, script = await say_hello(open_room, people.rosa, way)
     script.tell({"type": "waiting", "turn": 1, "line": "I will come to you."})
     assert await listener.listen(500) == ["I will come to you."]
     script.tell({"type": "safety", "turn": 1, "line": "Thank you for telling me."})

@@ -114,13 +114,11 @@ async def test_wrong_pictures_are_told_kindly_and_can_be_mended(open_room: OpenR
     rosa = people.rosa
     room = await open_room()
     await room.page.goto(f"{room.base_url}/card/#{rosa.card.link}")
-    for picture in reversed(rosa.card.pictures):
-        await room.page.get_by_role("button", name=picture.capitalize(), exact=True).click()
+    await room.press_pictures(*reversed(rosa.card.pictures))
     await expect(room.page.get_by_role("alert")).to_have_text(WRONG)
     assert rosa.card.link not in room.page.url
 
-    for picture in rosa.card.pictures:
-        await room.page.get_by_role("button", name=picture.capitalize(), exact=True).click()
+    await room.press_pictures(*rosa.card.pictures)
 
     await room.ready()
     # The browser tells its console of every 403.

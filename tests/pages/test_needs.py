@@ -80,8 +80,7 @@ async def test_without_scripts_each_press_is_stored_keeps_its_place_and_can_be_c
     rosa = people.rosa
     room = await open_room(java_script_enabled=False)
     await room.go_to("/card/")
-    await room.page.get_by_label("Type the code from your card").fill(rosa.card.code)
-    await room.page.get_by_role("button", name="Come in").click()
+    await room.type_code(rosa)
     await room.page.get_by_role("link", name="Make this easier").click()
 
     chosen = room.page.get_by_role("button", name="Short and easy words")

@@ -349,8 +349,7 @@ async def test_without_scripts_the_press_leads_to_a_page_with_the_line(
     rosa = people.rosa
     room = await open_room(java_script_enabled=False)
     await room.go_to("/card/")
-    await room.page.get_by_label("Type the code from your card").fill(rosa.card.code)
-    await room.page.get_by_role("button", name="Come in").click()
+    await room.type_code(rosa)
 
     await room.talk_to_a_person.click()
 
