@@ -7,9 +7,9 @@ from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
+from tests.pages.secret import SECRET
 from tests.people import People
 
-SECRET = "My secret is a blue door."
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."
 STORED = """async () => ({
   local: Object.keys(localStorage),

@@ -7,19 +7,18 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, Request, Route, expect
+from playwright.async_api import Browser, Request, Route, expect
 
 from companion.models import Site, Visit
-from tests.pages.answers import ANSWERS
+from tests.pages.answers import WrongAnswers
 from tests.pages.axe import find_violations
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
 from tests.pages.leaving import close_in_time
 from tests.pages.room import Room
-from tests.patience import until
+from tests.pages.secret import DRAFT, SECRET, sees_nothing, tell_secret
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
-SECRET = "My secret is a blue door."
 EMPTY = "There is nothing on this page."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 NOTE = "The button “Leave now” shows another page. This browser may still list that you were here."
@@ -35,13 +34,6 @@ CANARY_PAGE = f"""<!doctype html><title>{CANARY}</title><body><p>{CANARY}</p>
 """
 
 
-async def talking(room: Room, person: Person) -> Room:
-    await room.enter(person)
-    await room.ask(SECRET)
-    await room.box.fill("A draft about a blue door.")
-    return room
-
-
 def end_reasons(person: Person) -> list[str]:
     return in_database(
         lambda: list(Visit.objects.filter(participant=person.row).values_list("end_reason", flat=True))
@@ -52,19 +44,11 @@ def choose_exit(people: People, address: str) -> None:
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(exit_address=address))
 
 
-async def sees_nothing(page: Page) -> None:
-    text = await page.evaluate(
-        """() => document.title + location.href + JSON.stringify(history.state) + document.documentElement.textContent
-          + Array.from(document.querySelectorAll("input, textarea"), (box) => box.value).join(" ")"""
-    )
-    assert "blue door" not in text
-
-
 async def test_one_press_ends_the_visit_and_leads_to_a_page_that_shows_nothing_of_the_service(
     open_room: OpenRoom, people: People
 ) -> None:
     rosa = people.rosa
-    room = await talking(await open_room(), rosa)
+    room = await tell_secret(await open_room(), rosa)
     second = await room.another_tab()
     elsewhere = await open_room(storage_state=await room.context.storage_state())
     await elsewhere.go("/chat/")
@@ -119,7 +103,7 @@ async def test_it_leads_to_the_page_of_the_sites_choice_and_nothing_else_leaves_
         await route.fulfill(content_type="text/html", body="<title>Weather</title>Rain.")
 
     await room.context.route("https://weather.example/**", weather)
-    await talking(room, rosa)
+    await tell_secret(room, rosa)
     await room.leave_now.click()
     await room.page.wait_for_url(ELSEWHERE)
 
@@ -178,36 +162,26 @@ async def test_an_exit_that_the_service_does_not_confirm_shows_nothing_says_so_a
     open_room: OpenRoom, people: People
 ) -> None:
     rosa = people.rosa
-    room = await talking(await open_room(), rosa)
+    room = await tell_secret(await open_room(), rosa)
     second = await room.another_tab()
     await expect(second.page.get_by_text(SECRET)).to_be_visible()
     tabs = (room, second)
-    given: dict[Page, list[str]] = {tab.page: [] for tab in tabs}
-    for tab in tabs:
-        await tab.page.evaluate(
-            "() => { let tries = 0; Math.random = () => Math.max(0.05, 0.5 ** tries++); }"
-        )
+    answers = WrongAnswers("/chat/exit/")
+    await answers.give(*tabs)
 
-    async def stand_in(route: Route) -> None:
-        names = given[route.request.frame.page]
-        names.append(list(ANSWERS)[min(len(names), len(ANSWERS) - 1)])
-        answer = ANSWERS[names[-1]]
-        await (route.abort() if answer is None else route.fulfill(**answer))
-
-    await room.context.route("**/chat/exit/", stand_in)
     await room.leave_now.click()
 
     for tab in tabs:
         await expect(tab.page.get_by_text(SECRET)).to_have_count(0, timeout=2_000)
         await sees_nothing(tab.page)
     for tab in tabs:
-        await until(lambda tab=tab: set(given[tab.page]) == set(ANSWERS), within_s=40)  # type: ignore[misc]
+        await answers.until_all_given(tab)
         await expect(tab.page.get_by_text(NOT_ENDED)).to_be_visible()
         await expect(tab.page.get_by_role("link", name="Go to another page")).to_be_visible()
         assert await find_violations(tab.page) == []
         assert tab.page.url.endswith("/closing/")
     assert end_reasons(rosa) == [""]
-    await room.context.unroute("**/chat/exit/")
+    await answers.leave(room)
     for tab in tabs:
         await tab.page.wait_for_url("**/empty/", timeout=20_000)
     assert end_reasons(rosa) == ["quick_exit"]
@@ -228,7 +202,7 @@ async def test_back_forward_and_the_cache_of_whole_pages_show_nothing_of_a_visit
     await room.go_to("/card/")
     await room.back()
     assert await page.evaluate("window.kept") is True
-    await talking(room, rosa)
+    await tell_secret(room, rosa)
     # A walk to another page and back, with the whole chat in the cache.
     await room.go_to("/needs/")
     await room.back()
@@ -269,11 +243,10 @@ async def test_nothing_of_a_visit_is_in_the_files_of_the_browser(
     )
     await room.go_to("/canary/")
     await room.go_to("/card/")
-    await room.page.get_by_label("Type the code from your card").fill(rosa.card.code)
-    await room.page.keyboard.press("Enter")
+    await room.type_code(rosa)
     await room.ready()
     await room.ask(SECRET)
-    await room.box.press_sequentially("A draft about a blue door.")
+    await room.box.press_sequentially(DRAFT)
 
     if way == "lock":
         in_database(lambda: Visit.objects.filter(participant=rosa.row).update(locks_at="2020-01-01T00:00Z"))

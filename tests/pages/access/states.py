@@ -8,8 +8,8 @@ from ops.stack.doors import open_doors
 from tests.machines import offer
 from tests.pages.access.checks import Scene
 from tests.pages.access.stage import EARLIER, LONG_WORD, Stage, State, open_scripted, scene_of
+from tests.pages.idling import open_idling, turn_clock
 from tests.pages.script import JOINS_LINE, entry, snapshot
-from tests.pages.test_idle_lock import Idling, turn_clock
 from tests.pages.test_machine import open_machine, question
 
 PAUSED_LINE = "I have to stop for a little while. I keep your question, and I will come back to it."
@@ -116,10 +116,7 @@ async def moved(stage: Stage) -> Scene:
 
 
 async def idle_warning(stage: Stage) -> Scene:
-    room = await stage.open_room()
-    await room.page.clock.install()
-    rosa = stage.people.rosa
-    await Idling(rosa, after_s=60, left_s=30).stand_behind(room, rosa)
+    room, _ = await open_idling(stage.open_room, stage.people.rosa, left_s=30)
     await turn_clock(room, 2)
     await expect(room.idle_warning).to_be_visible()
     return Scene(page=room.page)
