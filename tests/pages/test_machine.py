@@ -1,19 +1,18 @@
 """A shared machine in a browser: it is paired, it waits, it asks, with touch and with keys alone (A1, A3)."""
 
 import asyncio
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Route, expect
 
 from companion.machines.models import Machine
-from companion.machines.pairing import pair
 from ops.people.machines import withdraw_machine
 from tests.machines import add_machine, last_visit, live_visits, offer, pass_time, read_machine, read_offer
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
+from tests.pages.machine_screens import no, open_machine, question, yes
 from tests.pages.room import Room
 from tests.pages.staff_screens import DESKTOP, PHONE, OpenDesk
 from tests.people import People, in_database
@@ -23,51 +22,33 @@ PHONE_ROOM: dict[str, Any] = {"viewport": {"width": 320, "height": 568}}
 WITHIN_MS = 1_000
 
 
-async def open_machine(
-    open_room: OpenRoom, service: Web, people: People, name: str = "Front room", **profile: Any
-) -> tuple[Room, Any]:
-    """A tab on the waiting page of a machine, paired by the code on its screen."""
-    room: Room = await open_room(**profile)
-    await room.go_to("/machine/")
-    shown = room.page.locator("[data-code-text]")
-    await expect(shown).to_have_text(re.compile(r"^\w{4}-\w{4}$"))
-    code = await shown.inner_text()
-    machine = in_database(lambda: pair(code, site=people.site.pk, name=name, by="Sam"))
-    await expect(room.page.get_by_text("You can talk here.")).to_be_visible()
-    return room, machine
-
-
 def withdraw(machine: Machine, people: People) -> None:
     in_database(lambda: withdraw_machine(machine.pk, sites={people.site.pk}, by="Sam"))
 
 
-def question(page: Page) -> Any:
-    return page.locator("[data-question-text]")
-
-
 async def test_a_screen_is_paired_by_its_code_and_asks_within_a_second(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa = people.add_participant("Rosa Lind")
     await expect(room.page.locator("[data-no-script]")).to_have_count(0)
 
     offer(machine, rosa)
 
     await expect(question(room.page)).to_have_text("Hello Rosa. Is this you?", timeout=WITHIN_MS)
-    await room.page.get_by_role("button", name="Yes, this is me").click()
+    await yes(room.page).click()
     await room.ready()
     assert [visit.way for visit in live_visits(rosa)] == ["staff"]
 
 
 async def test_no_says_that_the_staff_can_see_it_and_the_page_waits_again(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa = people.rosa
     asked = offer(machine, rosa)
 
-    await room.page.get_by_role("button", name="No, this is not me").click()
+    await no(room.page).click()
 
     await expect(room.page.locator("[data-news]")).to_contain_text("The staff can see that this is not you.")
     await expect(room.page.get_by_text("You can talk here.")).to_be_visible()
@@ -76,28 +57,28 @@ async def test_no_says_that_the_staff_can_see_it_and_the_page_waits_again(
 
 
 async def test_the_question_is_answered_with_keys_alone_and_the_focus_stays_where_it_was(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa = people.rosa
     offer(machine, rosa)
     await expect(question(room.page)).to_be_visible()
     assert await room.page.evaluate("document.activeElement === document.body")
 
     # After the strip, which is the first on every page.
-    yes = room.page.get_by_role("button", name="Yes, this is me")
+    button = yes(room.page)
     for _ in range(await room.page.locator("[data-strip] :is(a, button)").count() + 1):
         await room.page.keyboard.press("Tab")
-    await expect(yes).to_be_focused()
-    await expect(yes).to_be_enabled()
+    await expect(button).to_be_focused()
+    await expect(button).to_be_enabled()
     await room.page.keyboard.press("Enter")
 
     await room.ready()
     assert len(live_visits(rosa)) == 1
 
 
-async def test_the_question_is_spoken_once(open_room: OpenRoom, service: Web, people: People) -> None:
-    room, machine = await open_machine(open_room, service, people)
+async def test_the_question_is_spoken_once(open_room: OpenRoom, people: People) -> None:
+    room, machine = await open_machine(open_room, people)
     await room.page.evaluate(
         """() => { window.heard = [];
         new MutationObserver((all) => all.forEach((one) => one.addedNodes.forEach((node) =>
@@ -113,9 +94,9 @@ async def test_the_question_is_spoken_once(open_room: OpenRoom, service: Web, pe
 
 
 async def test_an_offer_that_is_taken_back_leaves_no_name(
-    open_room: OpenRoom, open_desk: OpenDesk, service: Web, people: People
+    open_room: OpenRoom, open_desk: OpenDesk, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa = people.rosa
     sam = await (await open_desk(**PHONE)).go(f"/ops/machines/{machine.pk}/")
     await sam.button("Rosa").click()
@@ -129,9 +110,9 @@ async def test_an_offer_that_is_taken_back_leaves_no_name(
 
 
 async def test_a_press_that_was_meant_for_the_question_before_answers_no_other(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa, tomas = people.rosa, people.add_participant("Tomas")
     offer(machine, rosa)
     await expect(question(room.page)).to_have_text("Hello Rosa. Is this you?")
@@ -145,21 +126,21 @@ async def test_a_press_that_was_meant_for_the_question_before_answers_no_other(
     asked = offer(machine, tomas)
 
     await room.until("window.pressed")
-    yes = room.page.get_by_role("button", name="Yes, this is me")
-    await expect(yes).to_be_enabled()
+    button = yes(room.page)
+    await expect(button).to_be_enabled()
     await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
     assert read_offer(asked).answer == "" and live_visits(tomas) == []
     # It could be read all the time.
-    assert await yes.evaluate("(button) => getComputedStyle(button).color === window.pressed")
-    await yes.click()
+    assert await button.evaluate("(button) => getComputedStyle(button).color === window.pressed")
+    await button.click()
     await room.ready()
     assert len(live_visits(tomas)) == 1
 
 
 async def test_a_question_that_comes_while_an_answer_is_under_way_is_asked_afterwards(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     tomas = people.add_participant("Tomas")
     offer(machine, people.rosa)
     is_stored, has_arrived = asyncio.Event(), asyncio.Event()
@@ -178,19 +159,19 @@ async def test_a_question_that_comes_while_an_answer_is_under_way_is_asked_after
     await room.page.reload()
     await room.page.route("**/machine/answer/", answer_late)
     async with asyncio.timeout(20):
-        await room.page.get_by_role("button", name="No, this is not me").click()
+        await no(room.page).click()
         await is_stored.wait()
         offer(machine, tomas)
         await has_arrived.wait()
 
     await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
-    await expect(room.page.get_by_role("button", name="Yes, this is me")).to_be_enabled()
+    await expect(yes(room.page)).to_be_enabled()
 
 
 async def test_a_name_with_signs_of_a_pattern_is_asked_for_as_it_is(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
 
     offer(machine, people.add_participant("$&Ana"))
 
@@ -198,9 +179,9 @@ async def test_a_name_with_signs_of_a_pattern_is_asked_for_as_it_is(
 
 
 async def test_the_desk_says_what_the_person_answered_without_a_reload(
-    open_room: OpenRoom, open_desk: OpenDesk, service: Web, people: People
+    open_room: OpenRoom, open_desk: OpenDesk, people: People
 ) -> None:
-    room, _ = await open_machine(open_room, service, people)
+    room, _ = await open_machine(open_room, people)
     rosa = people.rosa
     sam = await (await open_desk()).open(rosa)
     await sam.page.get_by_label("Open a visit on").select_option(label="Front room (Waits)")
@@ -208,11 +189,11 @@ async def test_the_desk_says_what_the_person_answered_without_a_reload(
     offers = sam.page.locator("[data-offer-list]")
     await expect(offers).to_contain_text("Rosa is asked: Is this you?")
 
-    await room.page.get_by_role("button", name="No, this is not me").click()
+    await no(room.page).click()
     await expect(offers).to_contain_text("was asked; the person there said no", timeout=3_000)
 
     await sam.button("Ask there").click()
-    await room.page.get_by_role("button", name="Yes, this is me").click()
+    await yes(room.page).click()
     await room.ready()
     await expect(offers).to_contain_text("said yes, and is here", timeout=3_000)
     await sam.go("/ops/people/")
@@ -222,16 +203,16 @@ async def test_the_desk_says_what_the_person_answered_without_a_reload(
 
 
 async def test_coming_in_elsewhere_empties_the_earlier_page_and_says_so_on_both(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    front, _ = await open_machine(open_room, service, people)
-    back, machine = await open_machine(open_room, service, people, "Back room")
+    front, _ = await open_machine(open_room, people)
+    back, machine = await open_machine(open_room, people, "Back room")
     rosa = people.rosa
     await front.enter(rosa)
     await front.ask("My secret is a blue door.")
 
     offer(machine, rosa)
-    await back.page.get_by_role("button", name="Yes, this is me").click()
+    await yes(back.page).click()
 
     await expect(front.page.get_by_text("Your words are not on this screen any more.")).to_be_visible(
         timeout=3_000
@@ -245,9 +226,9 @@ async def test_coming_in_elsewhere_empties_the_earlier_page_and_says_so_on_both(
 
 
 async def test_after_a_goodbye_a_machine_asks_for_the_next_person(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     await room.enter(people.rosa)
     await room.finished.click()
     await room.page.wait_for_url("**/finished/")
@@ -257,13 +238,11 @@ async def test_after_a_goodbye_a_machine_asks_for_the_next_person(
     await expect(question(room.page)).to_have_text("Hello Tomas. Is this you?")
 
 
-async def test_back_after_a_visit_asks_nothing_and_shows_nothing(
-    open_room: OpenRoom, service: Web, people: People
-) -> None:
-    room, machine = await open_machine(open_room, service, people)
+async def test_back_after_a_visit_asks_nothing_and_shows_nothing(open_room: OpenRoom, people: People) -> None:
+    room, machine = await open_machine(open_room, people)
     rosa = people.rosa
     offer(machine, rosa)
-    await room.page.get_by_role("button", name="Yes, this is me").click()
+    await yes(room.page).click()
     await room.ready()
     await room.ask("My secret is a blue door.")
     await room.finished.click()
@@ -278,10 +257,10 @@ async def test_back_after_a_visit_asks_nothing_and_shows_nothing(
 
 
 async def test_a_withdrawn_machine_says_so_calmly_in_the_waiting_page_and_in_a_visit(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    waiting, first = await open_machine(open_room, service, people)
-    room, second = await open_machine(open_room, service, people, "Back room")
+    waiting, first = await open_machine(open_room, people)
+    room, second = await open_machine(open_room, people, "Back room")
     rosa = people.rosa
     await room.enter(rosa)
 
@@ -294,9 +273,9 @@ async def test_a_withdrawn_machine_says_so_calmly_in_the_waiting_page_and_in_a_v
 
 
 async def test_a_waiting_page_that_cannot_reach_the_service_says_so_and_comes_back(
-    open_room: OpenRoom, service: Web, people: People, door: Any
+    open_room: OpenRoom, people: People, door: Any
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     other: Room = await open_room(door.url)
     for cookie in await room.context.cookies():
         await other.context.add_cookies([{"name": cookie["name"], "value": cookie["value"], "url": door.url}])
@@ -316,7 +295,7 @@ async def test_a_waiting_page_that_cannot_reach_the_service_says_so_and_comes_ba
 
 
 async def test_no_page_of_a_machine_has_a_fault_that_axe_finds(
-    open_room: OpenRoom, service: Web, people: People, tmp_path: Path
+    open_room: OpenRoom, people: People, tmp_path: Path
 ) -> None:
     for profile in (PHONE_ROOM, DESKTOP):
         room: Room = await open_room(**profile)
@@ -324,13 +303,13 @@ async def test_no_page_of_a_machine_has_a_fault_that_axe_finds(
         await expect(room.page.locator("[data-shown]")).to_be_visible()
         await is_sound(room, "pair")
         room, machine = await open_machine(
-            open_room, service, people, f"Machine {profile['viewport']['width']}", **profile
+            open_room, people, f"Machine {profile['viewport']['width']}", **profile
         )
         await is_sound(room, "waits")
         offer(machine, people.add_participant("Rosalinda-Maximiliana Lind"))
         await expect(question(room.page)).to_be_visible()
         await is_sound(room, "asks")
-        await room.page.get_by_role("button", name="No, this is not me").click()
+        await no(room.page).click()
         await expect(room.page.locator("[data-news]")).not_to_be_empty()
         await is_sound(room, "no")
 
@@ -367,7 +346,7 @@ async def test_the_staffs_pages_about_machines_have_no_fault_that_axe_finds(
 
 
 async def test_a_sheet_of_cards_prints_on_whole_cards_and_its_code_leads_to_the_pictures(
-    open_desk: OpenDesk, open_room: OpenRoom, service: Web, people: People
+    open_desk: OpenDesk, open_room: OpenRoom, people: People
 ) -> None:
     rosa, tomas = people.rosa, people.add_participant("Tomas")
     sam = await (await open_desk()).go("/ops/cards/")

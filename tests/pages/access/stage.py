@@ -11,7 +11,6 @@ from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
 from tests.pages.script import Script, person, said, snapshot
 from tests.people import People
-from tests.processes import Web
 
 LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente" * 2
 LONG = "This sentence goes on for a little while and then it ends. " * 4
@@ -19,11 +18,10 @@ LONG = "This sentence goes on for a little while and then it ends. " * 4
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """What a state needs: tabs, people, and the service."""
+    """What a state needs: tabs, and people."""
 
     open_room: OpenRoom
     people: People
-    service: Web
 
 
 State = Callable[[Stage], Awaitable[Scene]]

@@ -9,8 +9,8 @@ from tests.machines import offer
 from tests.pages.access.checks import Scene
 from tests.pages.access.stage import EARLIER, LONG_WORD, Stage, State, open_scripted, scene_of
 from tests.pages.idling import open_idling, turn_clock
+from tests.pages.machine_screens import open_machine, question
 from tests.pages.script import JOINS_LINE, entry, snapshot
-from tests.pages.test_machine import open_machine, question
 
 PAUSED_LINE = "I have to stop for a little while. I keep your question, and I will come back to it."
 
@@ -203,7 +203,7 @@ async def machine_new(stage: Stage) -> Scene:
 
 
 async def machine_waiting(stage: Stage) -> Scene:
-    room, machine = await open_machine(stage.open_room, stage.service, stage.people)
+    room, machine = await open_machine(stage.open_room, stage.people)
     rosa = stage.people.rosa
 
     async def arrive() -> None:
@@ -214,7 +214,7 @@ async def machine_waiting(stage: Stage) -> Scene:
 
 
 async def machine_asks(stage: Stage) -> Scene:
-    room, machine = await open_machine(stage.open_room, stage.service, stage.people)
+    room, machine = await open_machine(stage.open_room, stage.people)
     offer(machine, stage.people.add_participant("Rosalinda-Maximiliana Lind"))
     await expect(question(room.page)).to_be_visible()
     return Scene(page=room.page)

@@ -14,10 +14,13 @@ from tests.pages.staff_screens import OpenDesk
 from tests.people import People
 from tests.processes import Web
 
+every_state = pytest.mark.parametrize("state", STATES, ids=name_state)
+every_staff_state = pytest.mark.parametrize("state", STAFF_STATES, ids=name_state)
+
 
 @pytest.fixture
-def stage(open_room: OpenRoom, people: People, service: Web) -> Stage:
-    return Stage(open_room=open_room, people=people, service=service)
+def stage(open_room: OpenRoom, people: People) -> Stage:
+    return Stage(open_room=open_room, people=people)
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.machines import live_visits, offer
 from tests.pages.conftest import OpenRoom
+from tests.pages.machine_screens import open_machine, question, yes
 from tests.pages.staff_screens import OpenDesk
-from tests.pages.test_machine import open_machine, question
 from tests.people import People, in_database
-from tests.processes import Web
 from tests.staff import store_flag
 
 HAS_FOCUS = "(node) => node === document.activeElement"
@@ -36,14 +35,14 @@ async def press(page: Page, name: str, key: str = "Enter") -> None:
 
 
 async def test_a_visit_from_the_question_of_the_machine_over_needs_and_the_lock_to_leaving_at_once(
-    open_room: OpenRoom, service: Web, people: People
+    open_room: OpenRoom, people: People
 ) -> None:
-    room, machine = await open_machine(open_room, service, people)
+    room, machine = await open_machine(open_room, people)
     rosa, page = people.rosa, room.page
     offer(machine, rosa)
     await expect(question(page)).to_be_visible()
     # A question takes no press in its first moment: the press may have been meant for another.
-    await expect(page.get_by_role("button", name="Yes, this is me")).to_be_enabled()
+    await expect(yes(page)).to_be_enabled()
     await press(page, "Yes, this is me")
     await room.ready()
 

@@ -12,7 +12,6 @@ from tests.pages.access.states import speaking
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.people import People
-from tests.processes import Web
 
 PART = "Pages of participants"
 SPOIL = """() => {
@@ -27,9 +26,9 @@ SPOIL = """() => {
 
 
 async def test_every_check_finds_its_fault_and_the_report_is_red(
-    open_room: OpenRoom, people: People, service: Web, tmp_path: Path
+    open_room: OpenRoom, people: People, tmp_path: Path
 ) -> None:
-    sound = await speaking(Stage(open_room=open_room, people=people, service=service))
+    sound = await speaking(Stage(open_room=open_room, people=people))
     await sound.page.evaluate(SPOIL)
     scene = replace(sound, arrive=lambda: sound.page.evaluate("document.activeElement.blur()"))
 
