@@ -1,6 +1,6 @@
 """The checks of the accessibility report: each looks at an open page and returns its faults."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,12 +80,17 @@ async def _find_narrow_faults(scene: Scene, size: ViewportSize) -> list[str]:
 
 async def find_spacing_faults(scene: Scene) -> list[str]:
     await scene.page.evaluate(measures.SPACED)
-    faults: list[str] = []
-    for size in (PHONE, ZOOMED, DESKTOP):
-        await scene.page.set_viewport_size(size)
-        found = await measure(scene.page, measures.WIDER) + await measure(scene.page, measures.CUT_OFF)
-        faults += [f"{size['width']} × {size['height']}: {fault}" for fault in found]
+    faults = await _find_faults_at(scene, PHONE, ZOOMED, DESKTOP, scripts=(measures.WIDER, measures.CUT_OFF))
     await scene.page.evaluate(measures.UNSPACED)
+    return faults
+
+
+async def _find_faults_at(scene: Scene, *sizes: ViewportSize, scripts: Sequence[str]) -> list[str]:
+    faults: list[str] = []
+    for size in sizes:
+        await scene.page.set_viewport_size(size)
+        found = [fault for script in scripts for fault in await measure(scene.page, script)]
+        faults += [f"{size['width']} × {size['height']}: {fault}" for fault in found]
     return faults
 
 
@@ -99,25 +104,11 @@ async def find_sideways_faults(scene: Scene) -> list[str]:
 
 
 async def find_target_faults(scene: Scene) -> list[str]:
-    faults: list[str] = []
-    for size in (PHONE, DESKTOP):
-        await scene.page.set_viewport_size(size)
-        faults += [
-            f"{size['width']} × {size['height']}: {fault}"
-            for fault in await measure(scene.page, measures.TOO_SMALL)
-        ]
-    return faults
+    return await _find_faults_at(scene, PHONE, DESKTOP, scripts=(measures.TOO_SMALL,))
 
 
 async def find_focus_faults(scene: Scene) -> list[str]:
-    faults: list[str] = []
-    for size in (PHONE, ZOOMED, DESKTOP):
-        await scene.page.set_viewport_size(size)
-        faults += [
-            f"{size['width']} × {size['height']}: {fault}"
-            for fault in await measure(scene.page, measures.UNSEEN_FOCUS)
-        ]
-    return faults
+    return await _find_faults_at(scene, PHONE, ZOOMED, DESKTOP, scripts=(measures.UNSEEN_FOCUS,))
 
 
 async def find_names_faults(scene: Scene) -> list[str]:
@@ -128,11 +119,7 @@ async def find_help_faults(scene: Scene) -> list[str]:
     if scene.is_neutral or not scene.is_participants:
         return []
     await scene.page.evaluate("scrollTo(0, 0)")
-    faults: list[str] = []
-    for size in (PHONE, DESKTOP):
-        await scene.page.set_viewport_size(size)
-        faults += await measure(scene.page, measures.HELP_PLACE)
-    return faults
+    return await _find_faults_at(scene, PHONE, DESKTOP, scripts=(measures.HELP_PLACE,))
 
 
 async def find_arrival_faults(scene: Scene) -> list[str]:

@@ -1,7 +1,7 @@
 """Every state of every page keeps every rule of access, and the report says so (A3)."""
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser
 
 from tests.pages.access.checks import DESKTOP, LOOKS, PHONE, Scene, check, look
 from tests.pages.access.conftest import PARTICIPANTS, STAFF
@@ -32,64 +32,51 @@ def staff_stage(
     )
 
 
-async def picture(page: Page) -> bytes:
-    return await page.screenshot()
-
-
 async def check_and_report(report: Report, part: str, state: str, scene: Scene) -> None:
     """Run every check, record what each came to, and fail where one of them did."""
-    page = scene.page
     pictures = {}
     for name, size in {"phone": PHONE, "desktop": DESKTOP}.items():
-        await page.set_viewport_size(size)
-        pictures[name] = await picture(page)
+        await scene.page.set_viewport_size(size)
+        pictures[name] = await scene.page.screenshot()
     faults = await check(scene)
     report.add(state, part, faults, pictures)
     assert {name: found for name, found in faults.items() if found} == {}
 
 
-@pytest.mark.parametrize("state", STATES, ids=name_state)
+@every_state
 async def test_a_state_of_a_participants_page_keeps_every_rule(
     stage: Stage, report: Report, state: State
 ) -> None:
-    scene = await state(stage)
-
-    await check_and_report(report, PARTICIPANTS, name_state(state), scene)
+    await check_and_report(report, PARTICIPANTS, name_state(state), await state(stage))
 
 
-@pytest.mark.parametrize("state", STAFF_STATES, ids=name_state)
+@every_staff_state
 async def test_a_state_of_a_page_for_staff_keeps_every_rule(
     staff_stage: StaffStage, report: Report, state: StaffState
 ) -> None:
-    scene = await state(staff_stage)
-
-    await check_and_report(report, STAFF, name_state(state), scene)
+    await check_and_report(report, STAFF, name_state(state), await state(staff_stage))
 
 
 async def look_and_report(report: Report, part: str, state: str, scene: Scene) -> None:
     faults, pictures = {}, {}
     for as_seen in LOOKS:
         faults[as_seen.name] = await look(scene, as_seen)
-        pictures[as_seen.name] = await picture(scene.page)
+        pictures[as_seen.name] = await scene.page.screenshot()
     report.add(state, f"{part}, every look", faults, pictures)
     assert {name: found for name, found in faults.items() if found} == {}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("state", STATES, ids=name_state)
+@every_state
 async def test_a_state_of_a_participants_page_keeps_every_rule_in_every_look(
     stage: Stage, report: Report, state: State
 ) -> None:
-    scene = await state(stage)
-
-    await look_and_report(report, PARTICIPANTS, name_state(state), scene)
+    await look_and_report(report, PARTICIPANTS, name_state(state), await state(stage))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("state", STAFF_STATES, ids=name_state)
+@every_staff_state
 async def test_a_state_of_a_page_for_staff_keeps_every_rule_in_every_look(
     staff_stage: StaffStage, report: Report, state: StaffState
 ) -> None:
-    scene = await state(staff_stage)
-
-    await look_and_report(report, STAFF, name_state(state), scene)
+    await look_and_report(report, STAFF, name_state(state), await state(staff_stage))
