@@ -11,15 +11,15 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.utils.timezone import localdate
 
+from ops.character import get_languages
 from personas.errors import PersonaInvalid
-from personas.languages import load_languages
 
 
 @register()
 def persona_is_whole(app_configs: Sequence[Any] | None, **_options: Any) -> list[CheckMessage]:
     """The character is there, whole and well worded (P1)."""
     try:
-        languages = load_languages(settings.COMPANION_PERSONA)
+        languages = get_languages()
     except PersonaInvalid as refusal:
         return [Error(str(refusal), hint="manage.py check_persona says it again.", id="companion.E001")]
     return [

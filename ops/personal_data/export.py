@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -17,9 +16,9 @@ from companion.models import Conversation, Flag, FlagStep, Participant, Transcri
 from companion.needs import store
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
+from ops.character import get_persona
 from ops.people.needs import describe_needs
 from ops.personal_data.job_progress import OnProgress, ignore_progress
-from personas.load import load
 
 UNSEEN_STATES = frozenset({"waiting", "speaking"})
 
@@ -69,7 +68,7 @@ def _list_needs(person: Participant) -> dict[str, Any] | None:
     record = store.find_needs(person.pk)
     if record is None:
         return None
-    return {"record": record, "words": describe_needs(record, load(settings.COMPANION_PERSONA).choices)}
+    return {"record": record, "words": describe_needs(record, get_persona().choices)}
 
 
 def _list_lines(

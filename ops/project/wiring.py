@@ -32,6 +32,7 @@ from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_p
 from ops.alerts.sending import build_transports
 from ops.alerts.watch import AlertWatch
 from ops.backups.reporting import records
+from ops.character import get_languages, get_persona
 from ops.people.cards import get_public_url
 from ops.personal_data import erasure, erasure_list
 from ops.project.addresses import VANISHED_SERVER
@@ -56,11 +57,11 @@ from ops.supervision.ringing import send_rings
 from ops.supervision.stage_timer import StageTimer
 from personas import safety
 from personas.errors import PersonaInvalid
-from personas.languages import language_path, load_languages
+from personas.languages import language_path
 from personas.load import load
 from personas.safety import SafetyRules
 from personas.safety.several import SeveralRules
-from personas.schema import Persona, system_prompt
+from personas.schema import system_prompt
 from routing import lanes
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
@@ -69,20 +70,6 @@ from routing.chain import Caller
 from routing.errors import RoutingFileInvalid
 
 log = logging.getLogger(__name__)
-
-
-@cache
-def build_languages() -> dict[str, Persona]:
-    """The character by language, the first one first. Raises PersonaInvalid.
-
-    Read once, so that pages and turns of a process never show two versions.
-    """
-    return load_languages(settings.COMPANION_PERSONA)
-
-
-def build_persona() -> Persona:
-    """The character in its first language. Raises PersonaInvalid."""
-    return next(iter(build_languages().values()))
 
 
 def build_safety_rules() -> SafetyRules:
@@ -94,7 +81,7 @@ def build_safety_rules() -> SafetyRules:
 
 def build_translated_rules() -> dict[str, SeveralRules]:
     """The rules for people of each other language of the character, with English. Raises SafetyInvalid."""
-    others = [language for language in build_languages() if language != "en"]
+    others = [language for language in get_languages() if language != "en"]
     return {
         language: SeveralRules([language, "en"], [safety.load(language), safety.load()])
         for language in others
@@ -104,7 +91,7 @@ def build_translated_rules() -> dict[str, SeveralRules]:
 def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
     """What the participants' pages are made of. Raises PersonaInvalid."""
     return PageContext(
-        languages=build_languages(),
+        languages=get_languages(),
         policy=build_turn_policy(),
         throttle=build_throttle(),
         note_machine=note_machine_event,
@@ -137,9 +124,9 @@ def build_turn_policy() -> TurnPolicy:
             system_prompt=system_prompt(persona),
             persona_version=persona.version,
         )
-        for language, persona in build_languages().items()
+        for language, persona in get_languages().items()
     }
-    first = build_persona().language
+    first = get_persona().language
     texts = {field.name: getattr(translations[first], field.name) for field in fields(CharacterTexts)}
     return TurnPolicy(language=first, translations=translations, **texts, **_policy_settings())
 
@@ -348,7 +335,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
         list(_watched_files(policy, routing)),
         is_rehearsed=settings.COMPANION_REHEARSED,
         needs=lambda lane: min_context_tokens(policy.system_prompt, max_tokens=lane.max_tokens),
-        persona=lambda: check_personas(build_languages(), localdate()),
+        persona=lambda: check_personas(get_languages(), localdate()),
     )
     escalation = EscalationLoops(send_flag_rings, before=StageTimer().bring_forward)
     caller = Caller(build_adapters(build_client(), gather_s=policy.tick_s))

@@ -19,6 +19,7 @@ from companion.needs import store
 from companion.supervision.staff import clean_reason
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
+from ops.character import get_persona
 from ops.people.needs import describe_needs
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
@@ -59,7 +60,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
     record = store.find_needs(head.participant)
     context: dict[str, Any] = {
         "head": head,
-        "needs": describe_needs(record, desk_text.get_persona().choices) if record else [],
+        "needs": describe_needs(record, get_persona().choices) if record else [],
         "needs_review": record.review_by if record else None,
         "needs_overdue": record is not None and record.review_by < timezone.localdate(),
         "items": [_with_words(item, head) for item in page.items],

@@ -5,11 +5,8 @@ Pages and scripts share them: a page hands its scripts the tables it needs.
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any
-
-from django.conf import settings
 
 from companion.supervision.noticing import BROKEN
 from companion.supervision.states import (
@@ -21,9 +18,8 @@ from companion.supervision.states import (
     FlagTier,
     PauseScope,
 )
+from ops.character import get_persona
 from personas import safety
-from personas.load import load
-from personas.schema import Persona
 
 DOINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -127,12 +123,6 @@ OFFER_STATES: Mapping[str, str] = MappingProxyType(
     }
 )
 """What became of an offer, after the person's name."""
-
-
-@cache
-def get_persona() -> Persona:
-    """The character that speaks here, and the drafted lines. Raises PersonaInvalid."""
-    return load(settings.COMPANION_PERSONA)
 
 
 def get_character() -> str:

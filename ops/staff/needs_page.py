@@ -18,8 +18,8 @@ from companion.needs.undo import UndoSteps
 from ops import audit
 from ops.access import get_access, staff_only
 from ops.changes import ChangeRefused
+from ops.character import get_persona
 from ops.people import needs as changes
-from ops.staff import desk_text
 from ops.staff.conversation_page import get_readable_head
 from ops.transcripts.timeline import TimelineHead
 
@@ -65,7 +65,7 @@ def reviews(request: HttpRequest) -> HttpResponse:
 
 def _change(request: HttpRequest, head: TimelineHead) -> tuple[str, str]:
     """Do what the form asks for; returns a sentence about it, and the name of the choice."""
-    lines, by = desk_text.get_persona().choices, request.user.get_username()
+    lines, by = get_persona().choices, request.user.get_username()
     steps = UndoSteps(request.session, head.participant)
     if "undo" in request.POST:
         return (
@@ -107,7 +107,7 @@ def _render(request: HttpRequest, head: TimelineHead) -> HttpResponse:
         note=f"conversation {head.conversation}",
     )
     record = store.find_needs(head.participant)
-    persona = desk_text.get_persona()
+    persona = get_persona()
     said, focus = request.session.pop(_SAID, ("", ""))
     today = timezone.localdate()
     facts: dict[str, Any] = {

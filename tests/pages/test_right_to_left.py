@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Route, ViewportSize, expect
 
 from companion.needs.models import Needs
-from ops.project.wiring import build_languages
+from ops.character import get_languages
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
@@ -126,7 +126,7 @@ async def test_the_chat_in_spanish_fits_its_window_and_says_its_language(
     await Script.behind(room, rosa, [snapshot(1, question="¿Hola?", reply="Aquí estoy.")])
 
     await expect(room.page.locator("html")).to_have_attribute("lang", "es")
-    lines = build_languages()["es"].lines
+    lines = get_languages()["es"].lines
     await expect(room.page.get_by_text(lines.disclosure)).to_be_visible()
     await expect(room.page.get_by_role("button", name="Enviar")).to_be_visible()
     assert await room.page.evaluate(OVERFLOW) <= 0
@@ -143,10 +143,10 @@ async def test_a_person_chooses_a_language_and_the_page_is_in_it(open_room: Open
     await room.page.get_by_role("button", name="Español").click()
 
     await expect(room.page.locator("html")).to_have_attribute("lang", "es")
-    choices = build_languages()["es"].choices
+    choices = get_languages()["es"].choices
     await expect(room.page.locator("[data-said]")).to_have_text(choices.changed)
     await expect(room.page.get_by_role("button", name="Español")).to_have_attribute("aria-pressed", "true")
     await room.page.goto(f"{room.base_url}/chat/")
     await expect(room.page.get_by_role("button", name="Ya terminé")).to_be_visible()
     await room.page.get_by_role("button", name="Ya terminé").click()
-    await expect(room.page.get_by_text(build_languages()["es"].lines.goodbye)).to_be_visible()
+    await expect(room.page.get_by_text(get_languages()["es"].lines.goodbye)).to_be_visible()

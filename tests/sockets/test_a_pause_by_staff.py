@@ -4,14 +4,14 @@ import time
 
 import pytest
 
-from ops.project.wiring import build_persona
+from ops.character import get_persona
 from tests.page_socket import Page
 from tests.people import People
 from tests.processes import Web
 from tests.settings import DATABASE_URL
 from tests.supervised import Supervisor
 
-LINES = build_persona().lines
+LINES = get_persona().lines
 WITHIN_S = 1.0
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from ops.project.wiring import build_persona
+from ops.character import get_persona
 from tests.page_socket import Page
 from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.settings import DATABASE_URL
 from tests.supervised import Supervisor
 
-LINES = build_persona().lines
+LINES = get_persona().lines
 GOODBYE = "Goodbye, see you tomorrow"
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from companion.needs.models import Needs
-from ops.project.wiring import build_languages
+from ops.character import get_languages
 from personas.schema import system_prompt
 from tests.machines import add_machine
 from tests.page_socket import Page
@@ -18,7 +18,7 @@ from tests.settings import DATABASE_URL
 from tests.staff import expire_hold
 from tests.supervised import Supervisor
 
-SPANISH = build_languages()["es"]
+SPANISH = get_languages()["es"]
 LINES = SPANISH.lines
 
 
@@ -143,7 +143,7 @@ async def test_others_of_the_site_read_on_in_the_language_of_the_site(
         await page.ending()
     [turn] = other.turns()
     assert turn.language == "en"
-    assert page.disclosures[0]["line"] == build_languages()["en"].lines.disclosure
+    assert page.disclosures[0]["line"] == get_languages()["en"].lines.disclosure
 
 
 async def test_a_lost_turn_is_paused_in_it_by_another_process(

@@ -129,7 +129,7 @@ async def _rehearse(display: TerminalDisplay, service: str, person: Participant)
     # Wiring reads the persona file and the routing file on import: import it late.
     from ops.project import wiring
 
-    policy, character = wiring.build_turn_policy(), wiring.build_persona()
+    policy = wiring.build_turn_policy()
     providers = provider_addresses(wiring.build_routing())
     tokens = token_folder(settings.COMPANION_STATE_DIR)
     jar = aiohttp.CookieJar(unsafe=True)
@@ -142,7 +142,7 @@ async def _rehearse(display: TerminalDisplay, service: str, person: Participant)
             read_transcript=lambda: sync_to_async(list_turns_of)(person.pk),
             lines=policy.lines,
             person=NAME.split()[0],
-            character=character.name,
+            character=policy.character,
             staff_turns_url=f"{service}/ops/turns/",
             code=(await sync_to_async(get_card)(person)).code,
             mark=f"rehearsal {secrets.token_hex(3)}",
