@@ -28,7 +28,7 @@ from ops.personal_data.retention import apply_retention
 from ops.selections import pins, rows
 from ops.status.usage import DELETE_OLD as DELETE_OLD_USAGE
 from ops.supervision.escalation import escalate_due
-from ops.supervision.ringing import delete_old_rings, send_rings
+from ops.supervision.ringing import delete_old_rings, send_due_rings
 from routing import selection
 from routing.lanes import NORMAL
 
@@ -163,8 +163,7 @@ def send_alerts() -> None:
 def escalate_flags() -> None:
     """Escalate flags that were not accepted in time, and send their rings. Web processes do the same (S2)."""
     escalate_due()
-    desk_url = f"{get_public_url()}/ops/people/"
-    send_rings(build_transports(desk_url), desk_url=desk_url)
+    send_due_rings()
 
 
 @shared_task(name="ops.delete_old_rings")

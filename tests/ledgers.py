@@ -19,7 +19,8 @@ from companion.turn_end import TurnEnd
 from companion.turn_open import OpenedTurn, OpenRefusal, SayRequest
 from companion.turn_policy import TurnPolicy
 from companion.waiting_room import Admission, GateResult
-from ops.project.wiring import build_routing, build_turn_policy
+from ops.project.wiring.routing import build_routing
+from ops.project.wiring.turns import build_turn_policy
 from routing.chain import build_route
 from tests.people import Person, in_database
 

@@ -20,7 +20,7 @@ from companion.supervision.seizure import LiveTurnsBusy
 from companion.supervision.states import EntryKind, FlagSource, FlagTier
 from companion.supervision.take_overs import HeldBy, TookOver
 from companion.waiting_room import GateResult
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import Person
 

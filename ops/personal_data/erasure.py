@@ -95,7 +95,8 @@ def finish_erasures(lists: list[Path]) -> int:
 def forget_again(people: list[ErasedPerson], *, by: str, lists: list[Path]) -> int:
     """Erase those of the list who are in the database, because it was restored from an older backup.
 
-    Holds of that older time do not count: the erasure came after them. Returns how many were erased.
+    Holds of that older time do not count: the erasure came after them. Then goes on with erasures that were
+    interrupted. Returns how many people it erased.
     """
     numbers = {person.identity for person in people}
     found = Participant.objects.filter(pk__in={number for number, _ in numbers})
@@ -104,7 +105,7 @@ def forget_again(people: list[ErasedPerson], *, by: str, lists: list[Path]) -> i
         SafeguardingHold.objects.filter(participant=person).delete()
         erase(person, by=by, lists=lists)
         audit.record(audit.FORGOT_AGAIN, who=by, about=person.pk)
-    return len(back)
+    return len(back) + finish_erasures(lists)
 
 
 def list_erased() -> list[ErasedPerson]:

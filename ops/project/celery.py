@@ -17,14 +17,15 @@ app.autodiscover_tasks(["ops"], related_name="jobs")
 @signals.beat_init.connect
 def refuse_without_a_character(**_: Any) -> None:
     """Stop, with exit code 78, where the web would stop: without whole files of persona, routing and safety rules."""
-    from ops.project import wiring
+    from ops.project.wiring.routing import build_routing
+    from ops.project.wiring.turns import build_turn_policy
     from personas import safety
     from personas.errors import PersonaInvalid
     from routing.errors import RoutingFileInvalid
 
     try:
-        wiring.build_turn_policy()
-        wiring.build_routing()
+        build_turn_policy()
+        build_routing()
         # The worker reads no message: the form of the file is checked here, its patterns by the web.
         safety.name_kinds()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:

@@ -7,7 +7,9 @@ from asgiref.sync import async_to_sync
 from django.urls import URLPattern, URLResolver, include, path
 
 from companion.page_context import HelpNotRaised
-from ops.project import wiring
+from ops.project.wiring.pages import build_page_context, build_throttle
+from ops.project.wiring.routing import build_routing, build_selector
+from ops.project.wiring.status import facts_now
 from ops.staff.urls import build_urlpatterns
 from ops.status import views
 from ops.status.caching import CachedValue
@@ -34,18 +36,18 @@ handler403 = "ops.staff.error_pages.permission_denied"
 handler404 = "ops.staff.error_pages.page_not_found"
 handler500 = "ops.staff.error_pages.server_error"
 
-_figures = CachedValue(lambda: get_status(wiring.facts_now()), for_s=1.0, now=time.monotonic)
+_figures = CachedValue(lambda: get_status(facts_now()), for_s=1.0, now=time.monotonic)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", views.healthz),
     path("readyz", views.readyz, {"is_ready": _is_ready}),
     path("metrics", views.metrics, {"figures": _figures}),
-    path("ops/status.json", views.status_json, {"status_settings": wiring.facts_now}),
+    path("ops/status.json", views.status_json, {"status_settings": facts_now}),
     *build_urlpatterns(
-        status_settings=wiring.facts_now,
-        routing=wiring.build_routing,
-        selector=lambda: wiring.build_selector(wiring.build_routing()),
-        throttle=wiring.build_throttle,
+        status_settings=facts_now,
+        routing=build_routing,
+        selector=lambda: build_selector(build_routing()),
+        throttle=build_throttle,
     ),
-    path("", include("companion.urls"), {"context": lambda: wiring.build_page_context(_raise_help)}),
+    path("", include("companion.urls"), {"context": lambda: build_page_context(_raise_help)}),
 ]

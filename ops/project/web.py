@@ -14,17 +14,25 @@ from typing import Any
 
 from daphne.server import Server
 from django.conf import settings
+from django.db import connection
 from twisted.internet import defer, reactor, task
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
 from companion.consumers import COME_BACK
 from companion.process import WebProcess
-from ops.project import asgi, wiring
+from ops.personal_data import erasure, erasure_list
+from ops.project import asgi
 from ops.project.bounded_http import BoundedFactory
 from ops.project.bounded_socket import BoundedSocket
 from ops.project.callers import Callers
 from ops.project.logs import report_repeated
 from ops.project.unread import spare_debug_texts
+from ops.project.wiring.desk import build_desk, build_machine_screens
+from ops.project.wiring.noticing import build_safety_rules
+from ops.project.wiring.process import build_process
+from ops.project.wiring.routing import build_routing
+from ops.project.wiring.status import build_live
+from ops.project.wiring.turns import build_turn_policy
 
 log = logging.getLogger(__name__)
 
@@ -83,11 +91,11 @@ class WebServer(Server):
             self._process = self._build()
             await self._process.start()
             # A restored backup forgets again before anyone is let in.
-            await asyncio.to_thread(wiring.forget_erased)
+            await asyncio.to_thread(forget_erased)
             asgi.running.append(self._process)
-            asgi.watched.append(wiring.build_live())
-            asgi.desks.append(wiring.build_desk(self._process))
-            asgi.machines.append(wiring.build_machine_screens(self._process))
+            asgi.watched.append(build_live())
+            asgi.desks.append(build_desk(self._process))
+            asgi.machines.append(build_machine_screens(self._process))
             _spare_the_collector()
             self._bound_clients()
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
@@ -149,6 +157,20 @@ class WebServer(Server):
             await asyncio.wait(left, timeout=2)
 
 
+def forget_erased() -> None:
+    """Erase again those of this machine's lists of erasures who are back in the database, and finish what was begun.
+
+    Raises ListUnreadable. A database that cannot be read now keeps the process from serving.
+    """
+    lists = erasure_list.get_lists(settings.COMPANION_STATE_DIR)
+    try:
+        people = [person for path in lists for person in erasure_list.read_list(path)]
+        if count := erasure.forget_again(people, by="the service", lists=lists):
+            log.warning("web.forgot_again people=%d", count)
+    finally:
+        connection.close()
+
+
 def raise_file_limit() -> int:
     """Allow this process as many open files as it may have; returns that number."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -171,14 +193,14 @@ def _spare_the_collector() -> None:
 
 def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     """Serve on this port, or on a listening socket that was handed over, until told to leave. Returns the exit code."""
-    policy = wiring.build_turn_policy()
-    routing = wiring.build_routing()
+    policy = build_turn_policy()
+    routing = build_routing()
     # Read now: a broken file stops the start.
-    wiring.build_safety_rules()
+    build_safety_rules()
     if routing.is_rehearsed:
         log.warning("web.scripted_replies no routing file is set, so the rehearsal provider answers people")
     server = WebServer(
-        host=host, port=port, descriptor=descriptor, process=lambda: wiring.build_process(policy, routing)
+        host=host, port=port, descriptor=descriptor, process=lambda: build_process(policy, routing)
     )
     spare_debug_texts()
     # The command that imports this disables it.

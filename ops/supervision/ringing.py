@@ -14,7 +14,8 @@ from django.db import connection
 
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import AlertView, close_alert, raise_alert
-from ops.alerts.sending import AlertTransport, EmailTransport, SendFailed
+from ops.alerts.sending import AlertTransport, EmailTransport, SendFailed, build_transports
+from ops.people.cards import get_public_url
 from ops.supervision.escalation import ON_CALL, SITE_STAFF
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,12 @@ class _Ring:
     sendings: int
     sent_by: tuple[str, ...]
     at: datetime
+
+
+def send_due_rings() -> int:
+    """Send what is due by the transports of the settings; returns how many went out. Uses Django's connection."""
+    desk_url = f"{get_public_url()}/ops/people/"
+    return send_rings(build_transports(desk_url), desk_url=desk_url)
 
 
 def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:

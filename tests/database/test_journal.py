@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.journal import Journal, StoredChunk, TurnBuffer
 from companion.models import Process, ReplyChunk, Turn
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
 

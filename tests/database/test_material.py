@@ -11,7 +11,7 @@ from companion.history import History
 from companion.models import Turn
 from companion.prompt import Exchange
 from companion.prompt_inputs import DIALOGUE_TURNS, MAX_TURNS_READ, PromptInputs
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from tests.people import People, Person, in_database
 
 HELD = timedelta(hours=1)

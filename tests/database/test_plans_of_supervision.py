@@ -40,7 +40,7 @@ from companion.waiting_room import LOCK_GATE
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.personal_data import batches, retention, turn_deletion
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from ops.supervision import escalation, figures, machines, reasons, ringing, search
 from ops.supervision.people import READ_PEOPLE, people_parameters

@@ -20,7 +20,7 @@ from companion.throttle import (
     WINDOW_S,
     SignInThrottle,
 )
-from ops.project import wiring
+from ops.project.wiring.pages import build_throttle
 from ops.stack.valkey import EmbeddedValkey
 from tests.machines import open_browser
 from tests.people import People, in_database
@@ -118,7 +118,7 @@ def test_more_tries_at_once_than_there_are_connections_do_not_switch_the_limit_o
     valkey: str, client: "redis.Redis", caplog: pytest.LogCaptureFixture
 ) -> None:
     with override_settings(VALKEY_URL=valkey, COMPANION_SIGN_IN_TRIES=10):
-        throttle = wiring.build_throttle.__wrapped__()
+        throttle = build_throttle.__wrapped__()
     with ThreadPoolExecutor(16) as threads:
         allowed = list(threads.map(lambda _: throttle.reserve("sam", HERE), range(60)))
 

@@ -5,7 +5,7 @@ import uuid
 from django.utils import timezone
 
 from companion.models import Flag, Turn
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Web

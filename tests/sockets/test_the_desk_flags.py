@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from companion.models import Flag, Site
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.desk_socket import Desk
 from tests.page_socket import Page

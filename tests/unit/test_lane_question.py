@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from ops import schedule
 from ops.lane_checks.fallback import ROUND_TIMEOUT_S
 from ops.lane_checks.lane_call import ask_policy
-from ops.project.wiring import build_turn_policy
+from ops.project.wiring.turns import build_turn_policy
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from ops.access import StaffAccess
-from ops.project import wiring
+from ops.project.wiring.status import build_facts
 from ops.status.frames import build_frame
 from ops.status.held_questions import HeldQuestion, filter_by_sites
 from ops.status.minutes import build_minutes
@@ -181,7 +181,7 @@ def test_a_frame_holds_only_what_changed_and_the_time_always() -> None:
 
 
 def test_every_number_that_can_be_set_is_on_the_page_with_its_meaning() -> None:
-    shown = {rule.name: rule for rule in wiring.build_facts().rules}
+    shown = {rule.name: rule for rule in build_facts().rules}
     numbers = [setting for setting in settings.DECLARED_SETTINGS if setting.low is not None]
 
     assert len(numbers) == 15

@@ -15,6 +15,7 @@ from ops.personal_data.export import export_person
 from ops.personal_data.export_file import check_target, write_export
 from ops.personal_data.job_progress import JobProgress
 from ops.personal_data.person_counts import count_person
+from ops.project.wiring.turns import build_turn_policy
 
 
 class Command(PeopleCommand):
@@ -38,9 +39,6 @@ class Command(PeopleCommand):
         parser.add_argument("--by", metavar="WHO", help="who asks for it; it stays on record")
 
     def handle(self, *args: Any, name: str, site: str | None, number: int | None, **options: Any) -> None:
-        # Imported late: wiring reads the persona.
-        from ops.project import wiring
-
         person = find_person(name, site=site, number=number)
         path, with_notes = options["to"].absolute(), options["with_notes"]
         try:
@@ -58,7 +56,7 @@ class Command(PeopleCommand):
                 audit.record(
                     audit.EXPORTED_PERSON, who=by, about=person.pk, note=audit.format_command_note(note)
                 )
-                policy = wiring.build_turn_policy()
+                policy = build_turn_policy()
                 file.writelines(
                     export_person(person, policy, with_notes=with_notes, on_progress=progress.show)
                 )

@@ -17,6 +17,8 @@ from ops.lane_checks.fallback import ROUND_TIMEOUT_S, DrillResult, run_drill
 from ops.lane_checks.formatting import drill_document, format_drill
 from ops.lane_checks.lane_call import ask_policy
 from ops.lane_checks.results import store_answers
+from ops.project.wiring.routing import build_routing
+from ops.project.wiring.turns import build_turn_policy
 from personas.errors import PersonaInvalid
 from routing.adapters import build_adapters
 from routing.adapters.transport import build_client
@@ -69,8 +71,6 @@ class Command(BaseCommand):
 
 def build_policy_and_routing() -> tuple[TurnPolicy, Routing]:
     """The turn policy and lanes of this release. Raises CommandError with the mend."""
-    from ops.project.wiring import build_routing, build_turn_policy
-
     try:
         return build_turn_policy(), build_routing()
     except (PersonaInvalid, RoutingFileInvalid) as refusal:

@@ -40,7 +40,6 @@ class Command(BaseCommand):
         try:
             people = [person for path in paths for person in erasure_list.read_list(path)]
             count = erasure.forget_again(people, by=audit.get_account(), lists=own)
-            count += erasure.finish_erasures(own)
         except (DatabaseError, ListUnreadable, OSError) as failure:
             raise CommandError(f"Not everything is forgotten yet: {failure}") from None
         known = len({person.identity for person in people})

@@ -17,6 +17,7 @@ from ops.load import report, service
 from ops.load.errors import CannotLoad
 from ops.load.plan import MAX_PROCESSES, LoadPlan
 from ops.load.run import LoadResult, run
+from ops.project.wiring.routing import build_routing
 from ops.stack.errors import CannotStart
 from ops.stack.signals import StopRequested, stop_on_signals
 from ops.testbed import private_folder
@@ -108,10 +109,7 @@ class Command(BaseCommand):
         for name in ("processes", "ceiling", "wait_ceiling", "kill"):
             if options[name] is not None:
                 raise CannotLoad(f"--{name.replace('_', '-')} is for a private service: add --own.")
-        # Wiring reads the routing file on import: import it late.
-        from ops.project import wiring
-
-        running = service.find_running(settings.COMPANION_STATE_DIR, wiring.build_routing())
+        running = service.find_running(settings.COMPANION_STATE_DIR, build_routing())
         with self._progress_bar(plan) as display:
             return run(plan, running, display)
 

@@ -24,6 +24,7 @@ from ops.outage.errors import CannotRehearse, RehearsalBroke
 from ops.outage.flag_rehearsal import FlagRehearsal
 from ops.outage.rehearsal import CheckedPromise
 from ops.people.staff import generate_password
+from ops.project.wiring.turns import build_turn_policy
 from ops.testbed.running_service import NoRunningService, web_addresses
 from personas.errors import PersonaInvalid
 
@@ -75,10 +76,7 @@ class Command(BaseCommand):
         self._report(promises)
 
     async def _rehearse(self, service: str, person: Participant, password: str) -> list[CheckedPromise]:
-        # Wiring reads the persona file on import: import it late.
-        from ops.project import wiring
-
-        policy = await asyncio.to_thread(wiring.build_turn_policy)
+        policy = await asyncio.to_thread(build_turn_policy)
         conversation = await asyncio.to_thread(lambda: Conversation.objects.get(participant=person).pk)
 
         def write_line(line: str) -> None:

@@ -26,6 +26,8 @@ from ops.chat_client.browser import Browser
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
 from ops.outage.errors import CannotRehearse, RehearsalBroke
 from ops.outage.rehearsal import CheckedPromise, OutageRehearsal
+from ops.project.wiring.routing import build_routing
+from ops.project.wiring.turns import build_turn_policy
 from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
 from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from ops.transcripts.queries import list_turns_of
@@ -126,11 +128,8 @@ def _wait_for_enter(loop: asyncio.AbstractEventLoop, pressed: asyncio.Event) -> 
 
 
 async def _rehearse(display: TerminalDisplay, service: str, person: Participant) -> list[CheckedPromise]:
-    # Wiring reads the persona file and the routing file on import: import it late.
-    from ops.project import wiring
-
-    policy = wiring.build_turn_policy()
-    providers = provider_addresses(wiring.build_routing())
+    policy = build_turn_policy()
+    providers = provider_addresses(build_routing())
     tokens = token_folder(settings.COMPANION_STATE_DIR)
     jar = aiohttp.CookieJar(unsafe=True)
     async with AsyncExitStack() as stack:

@@ -3,7 +3,6 @@
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +13,7 @@ from django.db import OperationalError
 
 from ops import names
 from ops.people.command import parse
+from ops.project.wiring.routing import build_routing, build_selector
 from ops.selections import board_text, rows
 from ops.selections.board import read_board
 from ops.selections.selector import ConfirmationRequired, SelectionRefused, SelectionRequest, Selector
@@ -76,9 +76,6 @@ class Command(BaseCommand):
             parsers[name].add_argument("--yes", action="store_true", help="confirm a selection that needs it")
 
     def handle(self, *args: Any, do: str, **options: Any) -> None:
-        # Wiring reads the routing file on import: import it late.
-        from ops.project import wiring
-
         for name, reader in (
             ("by", names.clean_by),
             ("reason", names.clean_reason),
@@ -87,8 +84,8 @@ class Command(BaseCommand):
             if name in options:
                 options[name] = parse(reader, options[name])
         try:
-            routing = _build_routing(wiring.build_routing, do)
-            getattr(self, f"_{do}")(routing, wiring.build_selector(routing), options)
+            routing = _read_routing(do)
+            getattr(self, f"_{do}")(routing, build_selector(routing), options)
         except RoutingFileInvalid as refusal:
             raise CommandError(
                 f"The service cannot start like this. {refusal}\nProcesses that run go on with the file as they "
@@ -207,9 +204,9 @@ class Command(BaseCommand):
         self.stdout.write(output if isinstance(output, str) else json.dumps(output))
 
 
-def _build_routing(build: Callable[[], Routing], do: str) -> Routing:
+def _read_routing(do: str) -> Routing:
     try:
-        return build()
+        return build_routing()
     except RoutingFileInvalid:
         if do != "revert":
             raise

@@ -22,15 +22,18 @@ class Command(BaseCommand):
         # What is imported stays: the collector would go through it many times, for a fifth of the start.
         gc.disable()
         # Daphne must be imported before anything else touches Twisted's reactor.
-        from ops.project import web, wiring
+        from ops.project import web
+        from ops.project.wiring.noticing import build_safety_rules
+        from ops.project.wiring.routing import build_routing
+        from ops.project.wiring.turns import build_turn_policy
         from personas.errors import PersonaInvalid
         from routing.errors import RoutingFileInvalid
 
         try:
             if options["check"]:
-                wiring.build_turn_policy()
-                wiring.build_routing()
-                wiring.build_safety_rules()
+                build_turn_policy()
+                build_routing()
+                build_safety_rules()
                 return
             code = web.serve(host=options["host"], port=options["port"], descriptor=options["fd"])
         except (PersonaInvalid, RoutingFileInvalid) as refusal:

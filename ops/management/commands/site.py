@@ -13,6 +13,8 @@ from ops.people import sites
 from ops.people.command import PeopleCommand, add_by_argument
 from ops.people.helplines import HelplineChange, set_helpline
 from ops.people.site_rules import SITE_RULES, set_rules
+from ops.project.wiring.routing import build_routing
+from routing.errors import RoutingFileInvalid
 
 
 class Command(PeopleCommand):
@@ -86,11 +88,7 @@ def _helpline(options: dict[str, Any]) -> HelplineChange:
 
 
 def _regions() -> frozenset[str]:
-    # Imported late: wiring reads the routing file.
-    from ops.project import wiring
-    from routing.errors import RoutingFileInvalid
-
     try:
-        return frozenset(lane.region for lane in wiring.build_routing().lanes.values())
+        return frozenset(lane.region for lane in build_routing().lanes.values())
     except RoutingFileInvalid as refusal:
         raise CommandError(f"Nothing was changed. The service cannot run like this. {refusal}") from None

@@ -22,7 +22,7 @@ from ops.jobs import close_alerts, fallback_drill, revert_ended_pins, send_alert
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.results import store_answers
 from ops.models import Alert, LaneProbe, Round
-from ops.project import wiring
+from ops.project.wiring.routing import build_routing
 from ops.selections.pins import THE_SERVICE
 from routing.lanes import NORMAL, REHEARSAL
 from tests.patience import until
@@ -375,13 +375,13 @@ def test_the_worker_drills_the_lanes_when_none_was_drilled_and_not_again_for_hou
     rehearsal: Rehearsal,
 ) -> None:
     with override_settings(REHEARSAL_URL=rehearsal.url):
-        wiring.build_routing.cache_clear()
+        build_routing.cache_clear()
         try:
             in_database(fallback_drill)
             first = in_database(lambda: LaneProbe.objects.filter(how="drill").count())
             in_database(fallback_drill)
         finally:
-            wiring.build_routing.cache_clear()
+            build_routing.cache_clear()
     probes = in_database(lambda: list(LaneProbe.objects.filter(how="drill")))
     assert sorted(probe.lane for probe in probes) == sorted(REHEARSAL)
     assert len(probes) == first

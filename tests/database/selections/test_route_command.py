@@ -15,7 +15,7 @@ from django.utils import timezone
 from ops.lane_checks.answers import LaneAnswer
 from ops.lane_checks.results import store_answers
 from ops.models import AuditEntry
-from ops.project import wiring
+from ops.project.wiring.routing import build_routing
 from ops.text import format_age, parse_length
 from routing.lanes import NORMAL
 from tests.people import in_database
@@ -103,12 +103,12 @@ def test_with_a_routing_file_that_is_wrong_one_can_still_go_back_and_is_told_so(
 ) -> None:
     select("pin_second")
     (tmp_path / "routing.toml").write_text("[lane.x]")
-    wiring.build_routing.cache_clear()
+    build_routing.cache_clear()
     with override_settings(COMPANION_ROUTING=str(tmp_path / "routing.toml")):
         with pytest.raises(CommandError, match=r"`manage.py route revert` still goes back"):
             route("show")
         assert "normal, selected by Ines" in route("revert", "--by", "Ines")
-    wiring.build_routing.cache_clear()
+    build_routing.cache_clear()
     assert newest().preset == NORMAL
 
 
