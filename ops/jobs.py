@@ -17,8 +17,9 @@ from companion.sessions import SessionStore
 from companion.turn_conditions import is_live
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import close_alert, raise_alert
-from ops.alerts.sending import build_transports, send_due
+from ops.alerts.sending import send_due
 from ops.alerts.statements import RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RECORD_ROUND, SEND_JOB, watch_params
+from ops.alerts.transports import build_transports
 from ops.backups.reporting import records
 from ops.minutes import DELETE_OLD as DELETE_OLD_MINUTES
 from ops.minutes import get_last_hour

@@ -116,7 +116,7 @@ class Alert(models.Model):
     acknowledged_by = models.CharField(max_length=150, blank=True, db_default="")
 
     sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
-    """The transports that have sent it: `webhook`, and one for each e-mail address; see `ops.alerts.sending`."""
+    """The transports that have sent it: `webhook`, and one for each e-mail address; see `ops.alerts.transports`."""
     send_at = models.DateTimeField(db_default=Now())
     """When it is sent, or tried again, at the earliest."""
     sendings = models.IntegerField(db_default=0)
@@ -309,7 +309,7 @@ class FlagRing(models.Model):
     """When it is sent, or tried again, at the earliest."""
     sendings = models.IntegerField(db_default=0)
     sent_by = ArrayField(models.CharField(max_length=8), db_default=models.Value("{}"))
-    """The transports that have sent it; see `ops.alerts.sending`."""
+    """The transports that have sent it; see `ops.alerts.transports`."""
     done_at = models.DateTimeField(null=True)
     """When the last recipient had it, or nothing was left to ring for."""
 

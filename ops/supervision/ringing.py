@@ -14,7 +14,7 @@ from django.db import connection
 
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import AlertView, close_alert, raise_alert
-from ops.alerts.sending import AlertTransport, EmailTransport, SendFailed, build_transports
+from ops.alerts.transports import AlertTransport, EmailTransport, SendFailed, build_transports
 from ops.people.cards import get_public_url
 from ops.supervision.escalation import ON_CALL, SITE_STAFF
 

@@ -14,7 +14,7 @@ from companion.models import Flag, FlagStep, Process, Site, Visit
 from companion.supervision.states import FlagState
 from ops.alerts.condition_queries import CONDITION_QUERIES
 from ops.alerts.kinds import AlertKind
-from ops.alerts.sending import AlertTransport, EmailTransport, WebhookTransport
+from ops.alerts.transports import AlertTransport, EmailTransport, WebhookTransport
 from ops.models import Alert, DeskProcess, FlagRing
 from ops.personal_data.retention import apply_retention
 from ops.supervision.escalation import escalate_due

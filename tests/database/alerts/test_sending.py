@@ -12,13 +12,13 @@ from django.utils import timezone
 from ops.alerts.kinds import AlertKind
 from ops.alerts.mail import MAIL_TIMEOUT_S
 from ops.alerts.rows import acknowledge, raise_alert
-from ops.alerts.sending import (
+from ops.alerts.sending import send_due
+from ops.alerts.transports import (
     MAX_RESPONSE_BYTES,
     WEBHOOK_TIMEOUT_S,
     AlertTransport,
     EmailTransport,
     WebhookTransport,
-    send_due,
 )
 from ops.jobs import send_alerts
 from ops.models import Alert
