@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from ops.access import get_access
 from ops.alerts.formatting import format_banner
@@ -10,13 +11,11 @@ from ops.alerts.rows import list_open_alerts
 
 
 def alerts(request: HttpRequest) -> dict[str, Any]:
-    """Callables, so that pages without the banner query nothing."""
+    """`alert_banner` and `is_operator` in every template: read once, when one asks for them."""
+    access = SimpleLazyObject(lambda: get_access(request.user))
     return {
-        "alert_banner": lambda: _build_banner(request),
-        "is_operator": lambda: get_access(request.user).is_operator,
+        "alert_banner": SimpleLazyObject(
+            lambda: format_banner(list_open_alerts(), operator=access.is_operator, sites=access.sites)
+        ),
+        "is_operator": SimpleLazyObject(lambda: access.is_operator),
     }
-
-
-def _build_banner(request: HttpRequest) -> dict[str, Any]:
-    access = get_access(request.user)
-    return format_banner(list_open_alerts(), operator=access.is_operator, sites=access.sites)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_POST
 
 from companion.supervision.states import FlagState
@@ -17,8 +18,8 @@ SOUND = "sound"
 
 
 def add_bell(request: HttpRequest) -> dict[str, Any]:
-    """A callable, so that pages without the bell query nothing."""
-    return {"bell": lambda: _build_bell(request)}
+    """`bell` in every template: read once, when one asks for it."""
+    return {"bell": SimpleLazyObject(lambda: _build_bell(request))}
 
 
 @require_POST

@@ -1,7 +1,7 @@
 """What the desk's pages read, by the sites that the reader may see: flags, pauses, names. No participant's text."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -69,12 +69,12 @@ def list_flags(access: StaffAccess) -> list[FlagView]:
     return sorted(shown, key=lambda view: (view.state != FlagState.OPEN, view.tier != FlagTier.RED, view.id))
 
 
-def list_people(access: StaffAccess) -> list[dict[str, Any]]:
-    """Who is here, as in `people` frames: flagged people first, then by site and name."""
+def list_people(access: StaffAccess, flags: Sequence[FlagView]) -> list[dict[str, Any]]:
+    """Who is here, as in `people` frames: flagged people first, then by site and name. `flags`: of `list_flags`."""
     here = [parse_person(row) for row in _fetch(READ_PEOPLE, people_parameters(access.sites))]
     items = build_items(
         here,
-        flags=list_flags(access),
+        flags=flags,
         open_pauses=[build_pause(row) for row in _fetch(READ_OPEN, {"limit": MAX_PAUSES})],
         # A cursor of Django leaves JSON as text.
         readers=parse_readers((json.loads(row[0]),) for row in _fetch(READ_READERS)),

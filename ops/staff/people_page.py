@@ -29,10 +29,11 @@ def people(request: HttpRequest) -> HttpResponse:
     """Flags, then who is here. With `?name=`, also those whose name, or whose site's name, begins so and who are not
     here; such a search is recorded."""
     access = get_access(request.user)
-    here = list_people(access)
+    flags = list_flags(access)
+    here = list_people(access, flags)
     name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
     context: dict[str, Any] = {
-        "flags": [flag_context(flag) for flag in list_flags(access) if flag.state == FlagState.ACCEPTED],
+        "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.ACCEPTED],
         "people": [_person_context(item) for item in here],
         "pauses": [pause for pause in list_pauses(access) if pause.scope != PauseScope.PERSON],
         "reasons": list_reasons(access),

@@ -9,9 +9,14 @@ from uuid import uuid4
 
 import httpx
 from django.contrib.auth.models import User
+from django.db import connection
+from django.template.loader import render_to_string
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from companion.models import Control, FlagStep, Participant, StaffPause, TranscriptEntry, Turn
+from companion.sessions import SessionStore
 from ops.models import AuditEntry, Supervision
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
@@ -54,6 +59,24 @@ def test_a_supervisor_begins_with_people_and_an_operator_with_figures(
             # Each is one press from the other.
             nav = client.get(first).text
             assert 'href="/ops/people/"' in nav and 'href="/ops/"' in nav
+
+
+@pytest.mark.parametrize(
+    ("template", "table"), [("ops/_bell.html", "companion_flag "), ("ops/_alerts.html", "ops_alert ")]
+)
+def test_what_every_page_shows_of_flags_and_alerts_is_read_once(sam: User, template: str, table: str) -> None:
+    request = RequestFactory().get("/ops/people/")
+    request.user, request.session = sam, SessionStore()
+
+    def list_statements() -> list[str]:
+        with CaptureQueriesContext(connection) as read:
+            render_to_string(template, request=request)
+        return [query["sql"] for query in read.captured_queries]
+
+    statements = in_database(list_statements)
+
+    assert [table in statement for statement in statements].count(True) == 1
+    assert ["ops_supervision" in statement for statement in statements].count(True) == 1
 
 
 def test_the_desk_lists_who_is_here_at_the_sites_of_the_reader_and_no_one_else(
