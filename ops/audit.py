@@ -121,9 +121,14 @@ def record_command(what: str, note: str) -> str:
     return ""
 
 
-def format_command_note(note: str = "") -> str:
+def join_note(*parts: str) -> str:
+    """Join the parts of a note that are not empty."""
+    return ", ".join(part for part in parts if part)
+
+
+def format_command_note(*parts: str) -> str:
     """A note with the account the command was typed in: a name given with --by is not verified."""
-    return ", ".join(part for part in (note, f"command, account {get_account()}") if part)
+    return join_note(*parts, f"command, account {get_account()}")
 
 
 def get_account() -> str:

@@ -63,7 +63,7 @@ def make_sheet(people: Collection[Participant], *, by: str, note: str = "") -> l
         )
     sheet = []
     for number, person in enumerate(sorted(people, key=lambda one: (one.name, one.pk)), start=1):
-        facts = ", ".join(part for part in (f"issue {person.card_issue}", note) if part)
+        facts = audit.join_note(f"issue {person.card_issue}", note)
         audit.record(audit.PRINTED_CARD, who=by, about=person.pk, note=facts)
         sheet.append(_build(number, person))
     return sheet

@@ -89,7 +89,7 @@ def withdraw_machine(machine: UUID, *, sites: Collection[int], by: str, note: st
         audit.WITHDREW_MACHINE,
         row,
         by=by,
-        note=", ".join(part for part in (f"visits ended {ended}", note) if part),
+        note=audit.join_note(f"visits ended {ended}", note),
     )
     return ChangeResult(
         sentence=f"{escape_controls(row.name)} is withdrawn and opens no visit; visits ended: {ended}."
@@ -153,5 +153,5 @@ def _refuse_taken(name: str) -> ChangeRefused:
 
 
 def _record(what: str, machine: Machine, *, by: str, note: str = "") -> None:
-    facts = ", ".join(part for part in (f"machine {machine.pk}, site {machine.site_id}", note) if part)
+    facts = audit.join_note(f"machine {machine.pk}", f"site {machine.site_id}", note)
     audit.record(what, who=by, note=facts)

@@ -119,5 +119,4 @@ def _end_visits(site: Site) -> int:
 
 
 def _record(what: str, site: Site, note: str = "", *, by: str) -> None:
-    facts = ", ".join(part for part in (f"site {site.pk}", note) if part)
-    audit.record(what, who=by, note=audit.format_command_note(facts))
+    audit.record(what, who=by, note=audit.format_command_note(f"site {site.pk}", note))

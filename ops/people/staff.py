@@ -211,5 +211,4 @@ def generate_password() -> str:
 
 
 def _record(what: str, user: User, note: str = "", *, by: str) -> None:
-    facts = ", ".join(part for part in (f"staff {user.pk}", note) if part)
-    audit.record(what, who=by, note=audit.format_command_note(facts))
+    audit.record(what, who=by, note=audit.format_command_note(f"staff {user.pk}", note))

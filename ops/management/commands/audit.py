@@ -46,14 +46,10 @@ class Command(PeopleCommand):
         since = _parse_since(options["since"])
         # A terminal passes on bytes that are no text as lone surrogates, which no query can hold.
         who, what = clean_text(options["who"]), clean_text(options["what"])
-        note = ", ".join(
-            part
-            for part in (
-                f"about {about}" if about is not None else "",
-                "by who" if who else "",
-                f"what {what}"[:40] if what else "",
-            )
-            if part
+        note = audit.join_note(
+            f"about {about}" if about is not None else "",
+            "by who" if who else "",
+            f"what {what}"[:40] if what else "",
         )
         # Before the search, so that a search that is shown is on record.
         if problem := audit.record_command(audit.SEARCHED_RECORD, note):
