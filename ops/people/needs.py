@@ -102,6 +102,11 @@ def has_overdue(sites: Collection[int]) -> bool:
         return cursor.fetchone() is not None
 
 
+def is_overdue(needs: Needs | None) -> bool:
+    """Whether the day of review has passed."""
+    return needs is not None and needs.review_by < timezone.localdate()
+
+
 def describe_needs(needs: Needs, lines: ChoiceLines) -> list[str]:
     """What differs from the usual, in the words of the choices."""
     words, values = lines.shown(), store.list_values(needs)

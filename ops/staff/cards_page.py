@@ -7,16 +7,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from companion.frames import clean_text
 from companion.models import Participant, Site
 from ops import audit
 from ops.access import form_on, get_access, staff_only
 from ops.changes import ChangeRefused
 from ops.people.card_sheets import MAX_CARDS, make_sheet, render_sheet
 from ops.staff.machine_queries import list_choices
+from ops.staff.name_search import read_name, record_search
 from ops.staff.turn_pages import parse_id
-
-MAX_NAME_CHARS = 100
 
 
 @require_safe
@@ -49,7 +47,7 @@ def _render_list(request: HttpRequest, *, refused: str = "") -> HttpResponse:
     sites = list(Site.objects.filter(pk__in=access.supervised).order_by("name"))
     slug = request.GET.get("site", "")
     site = next((one for one in sites if one.slug == slug), sites[0] if sites else None)
-    name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
+    name = read_name(request)
     context: dict[str, Any] = {
         "sites": sites,
         "site": site,
@@ -61,7 +59,5 @@ def _render_list(request: HttpRequest, *, refused: str = "") -> HttpResponse:
         "is_below": True,
     }
     if name:
-        audit.record(
-            audit.SEARCHED_PEOPLE, who=request.user.get_username(), note=f"{len(context['people'])} found"
-        )
+        record_search(request, found=len(context["people"]))
     return render(request, "ops/cards.html", context, status=400 if refused else 200)

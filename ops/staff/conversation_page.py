@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -20,20 +19,19 @@ from companion.supervision.staff import clean_reason
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
 from ops.character import get_persona
-from ops.people.needs import describe_needs
+from ops.people.needs import describe_needs, is_overdue
 from ops.staff import desk_text
 from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.machine_queries import list_machines, list_offers
 from ops.staff.machines_page import describe
+from ops.staff.openings import OpenedPages
 from ops.staff.turn_pages import MAX_ID, parse_id
 from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 
-OPENED_SALT = "ops.people.opened"
+OPENED = OpenedPages(salt="ops.people.opened", lasts_s=8 * 3_600)
 PRINTED_PAGES = 10
 """Pages of the conversation that one transcript holds."""
-OPENED_FOR_S = 8 * 3_600
-"""How long an open page may read on before the next read counts as another opening."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -49,7 +47,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         return _state_reason(request, head, access)
     if not _may_read(head, access):
         return render(request, "ops/conversation_reason.html", {"head": head, "here": "people"})
-    _record_opening(request, head)
+    record_about(request, audit.OPENED_CONVERSATION, head)
     before = parse_id(request.GET.get("before"))
     page = read_timeline(head, before=before)
     pauses = [
@@ -62,7 +60,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "head": head,
         "needs": describe_needs(record, get_persona().choices) if record else [],
         "needs_review": record.review_by if record else None,
-        "needs_overdue": record is not None and record.review_by < timezone.localdate(),
+        "needs_overdue": is_overdue(record),
         "items": [_with_words(item, head) for item in page.items],
         "earlier": page.earlier,
         "before": before,
@@ -73,7 +71,7 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "outcomes": desk_text.OUTCOMES,
         "max_chars": MAX_MESSAGE_CHARS,
         "character": desk_text.get_character(),
-        "opened": signing.dumps([request.user.pk, head.conversation], salt=OPENED_SALT),
+        "opened": OPENED.sign(request, head.conversation),
         "words": json.dumps(_words()),
         **_offer_context(head, access),
         "here": "people",
@@ -89,12 +87,7 @@ def transcript(request: HttpRequest, conversation: int) -> HttpResponse:
     head = _get_head(request, conversation, access)
     if not _may_read(head, access):
         raise PermissionDenied
-    audit.record(
-        audit.PRINTED_TRANSCRIPT,
-        who=request.user.get_username(),
-        about=head.participant,
-        note=f"conversation {head.conversation}",
-    )
+    record_about(request, audit.PRINTED_TRANSCRIPT, head)
     found: list[dict[str, Any]] = []
     before = parse_id(request.GET.get("before"))
     for _ in range(PRINTED_PAGES):
@@ -123,8 +116,8 @@ def items(request: HttpRequest, conversation: int) -> JsonResponse:
     head = _get_head(request, conversation, access)
     if not _may_read(head, access):
         raise PermissionDenied
-    if not _was_opened(request, head.conversation):
-        _record_opening(request, head)
+    if not OPENED.has_signed(request, head.conversation):
+        record_about(request, audit.OPENED_CONVERSATION, head)
     if (flag := parse_id(request.GET.get("flag"))) is not None:
         found = read_flags([flag], conversation=head.conversation)
         return JsonResponse({"items": [_with_words(one, head) for one in found], "earlier": None})
@@ -166,12 +159,7 @@ def _state_reason(request: HttpRequest, head: TimelineHead, access: StaffAccess)
         )
     with transaction.atomic():
         store_reason(head.conversation, access, reason=reason)
-        audit.record(
-            audit.STATED_REASON,
-            who=request.user.get_username(),
-            about=head.participant,
-            note=f"conversation {head.conversation}",
-        )
+        record_about(request, audit.STATED_REASON, head)
     return redirect("staff_conversation", head.conversation)
 
 
@@ -189,21 +177,10 @@ def _get_head(request: HttpRequest, conversation: int, access: StaffAccess) -> T
     return head
 
 
-def _record_opening(request: HttpRequest, head: TimelineHead) -> None:
-    audit.record(
-        audit.OPENED_CONVERSATION,
-        who=request.user.get_username(),
-        about=head.participant,
-        note=f"conversation {head.conversation}",
-    )
-
-
-def _was_opened(request: HttpRequest, conversation: int) -> bool:
-    try:
-        opened = signing.loads(request.headers.get("X-Opened", ""), salt=OPENED_SALT, max_age=OPENED_FOR_S)
-    except signing.BadSignature:
-        return False
-    return bool(opened == [request.user.pk, conversation])
+def record_about(request: HttpRequest, what: str, head: TimelineHead) -> None:
+    """Put on record that the reader did `what` about the person of this conversation."""
+    note = f"conversation {head.conversation}"
+    audit.record(what, who=request.user.get_username(), about=head.participant, note=note)
 
 
 def _with_words(item: dict[str, Any], head: TimelineHead) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from companion.frames import clean_text
 from companion.machines.models import Machine
 from companion.models import Site
 from companion.throttle import SignInThrottle
@@ -19,9 +18,9 @@ from ops.changes import ChangeRefused
 from ops.people import machines as machine_changes
 from ops.staff import desk_text
 from ops.staff.machine_queries import find_machine, list_choices, list_machines, list_offers
+from ops.staff.name_search import clean_typed, read_name, record_search
 from ops.supervision.machines import MachineView
 
-MAX_TYPED_CHARS = 100
 TOO_MANY_CODES = "Too many codes were entered. Wait ten minutes, and look at the screen again."
 
 
@@ -94,11 +93,10 @@ def render_machine(request: HttpRequest, machine: UUID, *, refused: str = "") ->
         if Machine.objects.filter(pk=machine).exclude(site__in=access.supervised).exists():
             audit.record_refusal(request.user.get_username(), note=f"machine {machine}")
         raise Http404
-    name = clean_text(request.GET.get("name", "")).strip()[:MAX_TYPED_CHARS]
+    name = read_name(request)
     choices = list_choices(view.site, name)
     if name:
-        note = f"{len(choices)} found, machine {machine}"
-        audit.record(audit.SEARCHED_PEOPLE, who=request.user.get_username(), note=note)
+        record_search(request, found=len(choices), where=f"machine {machine}")
     context = {
         "machine": describe(view),
         "offers": [desk_text.with_offer_words(item) for item in list_offers({view.site}, machine=machine)],
@@ -131,4 +129,4 @@ def _pair(request: HttpRequest, access: StaffAccess, sites: list[Site], throttle
 
 
 def _typed(request: HttpRequest, name: str) -> str:
-    return clean_text(request.POST.get(name, "")).strip()[:MAX_TYPED_CHARS]
+    return clean_typed(request.POST.get(name, ""))

@@ -10,17 +10,14 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from companion.frames import clean_text
 from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState, PauseScope
-from ops import audit
 from ops.access import get_access, staff_only
 from ops.people.needs import has_overdue
 from ops.staff import desk_text
 from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
 from ops.staff.machine_queries import list_offers
-
-MAX_NAME_CHARS = 100
+from ops.staff.name_search import read_name, record_search
 
 
 @require_safe
@@ -31,7 +28,7 @@ def people(request: HttpRequest) -> HttpResponse:
     access = get_access(request.user)
     flags = list_flags(access)
     here = list_people(access, flags)
-    name = clean_text(request.GET.get("name", "")).strip()[:MAX_NAME_CHARS]
+    name = read_name(request)
     context: dict[str, Any] = {
         "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.ACCEPTED],
         "people": [_person_context(item) for item in here],
@@ -48,7 +45,7 @@ def people(request: HttpRequest) -> HttpResponse:
     }
     if name:
         found = find_people(name, access)
-        audit.record(audit.SEARCHED_PEOPLE, who=request.user.get_username(), note=f"{len(found)} found")
+        record_search(request, found=len(found))
         present = {item["conversation"] for item in here}
         context["found"] = [person for person in found if person["conversation"] not in present]
         context["people"] = [one for one in context["people"] if _is_wanted(one, name.casefold())]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
+from ops.staff.openings import OpenedPages
 from ops.supervision.reasons import has_stated_reason
 from ops.transcripts.formatting import describe_next_step, format_skipped_lane, list_steps
 from ops.transcripts.queries import get_participant_id, get_turn, list_turns
@@ -17,9 +17,7 @@ from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnReco
 from ops.transcripts.text import explain_reason
 
 MAX_ID = 2**63 - 1
-OPENED_SALT = "ops.turns.opened"
-OPENED_FOR_S = 3_600
-"""How long an open page may read on before the next read counts as another opening."""
+OPENED = OpenedPages(salt="ops.turns.opened", lasts_s=3_600)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +82,7 @@ def turn(request: HttpRequest, turn: int) -> HttpResponse:
     _record_opening(request, record, note="" if with_words else ", without words")
     facts = {
         "here": "turns",
-        "opened": signing.dumps([request.user.pk, record.id], salt=OPENED_SALT),
+        "opened": OPENED.sign(request, record.id),
         "with_words": with_words,
         "name": access.name_of(record.participant_name, participant=record.participant, site=record.site),
     }
@@ -101,7 +99,7 @@ def words(request: HttpRequest, turn: int) -> JsonResponse:
         raise Http404
     if not _may_read(record, access):
         raise PermissionDenied
-    if not _was_opened(request, turn):
+    if not OPENED.has_signed(request, turn):
         _record_opening(request, record)
     return JsonResponse({"stands": record.state_key, "seq": record.seq, "reply": record.reply})
 
@@ -113,14 +111,6 @@ def _may_read(record: TurnRecord, access: StaffAccess) -> bool:
 def _record_opening(request: HttpRequest, record: TurnRecord, *, note: str = "") -> None:
     who = request.user.get_username()
     audit.record(audit.READ_STORY, who=who, about=record.participant, note=f"turn {record.id}{note}")
-
-
-def _was_opened(request: HttpRequest, turn: int) -> bool:
-    try:
-        opened = signing.loads(request.headers.get("X-Opened", ""), salt=OPENED_SALT, max_age=OPENED_FOR_S)
-    except signing.BadSignature:
-        return False
-    return bool(opened == [request.user.pk, turn])
 
 
 def _build_context(record: TurnRecord) -> dict[str, object]:
