@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods
 
 from companion.access import LiveVisit, find_end_reason, find_visit
 from companion.needs import store
-from companion.needs.choices import CHOICES, find_option, offer_choices
-from companion.needs.look import make_look
+from companion.needs.answers import build_answer, describe_change
+from companion.needs.choices import find_option, offer_choices
 from companion.needs.undo import UndoSteps
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
@@ -29,8 +29,7 @@ _SAID = "needs_said"
 def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The page of choices. A POST names one choice and its option (`type=big`), or `undo`.
 
-    A script is answered {"look", "chosen", "said", "undo"}: the attributes of the page, the option of each choice, the
-    drafted line, and whether the change can be changed back. After a change of language: {"language"}.
+    A script is answered as `build_answer` says. After a change of language: {"language"}.
     """
     persona, visit = context().persona, find_visit(request)
     is_script = request.headers.get("Accept", "").startswith("application/json")
@@ -48,7 +47,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     if now.language != visit.language:
         said = context().languages.get(now.language, persona).choices.changed
     if is_script and now.language == visit.language:
-        return _answer(request, visit, said)
+        return JsonResponse(build_answer(visit.participant, request.session, said=said))
     request.session[_SAID] = [said, name]
     if is_script:
         # The page is loaded again, in the other language.
@@ -70,21 +69,7 @@ def _change(request: HttpRequest, visit: LiveVisit, persona: Persona) -> tuple[s
     choice, option = found
     before = store.change_needs(visit.participant, option.stores)
     undo.add(before)
-    turns_whole = before is None and choice.name != "words"
-    return (lines.whole_too if turns_whole else lines.changed), choice.name
-
-
-def _answer(request: HttpRequest, visit: LiveVisit, said: str) -> HttpResponse:
-    needs = store.find_needs(visit.participant)
-    values = store.list_values(needs)
-    return JsonResponse(
-        {
-            "look": make_look(values),
-            "chosen": {choice.name: choice.find_chosen(values) for choice in CHOICES},
-            "said": said,
-            "undo": UndoSteps(request.session, visit.participant).can_undo(needs),
-        }
-    )
+    return describe_change(lines, choice, before), choice.name
 
 
 def _render_page(request: HttpRequest, visit: LiveVisit, persona: Persona) -> HttpResponse:

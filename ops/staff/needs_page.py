@@ -11,16 +11,16 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.needs import store
-from companion.needs.choices import CHOICES, find_option, offer_choices
+from companion.needs.answers import build_answer, describe_change
+from companion.needs.choices import find_option, offer_choices
 from companion.needs.look import make_look
-from companion.needs.models import Needs
 from companion.needs.undo import UndoSteps
 from ops import audit
 from ops.access import get_access, staff_only
 from ops.changes import ChangeRefused
 from ops.character import get_persona
 from ops.people import needs as changes
-from ops.staff.conversation_page import get_readable_head
+from ops.staff.conversation_page import get_readable_head, record_about
 from ops.transcripts.timeline import TimelineHead
 
 _SAID = "staff_needs_said"
@@ -42,7 +42,7 @@ def needs(request: HttpRequest, conversation: int) -> HttpResponseBase:
         return _render(request, head)
     said, focus = _change(request, head)
     if request.headers.get("Accept", "").startswith("application/json"):
-        return _answer(request, head, said)
+        return JsonResponse(build_answer(head.participant, request.session, said=said))
     request.session[_SAID] = [said, focus]
     return redirect("staff_needs", conversation)
 
@@ -82,30 +82,11 @@ def _change(request: HttpRequest, head: TimelineHead) -> tuple[str, str]:
     choice, option = found
     before = changes.set_choice(head.participant, choice, option, by=by)
     steps.add(before)
-    turns_whole = before is None and choice.name != "words"
-    return (lines.whole_too if turns_whole else lines.changed), choice.name
-
-
-def _answer(request: HttpRequest, head: TimelineHead, said: str) -> HttpResponse:
-    record = store.find_needs(head.participant)
-    values = store.list_values(record)
-    return JsonResponse(
-        {
-            "look": make_look(values),
-            "chosen": {choice.name: choice.find_chosen(values) for choice in CHOICES},
-            "said": said,
-            "undo": UndoSteps(request.session, head.participant).can_undo(record),
-        }
-    )
+    return describe_change(lines, choice, before), choice.name
 
 
 def _render(request: HttpRequest, head: TimelineHead) -> HttpResponse:
-    audit.record(
-        audit.OPENED_NEEDS,
-        who=request.user.get_username(),
-        about=head.participant,
-        note=f"conversation {head.conversation}",
-    )
+    record_about(request, audit.OPENED_NEEDS, head)
     record = store.find_needs(head.participant)
     persona = get_persona()
     said, focus = request.session.pop(_SAID, ("", ""))
@@ -113,7 +94,7 @@ def _render(request: HttpRequest, head: TimelineHead) -> HttpResponse:
     facts: dict[str, Any] = {
         "head": head,
         "record": record,
-        "is_overdue": is_overdue(record),
+        "is_overdue": changes.is_overdue(record),
         "choices": list(offer_choices(store.list_values(record), persona.choices.shown())),
         "needs_lines": persona.choices,
         "character": persona.name,
@@ -127,8 +108,3 @@ def _render(request: HttpRequest, head: TimelineHead) -> HttpResponse:
         "here": "people",
     }
     return render(request, "ops/needs.html", facts)
-
-
-def is_overdue(record: Needs | None) -> bool:
-    """Whether the day of review has passed."""
-    return record is not None and record.review_by < timezone.localdate()
