@@ -10,11 +10,12 @@ from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
+
+from ops.database import fetch_one
 
 OPERATORS = "operators"
 """The group whose members see how turns of all sites go, by number. Names and words take a stated reason."""
@@ -74,12 +75,8 @@ def get_access(user: AbstractBaseUser | AnonymousUser) -> StaffAccess:
     """What this user may see now; NO_ACCESS unless they are active staff. Uses Django's connection."""
     if user.pk is None:
         return NO_ACCESS
-    with connection.cursor() as cursor:
-        cursor.execute(SELECT_ACCESS, access_params([user.pk]))
-        row = cursor.fetchone()
-    if row is None:
-        return NO_ACCESS
-    return build_access(row)
+    row = fetch_one(SELECT_ACCESS, access_params([user.pk]))
+    return NO_ACCESS if row is None else build_access(row)
 
 
 def build_access(row: Sequence[Any]) -> StaffAccess:

@@ -21,6 +21,7 @@ from ops.alerts.sending import send_due
 from ops.alerts.statements import RAISE_LONG_PIN, RAISE_OVERDUE_DRILL, RECORD_ROUND, SEND_JOB, watch_params
 from ops.alerts.transports import build_transports
 from ops.backups.reporting import records
+from ops.database import execute
 from ops.minutes import DELETE_OLD as DELETE_OLD_MINUTES
 from ops.minutes import get_last_hour
 from ops.models import LaneProbe
@@ -51,19 +52,16 @@ WHERE p.beat_at < clock_timestamp() - interval '10 minutes'
 @shared_task(name="ops.forget_processes")
 def forget_processes() -> None:
     """Drop the heartbeat rows of processes that died long ago and own nothing any more."""
-    with connection.cursor() as cursor:
-        cursor.execute(FORGET)
-        if cursor.rowcount:
-            log.info("jobs.processes_forgotten count=%d", cursor.rowcount)
+    if forgotten := execute(FORGET):
+        log.info("jobs.processes_forgotten count=%d", forgotten)
 
 
 @shared_task(name="ops.count_minutes")
 def count_minutes() -> None:
     """Keep the figures of the minutes that are over, so that no page has to compute them; drop those of yesterday."""
     get_last_hour()
-    with connection.cursor() as cursor:
-        cursor.execute(DELETE_OLD_MINUTES)
-        cursor.execute(DELETE_OLD_USAGE)
+    execute(DELETE_OLD_MINUTES)
+    execute(DELETE_OLD_USAGE)
 
 
 @shared_task(name="ops.ask_for_restore_drill")
@@ -144,9 +142,8 @@ def check_lanes() -> None:
 @shared_task(name="ops.watch_lanes")
 def watch_lanes() -> None:
     """Tell operators of a selection that lasts, and of a drill that did not take place."""
-    with connection.cursor() as cursor:
-        for statement in (RAISE_LONG_PIN, RAISE_OVERDUE_DRILL):
-            cursor.execute(statement, watch_params())
+    for statement in (RAISE_LONG_PIN, RAISE_OVERDUE_DRILL):
+        execute(statement, watch_params())
 
 
 @shared_task(name="ops.send_alerts")
@@ -156,8 +153,7 @@ def send_alerts() -> None:
     close_alert(AlertKind.WORKER_AWAY)
     send_due(build_transports(f"{get_public_url()}/ops/"))
     # After the sending: a worker that hangs in it must count as away.
-    with connection.cursor() as cursor:
-        cursor.execute(RECORD_ROUND, {"job": SEND_JOB})
+    execute(RECORD_ROUND, {"job": SEND_JOB})
 
 
 @shared_task(name="ops.escalate_flags")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models.functions import Now
 
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE, LIST_OPEN, RAISE, raise_params
+from ops.database import execute, fetch_all
 from ops.models import Alert
 
 _KINDS = {kind.value: kind for kind in AlertKind}
@@ -34,8 +34,7 @@ class AlertView:
 
 def raise_alert(kind: AlertKind, about: str, *, site: int | None = None) -> None:
     """Raise an alert, or count one that is open. Staff of `site` read it too. Uses Django's connection."""
-    with connection.cursor() as cursor:
-        cursor.execute(RAISE, raise_params(kind, about, site=site))
+    execute(RAISE, raise_params(kind, about, site=site))
 
 
 def close_alert(
@@ -56,9 +55,7 @@ def close_alert(
 
 def list_open_alerts() -> list[AlertView]:
     """The alerts that are not acknowledged, newest first. Uses Django's connection."""
-    with connection.cursor() as cursor:
-        cursor.execute(LIST_OPEN)
-        return build_views(cursor.fetchall())
+    return build_views(fetch_all(LIST_OPEN))
 
 
 def build_views(rows: Iterable[tuple[Any, ...]]) -> list[AlertView]:

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
 from django.db.models.functions import Now
 
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import build_view, close_alert, raise_alert
 from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.alerts.transports import AlertTransport, SendFailed
+from ops.database import execute, fetch_all
 from ops.models import Alert
 
 log = logging.getLogger(__name__)
@@ -52,11 +52,8 @@ def send_due(transports: Sequence[AlertTransport], *, now: Callable[[], float] =
     if not transports:
         return 0
     _close_removed(transports)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            CLAIM, {"transports": [transport.name for transport in transports], "batch_size": BATCH_SIZE}
-        )
-        claimed = [alert for (alert,) in cursor.fetchall()]
+    facts = {"transports": [transport.name for transport in transports], "batch_size": BATCH_SIZE}
+    claimed = [alert for (alert,) in fetch_all(CLAIM, facts)]
     deadline = now() + ROUND_TIMEOUT_S
     rows = list(Alert.objects.filter(id__in=claimed).order_by("id"))
     sent: list[AlertTransport] = []
@@ -88,8 +85,7 @@ def _try_send(row: Alert, transport: AlertTransport, away: set[str]) -> bool:
         if row.sendings >= ALERT_AFTER_TRIES:
             raise_alert(AlertKind.NOT_SENT, transport.label)
         return False
-    with connection.cursor() as cursor:
-        cursor.execute(MARK_SENT, [transport.name, row.pk, transport.name])
+    execute(MARK_SENT, [transport.name, row.pk, transport.name])
     close_alert(AlertKind.NOT_SENT, transport.label)
     log.info("alerts.sent alert=%d way=%s", row.pk, transport.label)
     return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from companion.needs import store
@@ -14,6 +14,7 @@ from companion.needs.models import Needs
 from companion.needs.undo import UndoSteps
 from ops import audit
 from ops.changes import ChangeRefused
+from ops.database import fetch_all, fetch_one
 from personas.schema import ChoiceLines
 
 MAX_LISTED = 100
@@ -79,27 +80,14 @@ def set_review(participant: int, review_by: str, *, by: str) -> None:
 def list_overdue(sites: Collection[int]) -> list[OverdueReview]:
     """The overdue reviews at these sites, the oldest first, at most `MAX_LISTED`."""
     facts: dict[str, Any] = {"today": timezone.localdate(), "sites": list(sites), "limit": MAX_LISTED}
-    with connection.cursor() as cursor:
-        cursor.execute(OVERDUE, facts)
-        return [
-            OverdueReview(
-                conversation=row[0],
-                participant=row[1],
-                participant_name=row[2],
-                site=row[3],
-                site_name=row[4],
-                review_by=row[5],
-            )
-            for row in cursor.fetchall()
-        ]
+    names = OverdueReview.__dataclass_fields__
+    return [OverdueReview(**dict(zip(names, row, strict=True))) for row in fetch_all(OVERDUE, facts)]
 
 
 def has_overdue(sites: Collection[int]) -> bool:
     """Whether a review at one of these sites is overdue."""
     facts: dict[str, Any] = {"today": timezone.localdate(), "sites": list(sites), "limit": 1}
-    with connection.cursor() as cursor:
-        cursor.execute(OVERDUE, facts)
-        return cursor.fetchone() is not None
+    return fetch_one(OVERDUE, facts) is not None
 
 
 def is_overdue(needs: Needs | None) -> bool:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
+from ops.database import execute
 from ops.personal_data.holds import lock_unless_held
 
 ROWS_AT_ONCE = 500
@@ -25,6 +26,4 @@ def delete_in_batches(statement: str, facts: Mapping[str, Any], *, unless_held: 
 def _run_once(statement: str, facts: dict[str, Any], unless_held: int | None) -> int:
     if unless_held is not None and not lock_unless_held(unless_held):
         return 0
-    with connection.cursor() as cursor:
-        cursor.execute(statement, facts)
-        return int(cursor.rowcount)
+    return execute(statement, facts)

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from companion.models import Site
 from ops import audit
+from ops.database import fetch_all, fetch_count
 from ops.personal_data import staff_records
 from ops.personal_data.batches import ROWS_AT_ONCE
 from ops.personal_data.holds import HELD_PARTICIPANTS, lock_unless_held
@@ -111,7 +112,7 @@ def apply_retention(*, by: str = WHO, on_progress: OnProgress = ignore_progress)
 
 def _go_through(sites: list[Site], on_progress: OnProgress, *, dry_run: bool, by: str) -> list[SiteDeletion]:
     limits = {site.pk: found for site in sites if (found := _get_limits(site))}
-    total, done = sum(map(_count_people, limits)), 0
+    total, done = sum(fetch_count(COUNT_PEOPLE, {"site": site}) for site in limits), 0
     deletions = []
     for site in sites:
         if site.pk not in limits:
@@ -156,7 +157,7 @@ class _SiteRun:
         for what, before in self._limits.items():
             facts = {"participant": participant, "conversation": conversation, "before": before}
             if self._dry_run:
-                self.counts[what] += _count(what, facts)
+                self.counts[what] += fetch_count(COUNTS[what], facts)
             else:
                 self._delete_all(what, facts)
         if record_limit := self._limits.get("record"):
@@ -199,30 +200,12 @@ def _get_limits(site: Site) -> dict[str, datetime]:
     return {what: now - timedelta(days=days) for what, days in days_of.items() if days is not None}
 
 
-def _count_people(site: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_PEOPLE, {"site": site})
-        return int(cursor.fetchone()[0])
-
-
 def _list_people(site: int) -> Iterator[tuple[int, int]]:
     after = 0
-    while page := _list_page(site, after):
-        yield from page
-        after = page[-1][0]
-
-
-def _list_page(site: int, after: int) -> list[tuple[int, int]]:
-    with connection.cursor() as cursor:
-        cursor.execute(PEOPLE, {"site": site, "after": after})
-        rows: list[tuple[int, int]] = cursor.fetchall()
-    return rows
-
-
-def _count(what: str, facts: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(COUNTS[what], facts)
-        return int(cursor.fetchone()[0])
+    while page := fetch_all(PEOPLE, {"site": site, "after": after}):
+        for participant, conversation in page:
+            yield participant, conversation
+            after = participant
 
 
 def _delete_some(what: str, facts: dict[str, Any]) -> int:

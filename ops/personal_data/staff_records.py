@@ -6,13 +6,11 @@ by the site that keeps its record longest.
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
-
-from django.db import connection
 
 from companion.models import Site
 from companion.supervision.pauses import EVERYONE
 from companion.supervision.states import PauseScope
+from ops.database import fetch_count
 from ops.personal_data.batches import delete_in_batches
 from ops.personal_data.holds import HELD_PARTICIPANTS
 
@@ -51,7 +49,7 @@ def delete_of_site(site: int, before: datetime, *, dry_run: bool) -> int:
     """
     reasons = {"site": site, "before": before}
     return _change_pauses(PauseScope.SITE, site, before, dry_run=dry_run) + (
-        _count(COUNT_REASONS, reasons) if dry_run else delete_in_batches(DELETE_REASONS, reasons)
+        fetch_count(COUNT_REASONS, reasons) if dry_run else delete_in_batches(DELETE_REASONS, reasons)
     )
 
 
@@ -67,11 +65,7 @@ def _change_pauses(scope: PauseScope, about: int, before: datetime, *, dry_run: 
     facts = {"scope": scope.value, "about": about, "before": before}
     held = about if scope is PauseScope.PERSON else None
     return (
-        _count(COUNT_PAUSES, facts) if dry_run else delete_in_batches(DELETE_PAUSES, facts, unless_held=held)
+        fetch_count(COUNT_PAUSES, facts)
+        if dry_run
+        else delete_in_batches(DELETE_PAUSES, facts, unless_held=held)
     )
-
-
-def _count(statement: str, facts: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, facts)
-        return int(cursor.fetchone()[0])

@@ -1,12 +1,10 @@
 """The dashboard, *Right now*: complete as it is served, and all there is where scripts do not run."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,6 +16,7 @@ from ops import audit
 from ops.access import form_on, get_access, operators_only, staff_only
 from ops.alerts.rows import acknowledge, list_open_alerts
 from ops.backups.reporting import records
+from ops.database import fetch_all
 from ops.minutes import get_last_hour
 from ops.status import frames, held_questions, minutes
 from ops.status.figures import StatusSettings, get_status
@@ -31,7 +30,7 @@ def dashboard(request: HttpRequest, status_settings: Callable[[], StatusSettings
     current, hour, access = status_settings(), get_last_hour(), get_access(request.user)
     snapshot = StatusSnapshot(
         figures=get_status(current, hour),
-        held=tuple(held_questions.parse_held(_fetch_all(held_questions.SELECT_HELD, held_questions.PARAMS))),
+        held=tuple(held_questions.parse_held(fetch_all(held_questions.SELECT_HELD, held_questions.PARAMS))),
         hour=tuple(minutes.build_minutes(hour.minutes)),
         alerts=tuple(list_open_alerts()),
         at=datetime.now(UTC),
@@ -68,10 +67,3 @@ def acknowledge_alert(request: HttpRequest, alert: int) -> HttpResponse:
 def get_turn_url() -> str:
     """The address of turn 0, to be filled in with another number."""
     return reverse("staff_turn", args=[0])
-
-
-def _fetch_all(query: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, params)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows

@@ -1,12 +1,11 @@
 """What the desk's pages read, by the sites that the reader may see: flags, pauses, names. No participant's text."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, Q
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from companion.supervision.flag_views import LIST_NOT_CLOSED, MAX_LISTED_PER_SIT
 from companion.supervision.pauses import READ_OPEN, build_pause
 from companion.supervision.states import FlagState, FlagTier, PauseScope
 from ops.access import OPERATORS, StaffAccess
+from ops.database import fetch_all
 from ops.supervision.people import (
     READ_PEOPLE,
     READ_READERS,
@@ -64,20 +64,20 @@ def list_flags(access: StaffAccess) -> list[FlagView]:
     """The flags that are not closed: unaccepted first, red before amber, oldest first. Without names at sites that are
     not the reader's own."""
     facts = {"sites": sorted(access.sites), "limit": MAX_LISTED_PER_SITE}
-    views = [build_view(row) for row in _fetch(LIST_NOT_CLOSED, facts)]
+    views = [build_view(row) for row in fetch_all(LIST_NOT_CLOSED, facts)]
     shown = [view if view.site in access.supervised else replace(view, participant_name="") for view in views]
     return sorted(shown, key=lambda view: (view.state != FlagState.OPEN, view.tier != FlagTier.RED, view.id))
 
 
 def list_people(access: StaffAccess, flags: Sequence[FlagView]) -> list[dict[str, Any]]:
     """Who is here, as in `people` frames: flagged people first, then by site and name. `flags`: of `list_flags`."""
-    here = [parse_person(row) for row in _fetch(READ_PEOPLE, people_parameters(access.sites))]
+    here = [parse_person(row) for row in fetch_all(READ_PEOPLE, people_parameters(access.sites))]
     items = build_items(
         here,
         flags=flags,
-        open_pauses=[build_pause(row) for row in _fetch(READ_OPEN, {"limit": MAX_PAUSES})],
+        open_pauses=[build_pause(row) for row in fetch_all(READ_OPEN, {"limit": MAX_PAUSES})],
         # A cursor of Django leaves JSON as text.
-        readers=parse_readers((json.loads(row[0]),) for row in _fetch(READ_READERS)),
+        readers=parse_readers((json.loads(row[0]),) for row in fetch_all(READ_READERS)),
         writing={},
     )
     shown = [item if item["site"] in access.supervised else hide_name(item) for item in items.values()]
@@ -118,7 +118,7 @@ def list_pauses(access: StaffAccess) -> list[PauseRow]:
 
 def list_reasons(access: StaffAccess) -> list[ReasonView]:
     """Who reads conversations of the reader's own sites without supervising them, and why, the newest first."""
-    rows = _fetch(LIST_IN_FORCE, {"sites": sorted(access.supervised), "limit": MAX_REASONS})
+    rows = fetch_all(LIST_IN_FORCE, {"sites": sorted(access.supervised), "limit": MAX_REASONS})
     return [build_reason(row) for row in rows]
 
 
@@ -165,7 +165,7 @@ def find_people(text: str, access: StaffAccess, *, is_whole_name: bool = False) 
     `is_whole_name`: only those who are called just so.
     """
     facts = search_parameters(text, sites=access.supervised, is_whole_name=is_whole_name)
-    return [build_found(row) for row in _fetch(FIND_PEOPLE, facts)]
+    return [build_found(row) for row in fetch_all(FIND_PEOPLE, facts)]
 
 
 def get_control(conversation: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def get_control(conversation: int) -> dict[str, Any]:
 def list_receivers(access: StaffAccess) -> list[tuple[int, str]]:
     """(id, name) of the other active staff who see one of the reader's sites, by name."""
     facts = {"sites": sorted(access.sites), "operators": OPERATORS, "limit": MAX_COLLEAGUES}
-    return [(user, name) for user, name, *_ in _fetch(LIST_COLLEAGUES, facts) if user != access.user]
+    return [(user, name) for user, name, *_ in fetch_all(LIST_COLLEAGUES, facts) if user != access.user]
 
 
 def count_handled(sites: Collection[int], *, now: datetime | None = None) -> list[tuple[str, int]]:
@@ -191,10 +191,3 @@ def count_handled(sites: Collection[int], *, now: datetime | None = None) -> lis
         .order_by("-flags", "owner_name")
     )
     return [(row["owner_name"], row["flags"]) for row in counted]
-
-
-def _fetch(statement: str, facts: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, facts)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows

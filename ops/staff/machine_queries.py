@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from companion.machines.offers import LIST_NEWS, build_offer_view, news_parameters
 from companion.models import Participant
+from ops.database import fetch_all
 from ops.supervision.machines import (
     READ_MACHINES,
     MachineView,
@@ -33,7 +32,7 @@ class PersonChoice:
 
 def list_machines(sites: Collection[int]) -> list[MachineView]:
     """The machines of these sites that are not withdrawn, by site and name."""
-    return [build_machine_view(row) for row in _fetch(READ_MACHINES, machines_parameters(sites))]
+    return [build_machine_view(row) for row in fetch_all(READ_MACHINES, machines_parameters(sites))]
 
 
 def find_machine(machine: UUID, sites: Collection[int]) -> MachineView | None:
@@ -45,7 +44,7 @@ def list_offers(
     sites: Collection[int], *, machine: UUID | None = None, participant: int | None = None
 ) -> list[dict[str, Any]]:
     """The offers of the last minutes at these sites, newest first; of one machine or one person."""
-    items = build_offer_items(build_offer_view(row) for row in _fetch(LIST_NEWS, news_parameters(sites)))
+    items = build_offer_items(build_offer_view(row) for row in fetch_all(LIST_NEWS, news_parameters(sites)))
     return [
         item
         for item in items
@@ -63,10 +62,3 @@ def list_choices(site: int, name: str, *, most: int = MAX_CHOICES) -> list[Perso
     return [
         PersonChoice(participant=number, name=shown, is_shared=times[shown] > 1) for number, shown in found
     ]
-
-
-def _fetch(statement: str, facts: dict[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, facts)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows

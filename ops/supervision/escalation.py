@@ -15,6 +15,7 @@ from companion.notifications import NOTIFY, FlagsChanged, notify_parameters
 from companion.supervision.states import FlagState, FlagStepKind, FlagTier
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE, raise_while
+from ops.database import execute
 
 log = logging.getLogger(__name__)
 
@@ -89,14 +90,12 @@ def escalate_due() -> list[tuple[int, int]]:
 def raise_unseen() -> None:
     """Raise an alert for each red flag that no screen of its site shows, and close those that are shown."""
     kind = AlertKind.FLAG_UNSEEN
-    with connection.cursor() as cursor:
-        # Psycopg adapts a timedelta; the stubs of Django's cursors name fewer types.
-        facts: dict[str, Any] = {
-            "kind": kind.value,
-            "closed_by_service": CLOSED_BY_SERVICE,
-            "resend_after": kind.resend_after,
-        }
-        cursor.execute(RAISE_UNSEEN, facts)
+    facts = {
+        "kind": kind.value,
+        "closed_by_service": CLOSED_BY_SERVICE,
+        "resend_after": kind.resend_after,
+    }
+    execute(RAISE_UNSEEN, facts)
 
 
 class EscalationLoops:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from django.db import connection
+from ops.database import fetch_all
 
 WEEKS = 8
 """Weeks that a page shows, this one included."""
@@ -77,20 +77,19 @@ class SiteFlags:
 
 def read_weeks(sites: Sequence[int], *, since: date, target_s: int) -> list[SiteFlags]:
     """The flags of these sites since the Monday `since`, the newest week first."""
-    return _read(READ_WEEKS, {"sites": list(sites), "since": since, "target_s": target_s})
+    facts = {"sites": list(sites), "since": since, "target_s": target_s}
+    return [_parse(row) for row in fetch_all(READ_WEEKS, facts)]
 
 
 def build_document(*, target_s: int) -> dict[str, Any]:
     """What /metrics and /ops/status.json say of flags: open ones, and the times of the last seven days. No ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_NOT_CLOSED)
-        counts = cursor.fetchall()
+    counts = fetch_all(COUNT_NOT_CLOSED)
     open_ages = [age for _, state, _, age in counts if state == "open"]
     return {
         "target_s": target_s,
         "not_closed": [{"tier": tier, "state": state, "count": count} for tier, state, count, _ in counts],
         "oldest_open_s": round(max(open_ages), 1) if open_ages else None,
-        "last_week": [_describe(site) for site in _read(READ_LATELY, {"target_s": target_s})],
+        "last_week": [_describe(_parse(row)) for row in fetch_all(READ_LATELY, {"target_s": target_s})],
     }
 
 
@@ -108,13 +107,6 @@ def _describe(one: SiteFlags) -> dict[str, Any]:
             for step in STEPS
         },
     }
-
-
-def _read(query: str, params: Mapping[str, Any]) -> list[SiteFlags]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, params)
-        rows = cursor.fetchall()
-    return [_parse(row) for row in rows]
 
 
 def _parse(row: tuple[Any, ...]) -> SiteFlags:

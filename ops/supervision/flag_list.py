@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from companion.supervision.flag_views import LIST_NOT_CLOSED, READ_LAST, FlagView, build_view
+from ops.database import fetch_all
 
 MAX_LISTED = 500
 
@@ -46,9 +45,8 @@ class FlagLine:
 def list_flags(sites: Sequence[int], *, with_closed: bool = False) -> list[FlagLine]:
     """The flags of these sites that are not closed; or the newest of each site, closed ones too."""
     query = READ_LAST if with_closed else LIST_NOT_CLOSED
-    with connection.cursor() as cursor:
-        cursor.execute(query, {"sites": list(sites), "limit": MAX_LISTED})
-        return [FlagLine(view=build_view(row)) for row in cursor.fetchall()]
+    rows = fetch_all(query, {"sites": list(sites), "limit": MAX_LISTED})
+    return [FlagLine(view=build_view(row)) for row in rows]
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
 from psycopg import AsyncCursor
 
 from companion.rows import Row
 from companion.supervision.staff import Staff
 from ops import audit
 from ops.access import StaffAccess
+from ops.database import execute, fetch_one
 from ops.supervision.record import record_entry
 
 IN_FORCE_FOR = timedelta(hours=1)
@@ -75,8 +75,7 @@ async def state_reason(
 def store_reason(conversation: int, access: StaffAccess, *, reason: str) -> None:
     """The same for pages, without the entry in the record. Uses Django's connection."""
     staff = Staff(user=access.user or 0, name=access.name)
-    with connection.cursor() as cursor:
-        cursor.execute(STATE, _reason_parameters(conversation, staff, access.sites, reason))
+    execute(STATE, _reason_parameters(conversation, staff, access.sites, reason))
 
 
 async def read_until(cursor: AsyncCursor[Row], conversation: int, staff: int) -> float | None:
@@ -88,9 +87,7 @@ async def read_until(cursor: AsyncCursor[Row], conversation: int, staff: int) ->
 
 def has_stated_reason(conversation: int, staff: int) -> bool:
     """Whether they may, for pages. Uses Django's connection."""
-    with connection.cursor() as cursor:
-        cursor.execute(READ_UNTIL, {"staff": staff, "conversation": conversation})
-        return cursor.fetchone() is not None
+    return fetch_one(READ_UNTIL, {"staff": staff, "conversation": conversation}) is not None
 
 
 async def list_in_force(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[ReasonView]:

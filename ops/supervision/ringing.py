@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import AlertView, close_alert, raise_alert
 from ops.alerts.transports import AlertTransport, EmailTransport, SendFailed, build_transports
+from ops.database import execute, fetch_all, fetch_one
 from ops.people.cards import get_public_url
 from ops.supervision.escalation import ON_CALL, SITE_STAFF
 
@@ -86,49 +85,41 @@ def send_rings(on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
     `on_call` are the transports of the last stage. The staff of a site are written to at the addresses of their
     accounts.
     """
-    with connection.cursor() as cursor:
-        # A process without transports leaves the ring to one that has some.
-        cursor.execute(CLAIM, {"has_on_call": bool(on_call)})
-        rings = [
-            _Ring(id=ring, flag=flag, stage=stage, sendings=sendings, sent_by=tuple(sent_by), at=at)
-            for ring, flag, stage, sendings, sent_by, at in cursor.fetchall()
-        ]
+    # A process without transports leaves the ring to one that has some.
+    claimed = fetch_all(CLAIM, {"has_on_call": bool(on_call)})
+    rings = [
+        _Ring(id=ring, flag=flag, stage=stage, sendings=sendings, sent_by=tuple(sent_by), at=at)
+        for ring, flag, stage, sendings, sent_by, at in claimed
+    ]
     return sum(_send_ring(ring, on_call, desk_url=desk_url) for ring in rings)
 
 
 def delete_old_rings() -> int:
     """Delete rings of long ago, sent or not; returns how many."""
-    deleted: int = 0
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute(DELETE_OLD)
-            batch = int(cursor.rowcount)
-            deleted += batch
-            if batch < ROWS_AT_ONCE:
-                return deleted
+    deleted = 0
+    while batch := execute(DELETE_OLD):
+        deleted += batch
+    return deleted
 
 
 def _send_ring(ring: _Ring, on_call: Sequence[AlertTransport], *, desk_url: str) -> int:
-    facts = _fetch_one(READ_FLAG, [ring.flag])
+    facts = fetch_one(READ_FLAG, [ring.flag])
     # Accepted, closed, or deleted by age: there is nothing to ring for.
     if facts is None or facts[1] != "open":
-        _execute(FINISH, [ring.id])
+        execute(FINISH, [ring.id])
         return 0
     transports = on_call if ring.stage == ON_CALL else _site_transports(facts[2], desk_url)
     view = _build_view(ring, facts)
     pending = [one for one in transports if one.name not in ring.sent_by]
     sent = sum(_try_send(ring, view, one) for one in pending)
-    _execute(FINISH if sent == len(pending) else RETRY, [ring.id])
+    execute(FINISH if sent == len(pending) else RETRY, [ring.id])
     return sent
 
 
 def _site_transports(site: int, desk_url: str) -> list[AlertTransport]:
-    with connection.cursor() as cursor:
-        cursor.execute(LIST_ADDRESSES, [site, MAX_ADDRESSES])
-        addresses = [row[0] for row in cursor.fetchall()]
     return [
         EmailTransport(address, label=f"e-mail to the staff of site {site}", page_url=desk_url)
-        for address in addresses
+        for (address,) in fetch_all(LIST_ADDRESSES, [site, MAX_ADDRESSES])
     ]
 
 
@@ -157,19 +148,7 @@ def _try_send(ring: _Ring, view: AlertView, transport: AlertTransport) -> bool:
         if ring.sendings >= ALERT_AFTER_TRIES:
             raise_alert(AlertKind.NOT_SENT, transport.label)
         return False
-    _execute(MARK_SENT, {"ring": ring.id, "name": transport.name})
+    execute(MARK_SENT, {"ring": ring.id, "name": transport.name})
     close_alert(AlertKind.NOT_SENT, transport.label)
     log.info("ringing.sent flag=%d stage=%d way=%s", ring.flag, ring.stage, transport.label)
     return True
-
-
-def _fetch_one(query: str, params: Any) -> tuple[Any, ...] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(query, params)
-        row: tuple[Any, ...] | None = cursor.fetchone()
-        return row
-
-
-def _execute(query: str, params: Any) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(query, params)
