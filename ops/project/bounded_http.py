@@ -47,6 +47,13 @@ class BoundedRequest(WebRequest):
             self.channel.callers.upgrade(self.channel.transport)
         return super().process()
 
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        # The answer to HEAD has no body. Django sends one, and Daphne writes all but its first part: a client would
+        # read a page longer than 64 KiB as the answer to its next request on this connection.
+        if self.method == b"HEAD" and message.get("type") == "http.response.body":
+            message = {**message, "body": b""}
+        super().handle_reply(message)
+
 
 class BoundedChannel(Channel):
     """One connection: refuses bodies above MAX_BODY_BYTES with 413 and requests above REQUEST_LIMIT_S with 408."""

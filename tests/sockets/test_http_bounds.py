@@ -1,5 +1,6 @@
 """What a request may weigh and how long it may take, without any proxy in front."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -11,10 +12,13 @@ import pytest
 import websockets
 from websockets.asyncio.client import connect
 
+from ops.transcripts.timeline import PAGE_TURNS
 from tests.page_socket import Page
 from tests.patience import wait_until
 from tests.people import People
+from tests.personal_data import add_turn
 from tests.processes import Web
+from tests.staff import open_staff_session
 
 MAX_BODY_BYTES = 262_144
 
@@ -129,6 +133,26 @@ def test_a_page_is_still_answered_under_our_own_names_alone(service: Web) -> Non
 def test_a_caller_cannot_say_where_the_service_is_mounted(service: Web) -> None:
     answer = httpx.get(f"{service.url}/chat/", headers={"Daphne-Root-Path": "/elsewhere"}, trust_env=False)
     assert (answer.status_code, answer.headers["location"]) == (302, "/card/")
+
+
+def test_the_answer_to_head_has_no_body_however_long_the_page_is(service: Web, people: People) -> None:
+    rosa = people.rosa
+    for _ in range(PAGE_TURNS):
+        add_turn(rosa, "x" * 4_000)
+    cookie = open_staff_session(people.add_sam())
+    path = f"/ops/people/{rosa.conversation.pk}/"
+    head = f"HEAD {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: companion={cookie}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as caller:
+        caller.sendall(
+            f"{head}GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+        )
+        received = b"".join(iter(lambda: caller.recv(65_536), b""))
+
+    of_page, _, rest = received.partition(b"\r\n\r\n")
+
+    length = re.search(rb"Content-Length: (\d+)", of_page)
+    assert of_page.startswith(b"HTTP/1.1 200") and length and int(length[1]) > 2 * 65_536
+    assert rest.startswith(b"HTTP/1.1 200") and b'{"alive": true}' in rest
 
 
 async def test_what_clients_cause_again_and_again_is_one_line_in_the_log(
