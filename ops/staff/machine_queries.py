@@ -8,8 +8,9 @@ from uuid import UUID
 
 from companion.machines.offers import LIST_NEWS, build_offer_view, news_parameters
 from companion.models import Participant
-from ops.database import fetch_all
+from ops.database import fetch_all, fetch_one
 from ops.supervision.machines import (
+    READ_MACHINE,
     READ_MACHINES,
     MachineView,
     build_machine_view,
@@ -31,13 +32,14 @@ class PersonChoice:
 
 
 def list_machines(sites: Collection[int]) -> list[MachineView]:
-    """The machines of these sites that are not withdrawn, by site and name."""
+    """The machines of these sites that are not withdrawn, by site and name, at most `MAX_MACHINES`."""
     return [build_machine_view(row) for row in fetch_all(READ_MACHINES, machines_parameters(sites))]
 
 
 def find_machine(machine: UUID, sites: Collection[int]) -> MachineView | None:
-    """One of these machines."""
-    return next((one for one in list_machines(sites) if one.id == machine), None)
+    """One of these machines, however many there are."""
+    row = fetch_one(READ_MACHINE, {**machines_parameters(sites), "machine": machine})
+    return None if row is None else build_machine_view(row)
 
 
 def list_offers(

@@ -17,7 +17,7 @@ from companion.rows import Row
 
 MAX_MACHINES = 300
 
-READ_MACHINES = """
+_MACHINES = """
 SELECT m.id, m.name, m.site_id, s.name, m.seen_at, p.id, p.name, c.id,
        CASE WHEN m.copied_at IS NOT NULL THEN 'copied'
             WHEN m.token_hash = '' THEN 'unpaired'
@@ -33,9 +33,11 @@ LEFT JOIN LATERAL (
 ) v ON true
 LEFT JOIN companion_participant p ON p.id = v.participant_id
 LEFT JOIN companion_conversation c ON c.participant_id = p.id
-WHERE m.site_id = ANY(%(sites)s) AND m.withdrawn_at IS NULL
+WHERE m.site_id = ANY(%(sites)s) AND m.withdrawn_at IS NULL {condition}
 ORDER BY s.name, lower(m.name) LIMIT %(most)s
 """
+READ_MACHINES = _MACHINES.format(condition="")
+READ_MACHINE = _MACHINES.format(condition="AND m.id = %(machine)s")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +56,7 @@ class MachineView:
 
 
 def machines_parameters(sites: Collection[int]) -> dict[str, Any]:
-    """The parameters of `READ_MACHINES`."""
+    """The parameters of `READ_MACHINES`; `READ_MACHINE` takes `machine` as well."""
     return {"sites": sorted(sites), "waiting_s": OPEN_S, "most": MAX_MACHINES}
 
 
