@@ -140,7 +140,7 @@ class TurnEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnPage:
-    """A page of a list. `further`: the `after` of the next page; None on the last."""
+    """A page of a list. `further`: the `after` of the next page, which may be empty; None on the last."""
 
     entries: tuple[TurnEntry, ...]
     further: int | None
