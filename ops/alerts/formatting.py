@@ -5,6 +5,9 @@ from typing import Any
 
 from ops.alerts.rows import AlertView
 
+MAX_SHOWN = 50
+"""Alerts that operators read at once, the newest. The title counts them all, up to those that are read."""
+
 
 def format_banner(
     alerts: Sequence[AlertView], *, operator: bool, sites: Collection[int] = ()
@@ -17,7 +20,7 @@ def format_banner(
         "title": format_title(len(alerts), operator=operator)
         if operator
         else _format_for_staff(alerts, sites),
-        "open": [_format_alert(alert) for alert in alerts] if operator else [],
+        "open": [_format_alert(alert) for alert in alerts[:MAX_SHOWN]] if operator else [],
     }
 
 
@@ -26,7 +29,8 @@ def format_title(count: int, *, operator: bool) -> str:
     if not count:
         return ""
     if operator:
-        return f"{count} {'thing needs' if count == 1 else 'things need'} a person"
+        shown = f"; the newest {MAX_SHOWN} are shown" if count > MAX_SHOWN else ""
+        return f"{count} {'thing needs' if count == 1 else 'things need'} a person{shown}"
     return f"There {'is 1 open problem' if count == 1 else f'are {count} open problems'} for operators."
 
 

@@ -54,7 +54,7 @@ def close_alert(
 
 
 def list_open_alerts() -> list[AlertView]:
-    """The alerts that are not acknowledged, newest first. Uses Django's connection."""
+    """The alerts that are not acknowledged, newest first, at most `MAX_LISTED`. Uses Django's connection."""
     return build_views(fetch_all(LIST_OPEN))
 
 

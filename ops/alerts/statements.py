@@ -106,9 +106,11 @@ CLOSED_BY_SERVICE = "the service"
 WORKER_TIMEOUT = timedelta(minutes=2)
 """A worker that has not run the send job for this long is away or hangs. It runs it every ten seconds."""
 
-LIST_OPEN = """
+MAX_LISTED = 1_000
+"""Open alerts that one read returns, the newest."""
+LIST_OPEN = f"""
 SELECT id, kind, about, first_at, last_at, count, site_id, turn
-FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC
+FROM ops_alert WHERE acknowledged_at IS NULL ORDER BY id DESC LIMIT {MAX_LISTED}
 """
 
 # Since the first selection after the last `normal`: extending a pin does not restart its hour. Raised once.

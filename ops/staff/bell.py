@@ -12,9 +12,12 @@ from ops.access import get_access, staff_only
 from ops.staff import desk_text
 from ops.staff.desk_queries import list_flags
 from ops.staff.people_page import flag_context
+from ops.staff.shown import cut_list
 
 SOUND = "sound"
 """The key of the session that says that the sound was switched on. It ends with the session."""
+MAX_RINGING = 50
+"""Flags that the bell of a page is served with, red before amber and the oldest first."""
 
 
 def add_bell(request: HttpRequest) -> dict[str, Any]:
@@ -32,8 +35,10 @@ def sound(request: HttpRequest) -> HttpResponse:
 
 def _build_bell(request: HttpRequest) -> dict[str, Any]:
     flags = list_flags(get_access(request.user))
+    ringing, more = cut_list([flag for flag in flags if flag.state == FlagState.OPEN], most=MAX_RINGING)
     return {
-        "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.OPEN],
+        "flags": [flag_context(flag) for flag in ringing],
+        "more": more,
         "sounds": bool(request.session.get(SOUND)),
         "kinds": json.dumps({"tiers": dict(desk_text.TIERS), "kinds": dict(desk_text.name_kinds())}),
     }

@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from companion.models import Control, Flag, Participant, Site, StaffPause
+from companion.models import Control, Flag, Participant, Site
 from companion.supervision.flag_views import LIST_NOT_CLOSED, MAX_LISTED_PER_SITE, FlagView, build_view
+from companion.supervision.pauses import MAX_LISTED as MAX_PAUSES
 from companion.supervision.pauses import READ_OPEN, build_pause
 from companion.supervision.states import FlagState, FlagTier, PauseScope
 from ops.access import OPERATORS, StaffAccess
@@ -29,7 +30,6 @@ from ops.supervision.reasons import MAX_LISTED as MAX_REASONS
 from ops.supervision.screens import LIST_COLLEAGUES, MAX_COLLEAGUES
 from ops.supervision.search import FIND_PEOPLE, build_found, search_parameters
 
-MAX_PAUSES = 1_000
 MAX_WATCHED = 30
 SHIFT = timedelta(hours=12)
 """How far back the flags that one person has handled are counted."""
@@ -87,16 +87,18 @@ def list_people(access: StaffAccess, flags: Sequence[FlagView]) -> list[dict[str
 def list_pauses(access: StaffAccess) -> list[PauseRow]:
     """The pauses in force that concern the reader's sites, oldest first. Without names of people at sites that are not
     the reader's own."""
-    sites = access.sites
-    people = Participant.objects.filter(site__in=sites)
-    open_pauses = StaffPause.objects.filter(ended_at=None).order_by("id")
+    open_pauses = [build_pause(row) for row in fetch_all(READ_OPEN, {"limit": MAX_PAUSES})][::-1]
+    about = {
+        scope: [pause.about for pause in open_pauses if pause.scope == scope]
+        for scope in (PauseScope.PERSON, PauseScope.SITE)
+    }
+    people = Participant.objects.filter(pk__in=about[PauseScope.PERSON], site__in=access.sites)
     of_people = {
         person.pk: access.name_of(person.name, participant=person.pk, site=person.site_id)
-        for person in people.filter(
-            pk__in=[one.about for one in open_pauses if one.scope == PauseScope.PERSON]
-        )
+        for person in people
     }
-    of_sites = dict(Site.objects.filter(pk__in=sites).values_list("pk", "name"))
+    paused_sites = Site.objects.filter(pk__in=access.sites.intersection(about[PauseScope.SITE]))
+    of_sites = dict(paused_sites.values_list("pk", "name"))
     rows = []
     for pause in open_pauses:
         names = {PauseScope.PERSON: of_people, PauseScope.SITE: of_sites}.get(PauseScope(pause.scope))
@@ -104,7 +106,7 @@ def list_pauses(access: StaffAccess) -> list[PauseRow]:
             continue
         rows.append(
             PauseRow(
-                id=pause.pk,
+                id=pause.id,
                 scope=pause.scope,
                 about=pause.about,
                 name=names[pause.about] if names else "",

@@ -8,26 +8,39 @@ from django.shortcuts import render
 from django.utils.timezone import localdate
 from django.views.decorators.http import require_safe
 
+from companion.models import Site
 from ops.access import get_access, staff_only
 from ops.people.disclosures import SUPPRESSED_BELOW, count_disclosures
+from ops.staff.shown import cut_list
 from ops.supervision.figures import STEPS, WEEKS, SiteFlags, StepTimes, read_weeks
 
 
 @require_safe
 @staff_only
 def flag_times(request: HttpRequest) -> HttpResponse:
-    """The last weeks of the reader's sites, the newest first, and how often people there were told what it is.
+    """The last weeks of the reader's sites, or of the one that `?site=` names, the newest first, and how often people
+    there were told what it is.
 
     Numbers alone: no person, no kind, no word.
     """
     today = localdate()
     target_s: int = settings.COMPANION_FLAG_TARGET_S
-    sites = sorted(get_access(request.user).sites)
-    weeks = read_weeks(sites, since=find_first_monday(today), target_s=target_s)
+    own = list(Site.objects.filter(pk__in=get_access(request.user).sites).order_by("name", "id"))
+    chosen = next((one for one in own if one.slug == request.GET.get("site")), None)
+    sites = [one.pk for one in own if chosen in (None, one)]
+    weeks, more_weeks = cut_list(read_weeks(sites, since=find_first_monday(today), target_s=target_s))
+    counted = [
+        (year, one) for year in (today.year, today.year - 1) for one in count_disclosures(year, sites=sites)
+    ]
+    told, more_told = cut_list(counted)
     context = {
+        "sites": own,
+        "chosen": chosen,
         "weeks": [_row(week) for week in weeks],
+        "more_weeks": more_weeks,
         "target_s": target_s,
-        "years": [(year, count_disclosures(year, sites=sites)) for year in (today.year, today.year - 1)],
+        "told": told,
+        "more_told": more_told,
         "suppressed_below": SUPPRESSED_BELOW,
         "here": "shift",
         "is_below": True,

@@ -18,6 +18,7 @@ from ops.staff import desk_text
 from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
 from ops.staff.machine_queries import list_offers
 from ops.staff.name_search import read_name, record_search
+from ops.staff.shown import cut_list
 
 
 @require_safe
@@ -29,9 +30,15 @@ def people(request: HttpRequest) -> HttpResponse:
     flags = list_flags(access)
     here = list_people(access, flags)
     name = read_name(request)
+    doings = desk_text.name_character(desk_text.DOINGS)
+    items = [_person_context(item, doings) for item in here]
+    shown, more_people = cut_list([one for one in items if _is_wanted(one, name.casefold())])
+    accepted, more_flags = cut_list([flag for flag in flags if flag.state == FlagState.ACCEPTED])
     context: dict[str, Any] = {
-        "flags": [flag_context(flag) for flag in flags if flag.state == FlagState.ACCEPTED],
-        "people": [_person_context(item) for item in here],
+        "flags": [flag_context(flag) for flag in accepted],
+        "more_flags": more_flags,
+        "people": shown,
+        "more_people": more_people,
         "pauses": [pause for pause in list_pauses(access) if pause.scope != PauseScope.PERSON],
         "reasons": list_reasons(access),
         "has_needs_to_review": has_overdue(access.sites),
@@ -41,14 +48,13 @@ def people(request: HttpRequest) -> HttpResponse:
         "name": name,
         "here": "people",
         "now": timezone.now(),
-        "words": json.dumps({"doings": desk_text.name_character(desk_text.DOINGS)}),
+        "words": json.dumps({"doings": doings}),
     }
     if name:
         found = find_people(name, access)
         record_search(request, found=len(found))
         present = {item["conversation"] for item in here}
         context["found"] = [person for person in found if person["conversation"] not in present]
-        context["people"] = [one for one in context["people"] if _is_wanted(one, name.casefold())]
     return render(request, "ops/people.html", context)
 
 
@@ -63,14 +69,14 @@ def _is_wanted(person: Mapping[str, Any], wanted: str) -> bool:
     return any(wanted in text for text in texts) or person["site_name"].casefold().startswith(wanted)
 
 
-def _person_context(item: Mapping[str, Any]) -> dict[str, Any]:
+def _person_context(item: Mapping[str, Any], doings: Mapping[str, str]) -> dict[str, Any]:
     """An item of a `people` frame with its words and times, for the template."""
     doing = desk_text.choose_doing(item)
     return {
         **item,
         "name": item["name"] or f"Person {item['participant']}",
         "doing": doing,
-        "says": desk_text.name_character(desk_text.DOINGS)[doing],
+        "says": doings[doing],
         "person_name": item["person"]["name"] if item["person"] else "",
         "since": datetime.fromisoformat(item["since"]),
         "last_at": item["last_at"] and datetime.fromisoformat(item["last_at"]),

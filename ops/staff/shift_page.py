@@ -21,6 +21,10 @@ from ops.staff.desk_queries import (
     list_watched,
 )
 from ops.staff.people_page import flag_context
+from ops.staff.shown import cut_list
+
+MAX_MINE = 20
+"""Flags of the reader that are shown at once: each has a list of all colleagues."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,15 +43,24 @@ def shift(request: HttpRequest) -> HttpResponse:
     """What has to be known at the start of a shift, and handed over at its end."""
     access = get_access(request.user)
     flags = sort_by_owner(list_flags(access), me=access.user or 0)
+    mine, more_mine = cut_list(flags.mine, most=MAX_MINE)
+    unaccepted, more_unaccepted = cut_list(flags.unaccepted)
+    of_others, more_of_others = cut_list(flags.of_others)
+    pauses, more_pauses = cut_list(list_pauses(access))
     watched: list[WatchedPerson] = list_watched(access.supervised)
     now: datetime = timezone.now()
     context = {
-        "mine": _contexts(flags.mine),
+        "mine": _contexts(mine),
+        "more_mine": more_mine,
+        "owned": len(flags.mine),
         "handed_to_me": _contexts(flags.handed_to_me),
-        "unaccepted": _contexts(flags.unaccepted),
-        "of_others": _contexts(flags.of_others),
+        "unaccepted": _contexts(unaccepted),
+        "more_unaccepted": more_unaccepted,
+        "of_others": _contexts(of_others),
+        "more_of_others": more_of_others,
         "watched": watched,
-        "pauses": list_pauses(access),
+        "pauses": pauses,
+        "more_pauses": more_pauses,
         "colleagues": list_receivers(access),
         "handled": count_handled(access.sites, now=now),
         "my_name": access.name,

@@ -33,6 +33,7 @@ function take(frame) {
   if (frame.type === "hello") {
     const before = new Set(flags.keys());
     flags.clear();
+    bell.querySelector("[data-more]")?.remove();
     // What was confirmed on a connection that broke may not have arrived.
     seen.clear();
     for (const flag of (frame.flags ?? []).map(flagOf)) if (flag.state === "open") flags.set(flag.id, flag);

@@ -17,6 +17,8 @@ const flags = new Map();
 
 function handle(frame) {
   if (frame.type === "hello") {
+    // From now on the lists are whole.
+    for (const more of document.querySelectorAll("main [data-more]")) more.remove();
     people.clear();
     flags.clear();
     for (const item of frame.people) people.set(item.conversation, item);
