@@ -8,6 +8,7 @@ from functools import partial
 from uuid import uuid4
 
 import httpx
+import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.template.loader import render_to_string
