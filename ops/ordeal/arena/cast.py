@@ -8,10 +8,10 @@ from datetime import date, timedelta
 from typing import TypeVar
 
 from django.contrib.auth.models import User
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
-from companion.models import Ceiling, Conversation, Participant, Site
-from companion.participants import add_participant, get_card
+from companion.models import Ceiling, Conversation, Site
+from companion.participants import add_participant
 from ops import audit
 from ops.models import Supervision
 from ops.ordeal.arena.programs import in_thread
@@ -75,18 +75,12 @@ async def in_database(call: Callable[[], Result]) -> Result:
 
 
 def _call_and_release(call: Callable[[], Result]) -> Result:
+    # Faults end connections: none is kept, and a pool would come back late.
+    connection.settings_dict["OPTIONS"].pop("pool", None)
     try:
         return call()
     finally:
-        # Faults end connections: none is kept.
         connection.close()
-
-
-def close_connections() -> None:
-    """Close Django's pool: its connections would meet the end of the server."""
-    for one in connections.all():
-        one.close()
-        one.close_pool()  # type: ignore[attr-defined]
 
 
 def make_cast(plan: OrdealPlan) -> Cast:
@@ -115,11 +109,6 @@ def _add_member(name: str, site: Site) -> CastMember:
     user = User.objects.create_user(name, password=password, is_staff=True)
     Supervision.objects.create(user=user, site=site)
     return CastMember(username=name, password=password, user=user.pk)
-
-
-def read_code(participant: int) -> str:
-    """The code of a person's card as it is now."""
-    return get_card(Participant.objects.get(pk=participant)).code
 
 
 def change_card(person: CastPerson, *, slug: str) -> None:

@@ -42,6 +42,7 @@ class FaultInjector:
         self._chance = chance
         self._routing = lanes.load(service.routing_file)
         self._taken: set[str] = set()
+        self._in_force: set[PlannedFault] = set()
         self.under_way: set[str] = set()
         """What goes wrong at this moment, for the line of progress."""
         self.count = 0
@@ -76,6 +77,8 @@ class FaultInjector:
             # Another fault is in the way of this one.
             self.skipped += 1
         finally:
+            if fault in self._in_force:
+                self._end(fault)
             self._taken -= places
             self.under_way.discard(label)
 
@@ -112,9 +115,11 @@ class FaultInjector:
     def _begin(self, fault: PlannedFault, **facts: Any) -> None:
         planned = {"how": fault.how, "amount": fault.amount, "lasts_s": fault.lasts_s}
         facts = {**{name: value for name, value in planned.items() if value}, **facts}
+        self._in_force.add(fault)
         self._recorder.write("fault", "begins", fault=_name_in_history(fault), target=fault.target, **facts)
 
     def _end(self, fault: PlannedFault) -> None:
+        self._in_force.discard(fault)
         self._recorder.write("fault", "ends", fault=_name_in_history(fault), target=fault.target)
 
     # Processes.
@@ -200,12 +205,12 @@ class FaultInjector:
             case "crash one":
                 self._begin(fault)
                 await in_thread(database.crash_backend, self._chance)
-                await in_thread(database.start)
+                await self._insist(database.start)
             case how:
                 self._begin(fault)
                 await in_thread(database.shut_down, how)
                 await asyncio.sleep(fault.lasts_s)
-                await in_thread(database.start)
+                await self._insist(database.start)
                 await self._service.adopt_servers()
         self._end(fault)
 
@@ -248,7 +253,7 @@ class FaultInjector:
         self._begin(fault)
         await in_thread(valkey.kill)
         await asyncio.sleep(fault.lasts_s)
-        await in_thread(valkey.start)
+        await self._insist(valkey.start)
         await self._service.adopt_servers()
         self._end(fault)
 

@@ -99,16 +99,16 @@ class ScriptedPerson:
             with contextlib.suppress(ServiceUnavailable, aiohttp.ClientError, TimeoutError):
                 async with asyncio.timeout(SIGN_IN_TIMEOUT_S):
                     await self._try_to_sign_in()
-                    return
+                break
             self._door += 1
             await asyncio.sleep(SIGN_IN_PAUSE_S * (0.5 + self._chance.random()))
+        self._facts = {"device": self._device, "visit": await self._find_visit()}
 
     async def _try_to_sign_in(self) -> None:
         code = await self._read_code()
         async with self._open_browser() as (browser, client):
             await browser.sign_in(code)
             [key] = [one.value for one in client.cookie_jar if one.key == settings.SESSION_COOKIE_NAME]
-        self._facts = {"device": self._device, "visit": await self._find_visit()}
         self._session_key = key
 
     async def _sign_out(self) -> None:

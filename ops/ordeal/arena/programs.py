@@ -69,7 +69,7 @@ class KeptProgram:
         self._may_start.set()
         self.is_ready = asyncio.Event()
         self.said = ""
-        """The rest of the line by which the current process said that it serves."""
+        """The rest of the line by which a process last said that it serves."""
         self.starts = 0
         self.ended_at: list[float] = []
         """When each process ended, in order of their starts; seconds since the start of the run."""
@@ -136,8 +136,8 @@ class KeptProgram:
             self._process = process = await in_roster_thread(self._spawn)
             self._has_ended.clear()
             self._note_start(process.pid)
-            self.said = await in_thread(self._read_address, process)
-            if self.said:
+            if said := await in_thread(self._read_address, process):
+                self.said = said
                 self.is_ready.set()
             await in_thread(process.wait)
             self.is_ready.clear()

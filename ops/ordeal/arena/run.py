@@ -6,10 +6,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from django.core.management import call_command
 
+from companion.cards import derive_card
 from companion.turn_policy import LEASE_S
 from ops.ordeal.arena import cast, service, stored
 from ops.ordeal.arena.cast import Cast, in_database
@@ -57,10 +59,7 @@ async def run_plan(plan: OrdealPlan, folder: Path, history: Path, say: Callable[
             ) as running:
                 say(f"The service runs: {plan.size.processes} web processes, a worker and two lanes.")
                 everyone = await in_database(lambda: cast.make_cast(plan))
-                try:
-                    figures = await _Run(plan, running, everyone, recorder, say).carry_out()
-                finally:
-                    await in_database(cast.close_connections)
+                figures = await _Run(plan, running, everyone, recorder, say).carry_out()
     finally:
         recorder.close()
     return figures
@@ -153,7 +152,7 @@ class _Run:
                 script,
                 recorder=self._recorder,
                 doors=doors,
-                read_code=lambda person=person: in_database(lambda: cast.read_code(person.participant)),  # type: ignore[misc]
+                read_code=lambda person=person: self._read_code(person.participant),  # type: ignore[misc]
                 find_visit=lambda person=person: self._find_visit(person.participant),  # type: ignore[misc]
                 chance=random.Random(chance.random()),
             )
@@ -173,10 +172,24 @@ class _Run:
             for script, member in zip(self._plan.staff, self._cast.staff, strict=True)
         ]
 
+    async def _read_code(self, participant: int) -> str:
+        """The code of a person's card as it is now."""
+        query = "SELECT card_handle, card_issue FROM companion_participant WHERE id = %s"
+        row = await self._read_row(query, participant)
+        return derive_card(row["card_handle"], row["card_issue"]).code
+
     async def _find_visit(self, participant: int) -> str:
+        """The id of a person's newest visit."""
         query = "SELECT id FROM companion_visit WHERE participant_id = %s ORDER BY opened_at DESC LIMIT 1"
-        [row] = await in_thread(self._service.database.rows, query, (participant,))
-        return str(row["id"])
+        return str((await self._read_row(query, participant))["id"])
+
+    async def _read_row(self, query: str, participant: int) -> dict[str, Any]:
+        """The row of a query, as soon as the database answers."""
+        while True:
+            with contextlib.suppress(psycopg.Error):
+                [row] = await in_thread(self._service.database.rows, query, (participant,))
+                return row
+            await asyncio.sleep(LOOK_EVERY_S)
 
     # The time.
 
