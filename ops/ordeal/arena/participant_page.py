@@ -100,6 +100,10 @@ class ParticipantPage:
         self._send_message(turn)
         return turn
 
+    def repeat(self, turn: PageTurn) -> None:
+        """Send the same message again, whether it has arrived or not."""
+        self._send_message(turn)
+
     def send(self, frame: dict[str, Any]) -> bool:
         """Send a frame if the socket is up."""
         return self._socket is not None and self._socket.send(frame)

@@ -159,6 +159,10 @@ class ScriptedPerson:
                 await self._end_of(self._write(page), first)
             case PersonAct.WRITE_TWO_AT_ONCE:
                 await self._end_of(self._write(page), self._write(page))
+            case PersonAct.PRESS_TWICE:
+                turn = self._write(page)
+                page.repeat(turn)
+                await self._end_of(turn)
             case PersonAct.STOP:
                 turn = self._write(page)
                 await self._words_of(turn, within_s=step.takes_s)

@@ -39,10 +39,13 @@ BIRDS = (
 )
 STAFF_NAMES = ("Sam", "Ines", "Mira", "Noor", "Olu", "Pia")
 TYPICAL_STEP_S = 5.0
+CONTESTED = 2
+"""People whom staff take over."""
 _PERSON_WEIGHTS = {
     PersonAct.WRITE: 6,
     PersonAct.WRITE_TWICE: 3,
     PersonAct.WRITE_TWO_AT_ONCE: 3,
+    PersonAct.PRESS_TWICE: 2,
     PersonAct.STOP: 2,
     PersonAct.DROP: 3,
     PersonAct.MOVE: 1,
@@ -108,6 +111,12 @@ def _person_steps(chance: random.Random, size: OrdealSize) -> Iterator[PersonSte
         )
 
 
+def _choose_person(chance: random.Random, act: StaffAct, size: OrdealSize) -> int:
+    """The place of the person that an act is about. Take-overs are of the same few: staff get in each other's way."""
+    among = min(CONTESTED, size.people) if act is StaffAct.TAKE_OVER else size.people
+    return chance.randrange(among)
+
+
 def _staff_steps(chance: random.Random, size: OrdealSize) -> Iterator[StaffStep]:
     acts, weights = list(_STAFF_WEIGHTS), list(_STAFF_WEIGHTS.values())
     for _ in range(int(size.lasts_s / TYPICAL_STEP_S * 3)):
@@ -115,7 +124,7 @@ def _staff_steps(chance: random.Random, size: OrdealSize) -> Iterator[StaffStep]
         yield StaffStep(
             pause_s=round(chance.uniform(0.2, 2), 3),
             act=act,
-            about=chance.randrange(size.people),
+            about=_choose_person(chance, act, size),
             takes_s=round(chance.uniform(1, 5), 3),
             words=chance.randint(1, 3),
         )

@@ -11,6 +11,8 @@ class PersonAct(StrEnum):
     WRITE_TWICE = "write_twice"
     """The second message while the reply to the first is under way."""
     WRITE_TWO_AT_ONCE = "write_two_at_once"
+    PRESS_TWICE = "press_twice"
+    """Send one message twice, as an impatient finger does."""
     STOP = "stop"
     """Write, and stop the reply."""
     DROP = "drop"
