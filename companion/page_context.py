@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import get_language
 
 from companion.machines.events import NoteEvent
+from companion.supervision.helplines import HelpAnswer
 from companion.throttle import SignInThrottle
 from companion.turn_policy import TurnPolicy
 from personas.schema import Persona
@@ -25,10 +26,10 @@ class PageContext:
     throttle: SignInThrottle
     note_machine: NoteEvent
     """Puts what happens on a shared machine on the audit record."""
-    raise_help: Callable[[int], str]
+    raise_help: Callable[[int], HelpAnswer | None]
     """Raises a flag because the participant of a conversation asks for a person; returns the drafted answer.
 
-    Empty: the conversation is erased. Raises HelpNotRaised.
+    None: the conversation is erased. Raises HelpNotRaised.
     """
 
     @property

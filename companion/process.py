@@ -23,6 +23,7 @@ from companion.ledger import Ledger
 from companion.notification_handler import NotificationHandler
 from companion.notifications import Notification
 from companion.runner import Runner
+from companion.supervision.helplines import HelpAnswer
 from companion.supervision.lease_follower import LeaseFollower
 from companion.supervision.noticing import Noticing
 from companion.supervision.pause_follower import PauseFollower
@@ -158,13 +159,13 @@ class WebProcess:
             on_message=self._on_message,
         )
 
-    async def raise_help(self, conversation: int) -> str:
-        """Store that a participant without a socket asks for a person; returns the line. Raises psycopg.Error.
+    async def raise_help(self, conversation: int) -> HelpAnswer | None:
+        """Store that a participant without a socket asks for a person; returns the answer. Raises psycopg.Error.
 
-        Empty: the conversation is erased.
+        None: the conversation is erased.
         """
-        line = await self.runner.ask_for_person(conversation)
-        return "" if line is None else await line
+        answer = await self.runner.ask_for_person(conversation)
+        return None if answer is None else await answer
 
     def _build_lane_follower(self, ordered_route: Callable[[], Route]) -> LaneFollower:
         return LaneFollower(

@@ -15,6 +15,7 @@ from companion.ledger import Ledger
 from companion.outbox_events import TurnAccepted
 from companion.running_turn import RunningTurn
 from companion.states import Reason, TurnState
+from companion.supervision.helplines import HelpAnswer
 from companion.supervision.noticing import Notice, Noticing
 from companion.supervision.safety_turns import SafetyTurns
 from companion.supervision.states import FlagTier
@@ -97,8 +98,8 @@ class Runner:
             ends_with_farewell=may_leave and noticing.ends_with_farewell(text),
         )
 
-    async def ask_for_person(self, conversation: int) -> asyncio.Task[str] | None:
-        """Store that the participant asks for a person. The task returns the line that answers it, within a second.
+    async def ask_for_person(self, conversation: int) -> asyncio.Task[HelpAnswer] | None:
+        """Store that the participant asks for a person. The task returns what answers it, within a second.
 
         None: the conversation is erased.
         """

@@ -20,12 +20,11 @@ from companion.access import (
     session_visit_id,
 )
 from companion.cards import PICTURES
-from companion.client_address import read_client_address
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
 from companion.ids import parse_id
-from companion.machines.registry import recognise
 from companion.machines.tokens import read_machine_token
+from companion.machines.wrong_cards import count_wrong_card
 from companion.needs.page_look import find_goodbye_look, find_look, keep_for_goodbye
 from companion.page_context import HelpNotRaised, PageContext
 from companion.page_language import language_parameter
@@ -83,11 +82,7 @@ def card(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
             if link
             else _render_card(request, context(), refused=line)
         )
-    # The machine is limited and never the person: wrong codes shut out no card that is right.
-    machine = recognise(request)
-    if context().throttle.count_failure(
-        read_client_address(request), machine=str(machine.id) if machine else ""
-    ):
+    if count_wrong_card(request, context().throttle):
         return refused
     return _render_too_many(request, context())
 
@@ -133,7 +128,9 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
     if (ended := end_visit(request, request.POST.get("ticket", ""), reason=EndReason.FINISHED)) is not None:
         # The participant has finished, so unsent words are not offered again.
         drafts.discard(ended)
-    response = confirm(request, "ended") or redirect(f"{reverse('finished')}{language_parameter(request)}")
+    response = confirm(request, "ended", ended) or redirect(
+        f"{reverse('finished')}{language_parameter(request)}"
+    )
     keep_for_goodbye(response, look)
     return response
 
@@ -170,7 +167,7 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
             else _render_help(request, context(), lines.signed_out, status=403)
         )
     try:
-        line = context().raise_help(visit.conversation)
+        answer = context().raise_help(visit.conversation)
     except HelpNotRaised as failure:
         log.warning("help.not_raised conversation=%d cause=%s", visit.conversation, failure)
         return (
@@ -178,8 +175,10 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
             if is_script
             else _render_help(request, context(), lines.unavailable, status=503, visit=visit)
         )
-    line = line or lines.not_allowed
-    return JsonResponse({"line": line}) if is_script else _render_help(request, context(), line, visit=visit)
+    if is_script:
+        return JsonResponse({"line": answer.line if answer else lines.not_allowed})
+    line = answer.outside if answer else lines.not_allowed
+    return _render_help(request, context(), line, visit=visit)
 
 
 @require_GET

@@ -100,6 +100,9 @@ class Lines(_Part):
     help_told: Text
     help_untold: Text
     help_no_number: Text
+    help_told_outside: Text
+    help_untold_outside: Text
+    help_no_number_outside: Text
     or_text: Text
     help_not_sent: Text
     held_quiet: Text

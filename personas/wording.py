@@ -29,6 +29,7 @@ REQUIRED_PLACEHOLDER = {
     "person_lost": "{name}",
     "person_writing": "{name}",
     "help_untold": "{helpline}",
+    "help_untold_outside": "{helpline}",
     "or_text": "{number}",
     "writing_to_person": "{name}",
     "is_this_you": "{name}",

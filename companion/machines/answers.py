@@ -9,7 +9,7 @@ from companion.access import find_visit
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
 from companion.machines.models import OfferAnswer
 from companion.machines.offers import LockedOffer, lock_offer, store_answer
-from companion.machines.registry import KnownMachine
+from companion.machines.registry import KnownMachine, hold_machine
 from companion.visits.errors import SiteClosed
 from companion.visits.openings import open_visit_on_machine
 
@@ -30,13 +30,12 @@ _EVENTS = {
 }
 
 
-def answer_offer(
-    request: HttpRequest, machine: KnownMachine, offer: int, *, is_yes: bool, note: NoteEvent
-) -> OfferOutcome:
+def answer_offer(request: HttpRequest, offer: int, *, is_yes: bool, note: NoteEvent) -> OfferOutcome:
     """Store the answer of the person at this machine; *yes* opens their visit in this browser."""
     with transaction.atomic():
-        locked = lock_offer(offer, machine.id)
-        if locked is None:
+        machine = hold_machine(request)
+        locked = lock_offer(offer, machine.id) if machine else None
+        if machine is None or locked is None:
             return OfferOutcome.OVER
         if locked.state != "open":
             return _repeat(request, locked, is_yes=is_yes)

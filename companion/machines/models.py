@@ -80,6 +80,8 @@ class PairingCode(models.Model):
     code_hash = models.CharField(max_length=64, unique=True)
     claim_hash = models.CharField(max_length=64, blank=True, db_default="", db_index=True)
     """SHA-256 of what the browser that shows the code keeps in a cookie; empty for a code that a command printed."""
+    network_hash = models.CharField(max_length=64, blank=True, db_default="")
+    """Of the network of the browser that shows the code: codes are limited for each; empty for a printed one."""
     machine = models.ForeignKey(Machine, null=True, on_delete=models.CASCADE, related_name="+")
     """The machine that the browser becomes; null until staff have entered the code."""
     made_at = models.DateTimeField(db_default=Now())

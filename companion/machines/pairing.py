@@ -24,6 +24,7 @@ from companion.machines.tokens import (
     PAIRING_S,
     TOKEN_BYTES,
     hash_code,
+    hash_network,
     hash_secret,
     make_code,
     make_token,
@@ -31,7 +32,9 @@ from companion.machines.tokens import (
 
 log = logging.getLogger(__name__)
 
-MAX_LIVE_CODES = 1_000
+MAX_SHOWN_CODES = 1_000
+MAX_SHOWN_CODES_PER_NETWORK = 40
+"""Codes on screens that wait for staff. One more replaces the oldest one: none is refused, and no network holds all."""
 OPEN_S = 90
 """A machine that was seen within this time is open: its page reports at most once a minute."""
 DELETED_AT_ONCE = 200
@@ -54,19 +57,29 @@ class ShownCode:
     claim: str
 
 
-def show_code(claim: str) -> ShownCode | None:
-    """Make a code for a browser, in place of the one it had. None: there are too many at this moment."""
+def show_code(claim: str, *, address: str) -> ShownCode:
+    """Make a code for a browser at this address, in place of the one it had."""
     _delete_old()
+    waiting = PairingCode.objects.filter(machine=None)
     if claim:
-        PairingCode.objects.filter(claim_hash=hash_secret(claim), machine=None).delete()
-    if PairingCode.objects.count() >= MAX_LIVE_CODES:
-        log.warning("pairing.too_many_codes")
-        return None
+        waiting.filter(claim_hash=hash_secret(claim)).delete()
+    network = hash_network(address)
+    _keep_newest(waiting.filter(network_hash=network), MAX_SHOWN_CODES_PER_NETWORK - 1)
+    _keep_newest(waiting, MAX_SHOWN_CODES - 1)
     secret, code = secrets.token_hex(TOKEN_BYTES), make_code()
     PairingCode.objects.create(
-        code_hash=hash_code(code), claim_hash=hash_secret(secret), expires_at=END_OF_CODE
+        code_hash=hash_code(code),
+        claim_hash=hash_secret(secret),
+        network_hash=network,
+        expires_at=END_OF_CODE,
     )
     return ShownCode(code=code, claim=secret)
+
+
+def shows_code(claim: str) -> bool:
+    """Whether the code that this browser shows is still good."""
+    shown = PairingCode.objects.filter(claim_hash=hash_secret(claim), expires_at__gt=Now())
+    return bool(claim) and shown.exists()
 
 
 @transaction.atomic
@@ -169,6 +182,14 @@ def _live_codes() -> QuerySet[PairingCode]:
     # A clock that was set back makes no old code good: it was made in what is then the future.
     live = PairingCode.objects.filter(made_at__lte=Now(), expires_at__gt=Now())
     return live.select_for_update(no_key=True).order_by("id")
+
+
+def _keep_newest(waiting: QuerySet[PairingCode], most: int) -> None:
+    # As many as may wait at once, so few.
+    replaced = list(waiting.order_by("-id").values_list("pk", flat=True)[most:])
+    if replaced:
+        log.warning("pairing.codes_replaced codes=%d", len(replaced))
+        PairingCode.objects.filter(pk__in=replaced, machine=None).delete()
 
 
 def _delete_old() -> None:

@@ -30,6 +30,8 @@ SELECT m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS N
 FROM companion_machine m JOIN companion_site s ON s.id = m.site_id WHERE m.id = %s
 """
 LOCK = f"{FIND} FOR NO KEY UPDATE OF m"
+# Visits that open at once on one machine do not wait for one another.
+HOLD = f"{FIND} FOR SHARE OF m"
 # Names the value that it replaces: of two answers at once one counts.
 ROTATE = """
 UPDATE companion_machine SET former_hash = %(former)s, token_hash = %(new)s, rotated_at = clock_timestamp(),
@@ -91,8 +93,20 @@ UNKNOWN = Contact(state=MachineState.UNKNOWN)
 
 def recognise(request: HttpRequest) -> KnownMachine | None:
     """Return the machine that may open visits in this browser; None if there is none. Changes nothing."""
+    return _find_ready(request, FIND)
+
+
+def hold_machine(request: HttpRequest) -> KnownMachine | None:
+    """The same, and hold its row until the transaction ends: a withdrawal meanwhile ends the visit that is opened.
+
+    Hold it before the rows of offers and visits, as a withdrawal does.
+    """
+    return _find_ready(request, HOLD)
+
+
+def _find_ready(request: HttpRequest, statement: str) -> KnownMachine | None:
     token = read_machine_token(request)
-    row = _find(token.machine) if token else None
+    row = _find(token.machine, statement) if token else None
     if token is None or row is None or judge(row, token) is not MachineState.READY:
         return None
     return build_machine(row)
@@ -104,9 +118,9 @@ def find_machine(machine: UUID) -> KnownMachine | None:
     return build_machine(row) if row else None
 
 
-def _find(machine: UUID) -> tuple[Any, ...] | None:
+def _find(machine: UUID, statement: str = FIND) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
-        cursor.execute(FIND, [machine])
+        cursor.execute(statement, [machine])
         row: tuple[Any, ...] | None = cursor.fetchone()
     return row
 

@@ -10,6 +10,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
+from companion.client_address import client_network
 from companion.look_alikes import ALPHABET
 
 _SALT = "companion.machines"
@@ -56,6 +57,12 @@ def make_code() -> str:
 def hash_code(letters: str) -> str:
     """Return the stored form of a pairing code. Keyed, because a code is short."""
     return salted_hmac("companion.machines.code", letters, algorithm="sha256").hexdigest()
+
+
+def hash_network(address: str) -> str:
+    """Return the stored form of the network of a client. Keyed, because addresses can be tried one by one."""
+    network = client_network(address)
+    return salted_hmac("companion.machines.network", network, algorithm="sha256").hexdigest()
 
 
 def format_code(code: str) -> str:

@@ -18,7 +18,7 @@ from companion.ids import parse_id
 from companion.machines.answers import OfferOutcome, answer_offer
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
 from companion.machines.offers import find_open_offer, first_name
-from companion.machines.pairing import claim_by_code, claim_pairing, show_code
+from companion.machines.pairing import claim_by_code, claim_pairing, show_code, shows_code
 from companion.machines.registry import (
     UNKNOWN,
     Contact,
@@ -63,9 +63,7 @@ def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
         return JsonResponse({"paired": True})
     if not context().throttle.count_shown_code(read_client_address(request)):
         return JsonResponse({"problem": "too_many"}, status=429)
-    shown = show_code(read_claim(request))
-    if shown is None:
-        return JsonResponse({"problem": "too_many"}, status=429)
+    shown = show_code(read_claim(request), address=read_client_address(request))
     response = JsonResponse({"code": format_code(shown.code), "good_s": PAIRING_S})
     set_claim_cookie(response, shown.claim)
     return response
@@ -76,7 +74,7 @@ def code(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespon
 def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Become a machine: staff have entered the code of this screen, or a `code` from a command is typed here.
 
-    A script is answered {paired}; a form is led back to the page.
+    A script is answered {paired, shown}: `shown` is false once its code is good no more. A form is led back.
     """
     typed, lines = request.POST.get("code", ""), context().persona.lines
     # Counted before it is looked up: a code is short, and no person is shut out by the limit.
@@ -88,7 +86,7 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
             _note_paired(value, context().note_machine)
     if value is None and typed:
         return _render(request, context(), UNKNOWN, refused=lines.card_unknown)
-    response: HttpResponse = redirect("machine") if typed else JsonResponse({"paired": value is not None})
+    response: HttpResponse = redirect("machine") if typed else _answer_claim(request, value)
     if value is not None:
         set_machine_cookie(response, value)
     return response
@@ -98,14 +96,17 @@ def claim(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
 @require_same_origin
 def answer(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """*Is this you?* was answered. A script is told {outcome, line}; a form is led on."""
-    known = recognise(request)
     offer, is_yes = parse_id(request.POST.get("offer")), request.POST.get("answer", "") == "yes"
     outcome = OfferOutcome.OVER
-    if known is not None and offer is not None:
-        outcome = answer_offer(request, known, offer, is_yes=is_yes, note=context().note_machine)
+    if offer is not None:
+        outcome = answer_offer(request, offer, is_yes=is_yes, note=context().note_machine)
     if request.headers.get("Accept", "").startswith("application/json"):
         return JsonResponse({"outcome": outcome, "line": _outcome_line(context(), outcome)})
     return redirect("chat" if outcome is OfferOutcome.OPENED else "machine")
+
+
+def _answer_claim(request: HttpRequest, value: str | None) -> HttpResponse:
+    return JsonResponse({"paired": value is not None, "shown": shows_code(read_claim(request))})
 
 
 def make_contact_on_record(request: HttpRequest, note: NoteEvent) -> Contact:

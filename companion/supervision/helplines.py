@@ -20,7 +20,23 @@ class HelplineLines(Protocol):
     @property
     def help_no_number(self) -> str: ...
     @property
+    def help_told_outside(self) -> str: ...
+    @property
+    def help_untold_outside(self) -> str: ...
+    @property
+    def help_no_number_outside(self) -> str: ...
+    @property
     def or_text(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HelpAnswer:
+    """The drafted answer to *Talk to a person*."""
+
+    line: str
+    """In the conversation. It says that the participant can keep writing."""
+    outside: str
+    """For a page on which nothing can be written, such as the locked page."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,9 +52,14 @@ class Helpline:
             lines.safety_told if is_told else lines.safety_untold, lines.safety_no_number, lines
         )
 
-    def write_help_line(self, lines: HelplineLines, *, is_told: bool) -> str:
+    def write_help_answer(self, lines: HelplineLines, *, is_told: bool) -> "HelpAnswer":
         """The answer to *Talk to a person*. `is_told`: as for a safety line."""
-        return self._fill(lines.help_told if is_told else lines.help_untold, lines.help_no_number, lines)
+        line = lines.help_told if is_told else lines.help_untold
+        outside = lines.help_told_outside if is_told else lines.help_untold_outside
+        return HelpAnswer(
+            line=self._fill(line, lines.help_no_number, lines),
+            outside=self._fill(outside, lines.help_no_number_outside, lines),
+        )
 
     def _fill(self, line: str, without: str, lines: HelplineLines) -> str:
         if "{helpline}" not in line:

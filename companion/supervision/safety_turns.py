@@ -9,7 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -32,7 +32,7 @@ from companion.supervision.entries import (
     lock_control,
 )
 from companion.supervision.flags import FLAG_IS_SEEN, RaisedFlag, notify_flags_changed, raise_flag
-from companion.supervision.helplines import Helpline
+from companion.supervision.helplines import HelpAnswer, Helpline
 from companion.supervision.noticing import Notice
 from companion.supervision.quiet import claim_quiet
 from companion.supervision.seizure import LiveTurnsBusy, retry_seizure
@@ -101,12 +101,13 @@ class SafetyStored:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HelpStored:
-    """A press is stored. `line` is shown unless `told` becomes true in time."""
+    """A press is stored. `answer` is shown unless `told` becomes true in time."""
 
     entry: int
-    line: str
+    answer: HelpAnswer
+    told: HelpAnswer
     flag: RaisedFlag | None = None
-    told: str = ""
+    """None: it is the answer to a press of a moment ago."""
 
 
 class SafetyTurns:
@@ -167,12 +168,12 @@ class SafetyTurns:
             self._on_change((), [conversation], ())
         return stored
 
-    async def decide_help(self, conversation: int, stored: HelpStored) -> str:
-        """Wait as for a red message; returns the line that is shown."""
+    async def decide_help(self, conversation: int, stored: HelpStored) -> HelpAnswer:
+        """Wait as for a red message; returns the answer that is shown."""
         flag = stored.flag
         if flag is None:
-            return stored.line
-        facts = {"entry": stored.entry, "text": stored.told, "flag": flag.flag, "count": flag.count}
+            return stored.answer
+        facts = {"entry": stored.entry, "text": stored.told.line, "flag": flag.flag, "count": flag.count}
 
         async def decide(cursor: AsyncCursor[Row]) -> bool:
             await cursor.execute(f"{DECIDE_ENTRY} AND {FLAG_IS_SEEN} RETURNING id", facts)
@@ -184,7 +185,7 @@ class SafetyTurns:
         if await self._decide(flag, decide):
             self._on_change((), [conversation], ())
             return stored.told
-        return stored.line
+        return stored.answer
 
     async def note_writing(self, conversation: int, *, staff: int | None = None) -> None:
         """Notify every process that the participant, or this member of staff, is typing. Nothing is stored."""
@@ -265,17 +266,18 @@ class SafetyTurns:
         if flag is None or row is None:
             return None
         await notify_flags_changed(cursor, [flag])
-        if recent := await find_recent(cursor, conversation, kind=EntryKind.HELP, within_s=HELP_LINE_EVERY_S):
-            return HelpStored(entry=recent.entry, line=recent.text)
         helpline = Helpline(voice=row[0], text=row[1])
         texts = self._policy.in_language(row[2])
-        line = helpline.write_help_line(texts.lines, is_told=False)
+        answer, told = (helpline.write_help_answer(texts.lines, is_told=is_told) for is_told in (False, True))
+        if recent := await find_recent(cursor, conversation, kind=EntryKind.HELP, within_s=HELP_LINE_EVERY_S):
+            shown = replace(told if recent.text == told.line else answer, line=recent.text)
+            return HelpStored(entry=recent.entry, answer=shown, told=told)
         entry = await insert_entry(
             cursor,
             NewEntry(
                 conversation=conversation,
                 kind=EntryKind.HELP,
-                text=line,
+                text=answer.line,
                 version=texts.persona_version,
                 flag=flag.flag,
                 decide_s=self._policy.decide_s,
@@ -283,8 +285,7 @@ class SafetyTurns:
         )
         assert entry is not None  # Its control row is locked.
         await notify_control_changed(cursor, by=self._process, conversations=[conversation])
-        told = helpline.write_help_line(texts.lines, is_told=True)
-        return HelpStored(entry=entry.entry, line=line, flag=flag, told=told)
+        return HelpStored(entry=entry.entry, answer=answer, told=told, flag=flag)
 
     async def _decide(self, flag: RaisedFlag, decide: Callable[[AsyncCursor[Row]], Awaitable[bool]]) -> bool:
         """Try to say that staff were told, at each sign that the flag was seen, while the time lasts."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import connection, transaction
 from django.http import HttpRequest
@@ -13,6 +14,22 @@ from companion.visits import idle
 from companion.visits.errors import WrongPictures
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnlockMisses:
+    """Wrong choices of pictures on the locked pages of one machine; browsers that are no machine count as one."""
+
+    of_participant: int
+    of_machine: int
+
+    @property
+    def may_try(self) -> bool:
+        """Whether pictures may be tried once more."""
+        return (
+            self.of_participant < idle.MAX_UNLOCK_MISSES
+            and self.of_machine < idle.MAX_UNLOCK_MISSES_ON_MACHINE
+        )
 
 
 def come_back(request: HttpRequest, person: Participant) -> Visit | None:
@@ -32,27 +49,33 @@ def come_back(request: HttpRequest, person: Participant) -> Visit | None:
 
 def takes_pictures(locked: LiveVisit) -> bool:
     """Whether the locked page may still be opened with the card's pictures, and not with its code alone."""
-    return Visit.objects.filter(id=locked.visit, unlock_misses__lt=idle.MAX_UNLOCK_MISSES).exists()
+    return _count_misses(locked).may_try
+
+
+def _count_misses(locked: LiveVisit) -> UnlockMisses:
+    with connection.cursor() as cursor:
+        cursor.execute(idle.READ_MISSES, {"visit": locked.visit})
+        of_participant, of_machine = cursor.fetchone() or (0, 0)
+    return UnlockMisses(of_participant=of_participant, of_machine=of_machine)
 
 
 def come_back_by_pictures(request: HttpRequest, chosen: Sequence[str]) -> bool:
     """Unlock the session's visit with the pictures of its participant's card. False: it is not locked any more.
 
-    Raises WrongPictures, which counts as a miss: after `MAX_UNLOCK_MISSES` of them the page takes the code alone.
+    Raises WrongPictures, which counts as a miss. After too many of them the locked pages of this machine take the code
+    alone; the card still opens visits everywhere.
     """
     locked = find_locked_visit(request)
     if locked is None:
         return False
     with transaction.atomic():
         person = Participant.objects.select_for_update(no_key=True).get(pk=locked.participant)
-        with connection.cursor() as cursor:
-            # Counted before it is looked at: parallel tries cannot exceed the limit.
-            cursor.execute(idle.COUNT_MISS, {"visit": locked.visit})
-            [misses] = cursor.fetchone() or [0]
-            if misses <= idle.MAX_UNLOCK_MISSES and cards.are_pictures(
-                chosen, person.card_handle, person.card_issue
-            ):
-                cursor.execute(idle.FORGIVE_MISS, {"visit": locked.visit})
-                return come_back(request, person) is not None
-    log.warning("visit.wrong_pictures visit=%s misses=%d", locked.visit, misses)
+        # Under the lock of the participant: parallel tries cannot exceed the limit.
+        misses = _count_misses(locked)
+        if misses.may_try and cards.are_pictures(chosen, person.card_handle, person.card_issue):
+            return come_back(request, person) is not None
+        if misses.may_try:
+            with connection.cursor() as cursor:
+                cursor.execute(idle.COUNT_MISS, {"visit": locked.visit})
+    log.warning("visit.wrong_pictures visit=%s may_try=%d", locked.visit, misses.may_try)
     raise WrongPictures

@@ -22,7 +22,12 @@ LAG_S = 30
 COME_BACK_WITHIN_S = 1_800
 """A visit that is locked for longer ends."""
 MAX_UNLOCK_MISSES = 3
-"""Wrong choices of pictures on a locked page after which it takes the code alone."""
+UNLOCK_MISSES_DAYS = 30
+"""After so many wrong choices of pictures for one participant in this time, locked pages of the machine take the code
+alone. There are 132 choices; neither a new visit nor a right choice brings new tries."""
+MAX_UNLOCK_MISSES_ON_MACHINE = 12
+UNLOCK_MISSES_ON_MACHINE_DAYS = 7
+"""The same for all participants of the machine together."""
 MAX_SWEPT = 100
 """Visits of each kind that one sweep takes."""
 
@@ -71,11 +76,18 @@ offered AS (
 SELECT id FROM unlocked
 """
 
-COUNT_MISS = """
-UPDATE companion_visit SET unlock_misses = unlock_misses + 1 WHERE id = %(visit)s RETURNING unlock_misses
-"""
+COUNT_MISS = "UPDATE companion_visit SET unlock_misses = unlock_misses + 1 WHERE id = %(visit)s"
 
-FORGIVE_MISS = "UPDATE companion_visit SET unlock_misses = unlock_misses - 1 WHERE id = %(visit)s"
+# Each sum follows an index: the visits of a participant by their end, and those of a machine that have misses.
+READ_MISSES = f"""
+SELECT (SELECT coalesce(sum(v.unlock_misses), 0) FROM companion_visit v
+        WHERE v.participant_id = l.participant_id AND v.machine_id IS NOT DISTINCT FROM l.machine_id
+          AND v.expires_at > clock_timestamp() - make_interval(days => {UNLOCK_MISSES_DAYS})),
+       (SELECT coalesce(sum(v.unlock_misses), 0) FROM companion_visit v
+        WHERE v.machine_id = l.machine_id AND v.unlock_misses > 0
+          AND v.expires_at > clock_timestamp() - make_interval(days => {UNLOCK_MISSES_ON_MACHINE_DAYS}))
+FROM companion_visit l WHERE l.id = %(visit)s
+"""
 
 
 def _due(condition: str, *, by: str) -> str:

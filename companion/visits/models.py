@@ -38,7 +38,7 @@ class Visit(models.Model):
     locked_at = models.DateTimeField(null=True)
     """Since when it shows no words. It is live again when its participant comes back."""
     unlock_misses = models.PositiveSmallIntegerField(db_default=0)
-    """Wrong choices of pictures on its locked page."""
+    """Wrong choices of pictures on its locked page. They count for the machine: see `coming_back`."""
 
     class Meta:
         constraints = [
@@ -69,6 +69,12 @@ class Visit(models.Model):
                 fields=["locked_at"],
                 condition=Q(ended_at__isnull=True, locked_at__isnull=False),
                 name="visit_locked",
+            ),
+            # Bounds the count of wrong pictures on a machine.
+            models.Index(
+                fields=["machine", "expires_at"],
+                condition=Q(unlock_misses__gt=0, machine__isnull=False),
+                name="visit_with_misses",
             ),
         ]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from companion import cards
 from companion.access import VISIT_KEY, find_locked_visit, session_visit_id
 from companion.machines.models import VisitWay
-from companion.machines.registry import KnownMachine, recognise
+from companion.machines.registry import KnownMachine, hold_machine
 from companion.models import Participant, Site, Visit
 from companion.participants import get_card
 from companion.sessions import SessionStore
@@ -122,7 +122,7 @@ def _lock_people() -> QuerySet[Participant]:
 def _open_visit(request: HttpRequest, person: Participant, *, way: VisitWay, opened_by: str = "") -> Visit:
     if not person.site.is_open:
         raise SiteClosed
-    machine = recognise(request)
+    machine = hold_machine(request)
     _check_place(person.site, machine)
     own = session_visit_id(request)
     with connection.cursor() as cursor:

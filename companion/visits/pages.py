@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -9,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from companion.access import LiveVisit, find_locked_visit
 from companion.cards import PICTURES
-from companion.client_address import read_client_address
 from companion.forms import CodeForm
+from companion.machines.wrong_cards import count_wrong_card
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
 from companion.visits.coming_back import come_back_by_pictures, takes_pictures
@@ -33,10 +34,18 @@ def exit_facts(visit: LiveVisit) -> dict[str, object]:
     }
 
 
-def confirm(request: HttpRequest, key: str) -> HttpResponse | None:
-    """Answer a script with the proof that it sent. A page believes no other answer: a proxy's may look like ours."""
+def confirm(request: HttpRequest, key: str, visit: UUID | None) -> HttpResponse | None:
+    """Answer a script with the proof that it sent. A page believes no other answer: a proxy's may look like ours.
+
+    Without a `visit` nothing is confirmed: neither the cookie nor the ticket named one, so none was ended or locked.
+    """
     proof = request.POST.get("proof", "")
-    return JsonResponse({key: proof}) if proof and len(proof) <= MAX_PROOF_CHARS else None
+    if not proof or len(proof) > MAX_PROOF_CHARS:
+        return None
+    if visit is None:
+        log.warning("visit.not_named key=%s", key)
+        return JsonResponse({"problem": "not_known"}, status=409)
+    return JsonResponse({key: proof})
 
 
 @require_POST
@@ -45,9 +54,9 @@ def quick_exit(request: HttpRequest, context: Callable[[], PageContext]) -> Http
     """*Leave now*: end the visit. Without a script, answer with a plain page that leads on to the site's choice."""
     ticket = request.POST.get("ticket", "")
     address = find_exit_address(request, ticket)
-    end_visit(request, ticket, reason=EndReason.QUICK_EXIT)
+    ended = end_visit(request, ticket, reason=EndReason.QUICK_EXIT)
     # No redirect: our policy for forms allows none to another origin.
-    return confirm(request, "ended") or _render_empty_page(request, context(), address)
+    return confirm(request, "ended", ended) or _render_empty_page(request, context(), address)
 
 
 @require_GET
@@ -60,8 +69,8 @@ def empty_page(request: HttpRequest, context: Callable[[], PageContext]) -> Http
 @require_same_origin
 def lock(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Lock the visit: its page has had no sign of life."""
-    lock_visit(request, request.POST.get("ticket", ""))
-    return confirm(request, "locked") or redirect("locked")
+    visit = lock_visit(request, request.POST.get("ticket", ""))
+    return confirm(request, "locked", visit) or redirect("locked")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -88,7 +97,7 @@ def locked(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
         return render(request, "companion/closed.html", {"line": lines.closed, "lines": lines}, status=403)
     if is_open:
         return redirect("chat")
-    if context().throttle.count_failure(read_client_address(request)):
+    if count_wrong_card(request, context().throttle):
         return _render_locked(request, context(), visit, refused=refused)
     log.warning("unlock.too_many_tries")
     return _render_locked(request, context(), visit, refused=lines.too_many_tries, status=429)

@@ -7,6 +7,7 @@ from asgiref.sync import async_to_sync
 from django.urls import URLPattern, URLResolver, include, path
 
 from companion.page_context import HelpNotRaised
+from companion.supervision.helplines import HelpAnswer
 from ops.project.wiring.pages import build_page_context, build_throttle
 from ops.project.wiring.routing import build_routing, build_selector
 from ops.project.wiring.status import facts_now
@@ -22,7 +23,7 @@ def _is_ready() -> bool:
     return bool(asgi.running) and asgi.process().is_ready
 
 
-def _raise_help(conversation: int) -> str:
+def _raise_help(conversation: int) -> HelpAnswer | None:
     from ops.project import asgi
 
     try:

@@ -226,7 +226,7 @@ async def test_a_press_for_a_person_is_one_flag_and_one_line_however_often_it_co
     assert first is not None and again is not None and again.entry == first.entry
     flag = in_database(lambda: Flag.objects.get(conversation=rosa.conversation))
     assert (flag.tier, flag.kind, flag.source, flag.count) == ("red", "help", "button", 2)
-    line = await safety.decide_help(rosa.conversation.pk, first)
+    line = (await safety.decide_help(rosa.conversation.pk, first)).line
     [entry] = in_database(lambda: list(TranscriptEntry.objects.filter(conversation=rosa.conversation)))
     assert entry.text == line and "0808 157 0123" in line
 
@@ -238,7 +238,7 @@ async def test_a_press_that_a_screen_shows_in_time_says_that_staff_can_see_it(
     stored = await safety.store_help(rosa.conversation.pk)
     assert stored is not None and stored.flag is not None
     mark_seen(stored.flag.flag)
-    line = await safety.decide_help(rosa.conversation.pk, stored)
+    line = (await safety.decide_help(rosa.conversation.pk, stored)).line
     assert line == "Staff here can see that you want to talk. You can keep writing here."
 
 

@@ -22,7 +22,7 @@ from companion.throttle import (
 )
 from ops.project.wiring.pages import build_throttle
 from ops.stack.valkey import EmbeddedValkey
-from tests.machines import open_browser
+from tests.machines import add_machine, open_browser
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
 from tests.staff import open_staff_client, sign_in
@@ -203,6 +203,19 @@ def test_after_too_many_wrong_codes_the_drafted_answer_comes_and_a_right_card_st
         assert "Please ask the staff to help." in type_code(browser, WRONG).text
         assert type_code(browser, people.rosa.card.code).status_code == 302
     people.rosa.sign_in(guarded.url)
+
+
+def test_wrong_codes_on_locked_pages_are_counted_for_the_machine_and_not_for_its_address(
+    guarded: Web, people: People
+) -> None:
+    statuses = []
+    for name, person in (("Front", people.rosa), ("Back", people.add_participant("Tomas"))):
+        browser, _ = add_machine(guarded, people.site, name)
+        browser.post("/card/", code=person.card.code)
+        browser.post("/chat/lock/", proof="x")
+        statuses.append([browser.post("/locked/", code=WRONG).status_code for _ in range(4)])
+
+    assert statuses == [[403, 403, 403, 429]] * 2
 
 
 def test_a_pairing_code_that_is_right_is_not_looked_up_after_too_many_guesses(

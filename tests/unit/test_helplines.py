@@ -29,7 +29,7 @@ def test_a_site_with_a_number_to_call_alone_names_that_one() -> None:
 def test_no_line_has_an_empty_place(helpline: Helpline, is_told: bool) -> None:
     for line in (
         helpline.write_safety_line(LINES, is_told=is_told),
-        helpline.write_help_line(LINES, is_told=is_told),
+        helpline.write_help_answer(LINES, is_told=is_told).line,
     ):
         assert "call  " not in line and "call ." not in line
         assert line.endswith("You can keep writing here.")
@@ -39,5 +39,16 @@ def test_no_line_has_an_empty_place(helpline: Helpline, is_told: bool) -> None:
 
 def test_a_site_without_a_number_gets_the_line_that_needs_none() -> None:
     assert Helpline().write_safety_line(LINES, is_told=True) == LINES.safety_no_number
-    assert Helpline().write_help_line(LINES, is_told=False) == LINES.help_no_number
-    assert Helpline().write_help_line(LINES, is_told=True) == LINES.help_told
+    assert Helpline().write_help_answer(LINES, is_told=False).line == LINES.help_no_number
+    assert Helpline().write_help_answer(LINES, is_told=True).line == LINES.help_told
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("helpline", [Helpline(), BOTH])
+def test_an_answer_for_a_page_without_a_box_offers_no_writing(helpline: Helpline, is_told: bool) -> None:
+    for lines in (LINES, load(DEFAULT.with_name("robin.es.toml")).lines):
+        answer = helpline.write_help_answer(lines, is_told=is_told)
+
+        assert answer.outside and answer.line.startswith(answer.outside)
+        assert not answer.outside.endswith(("writing here.", "escribiendo aquí."))
+        assert ("116 123" in answer.outside) == (bool(helpline.voice) and not is_told)

@@ -37,6 +37,8 @@ async function untilPaired(endMs) {
     const claimed = await post(claimUrl);
     tell(claimed ? "" : outOfReach);
     if (claimed?.paired) return true;
+    // Many other screens have asked for codes since: this one would be typed in vain.
+    if (claimed?.shown === false) return false;
   }
   return false;
 }

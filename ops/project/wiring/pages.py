@@ -8,13 +8,14 @@ import redis
 from django.conf import settings
 
 from companion.page_context import PageContext
+from companion.supervision.helplines import HelpAnswer
 from companion.throttle import SignInThrottle
 from ops.character import get_languages
 from ops.project.wiring.turns import build_turn_policy
 from ops.supervision.machine_events import note_machine_event
 
 
-def build_page_context(raise_help: Callable[[int], str]) -> PageContext:
+def build_page_context(raise_help: Callable[[int], HelpAnswer | None]) -> PageContext:
     """What the participants' pages are made of. Raises PersonaInvalid."""
     return PageContext(
         languages=get_languages(),
