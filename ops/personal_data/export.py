@@ -12,13 +12,24 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from companion.history import read_since
-from companion.models import Conversation, Flag, FlagStep, Participant, TranscriptEntry, Turn, Visit
+from companion.machines.models import OfferAnswer
+from companion.models import (
+    Conversation,
+    Flag,
+    FlagStep,
+    Participant,
+    TranscriptEntry,
+    Turn,
+    Visit,
+    VisitOffer,
+)
 from companion.needs import store
 from companion.supervision.states import EntryKind
 from companion.turn_policy import TurnPolicy
 from ops.character import get_persona
 from ops.people.needs import describe_needs
 from ops.personal_data.job_progress import OnProgress, ignore_progress
+from ops.transcripts.visit_text import END_REASONS, PAST_OFFERS, WAYS
 
 UNSEEN_STATES = frozenset({"waiting", "speaking"})
 
@@ -57,7 +68,8 @@ def export_person(
         {
             **facts,
             "needs": _list_needs(person),
-            "visits": Visit.objects.filter(participant=person).order_by("opened_at").iterator(),
+            "visits": _list_visits(person),
+            "offers": _list_offers(person),
             "flags": list(_list_flags(conversation, with_notes=with_notes)),
         },
     )
@@ -69,6 +81,21 @@ def _list_needs(person: Participant) -> dict[str, Any] | None:
     if record is None:
         return None
     return {"record": record, "words": describe_needs(record, get_persona().choices)}
+
+
+def _list_visits(person: Participant) -> Iterator[dict[str, Any]]:
+    visits = Visit.objects.filter(participant=person).select_related("machine").order_by("opened_at")
+    for visit in visits.iterator():
+        way, end = WAYS.get(visit.way, ""), END_REASONS.get(visit.end_reason, "")
+        yield {"visit": visit, "way": way, "end": end}
+
+
+def _list_offers(person: Participant) -> Iterator[dict[str, Any]]:
+    offers = VisitOffer.objects.filter(participant=person).select_related("machine").order_by("id")
+    for offer in offers.iterator():
+        # An offer that was not answered is stored as open until the next one on its machine.
+        state = offer.answer or (OfferAnswer.EXPIRED if offer.expires_at <= timezone.now() else "open")
+        yield {"offer": offer, "says": PAST_OFFERS[state]}
 
 
 def _list_lines(

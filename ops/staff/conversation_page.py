@@ -28,6 +28,7 @@ from ops.staff.openings import OpenedPages
 from ops.staff.turn_pages import MAX_ID, parse_id
 from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
+from ops.transcripts.visit_text import PAST_OFFERS, describe_end
 
 OPENED = OpenedPages(salt="ops.people.opened", lasts_s=8 * 3_600)
 PRINTED_PAGES = 10
@@ -204,7 +205,10 @@ def _with_words(item: dict[str, Any], head: TimelineHead) -> dict[str, Any]:
                 "outcome_says": desk_text.OUTCOMES.get(item["outcome"], ""),
             }
         case "visit":
-            return {**item, "ended_clock": _clock(item["ended_at"]) if item["ended_at"] else ""}
+            item["ended_clock"] = _clock(item["ended_at"]) if item["ended_at"] else ""
+            return {**item, "ended_says": describe_end(item)}
+        case "offer":
+            return {**item, "says": PAST_OFFERS[item["state"]]}
     return item
 
 

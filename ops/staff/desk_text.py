@@ -105,6 +105,7 @@ MACHINE_STATES: Mapping[str, str] = MappingProxyType(
     {
         "waits": "Waits",
         "in_use": "In use",
+        "locked": "Locked, and may be used by another person",
         "away": "Not open",
         "unpaired": "Waits for its code",
         "copied": "Has to be paired again",

@@ -14,26 +14,27 @@ from psycopg import AsyncCursor
 from companion.machines.offers import LIST_NEWS, OfferView, build_offer_view, news_parameters
 from companion.machines.pairing import OPEN_S
 from companion.rows import Row
+from companion.visits.conditions import IS_LOCKED
 
 MAX_MACHINES = 300
 
-_MACHINES = """
+_MACHINES = f"""
 SELECT m.id, m.name, m.site_id, s.name, m.seen_at, p.id, p.name, c.id,
        CASE WHEN m.copied_at IS NOT NULL THEN 'copied'
             WHEN m.token_hash = '' THEN 'unpaired'
-            WHEN p.id IS NOT NULL THEN 'in_use'
+            WHEN p.id IS NOT NULL THEN CASE WHEN v.is_locked THEN 'locked' ELSE 'in_use' END
             WHEN m.seen_at > clock_timestamp() - make_interval(secs => %(waiting_s)s) THEN 'waits'
             ELSE 'away' END
 FROM companion_machine m
 JOIN companion_site s ON s.id = m.site_id
 LEFT JOIN LATERAL (
-    SELECT v.participant_id FROM companion_visit v
+    SELECT v.participant_id, {IS_LOCKED} AS is_locked FROM companion_visit v
     WHERE v.machine_id = m.id AND v.ended_at IS NULL AND v.expires_at > clock_timestamp()
     ORDER BY v.opened_at DESC LIMIT 1
 ) v ON true
 LEFT JOIN companion_participant p ON p.id = v.participant_id
 LEFT JOIN companion_conversation c ON c.participant_id = p.id
-WHERE m.site_id = ANY(%(sites)s) AND m.withdrawn_at IS NULL {condition}
+WHERE m.site_id = ANY(%(sites)s) AND m.withdrawn_at IS NULL {{condition}}
 ORDER BY s.name, lower(m.name) LIMIT %(most)s
 """
 READ_MACHINES = _MACHINES.format(condition="")
@@ -42,7 +43,7 @@ READ_MACHINE = _MACHINES.format(condition="AND m.id = %(machine)s")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MachineView:
-    """A machine of a site. `state`: waits, in_use, away, unpaired, copied. `participant`: who is on it."""
+    """A machine of a site. `state`: waits, in_use, locked, away, unpaired, copied. `participant`: who is on it."""
 
     id: UUID
     name: str

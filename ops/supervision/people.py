@@ -15,6 +15,7 @@ from companion.supervision.control import IS_QUIET
 from companion.supervision.flag_views import FlagView
 from companion.supervision.pauses import PauseView
 from companion.supervision.states import FlagTier, PauseScope
+from companion.visits.conditions import IS_LOCKED
 
 MAX_VISITS = 2_000
 """Live visits that one read looks at, those that end last first."""
@@ -27,11 +28,13 @@ DESK_TIMEOUT_S = 10
 
 READ_PEOPLE = f"""
 WITH visits AS MATERIALIZED (
-    SELECT id, participant_id, opened_at, machine_id FROM companion_visit
-    WHERE ended_at IS NULL AND expires_at > statement_timestamp() ORDER BY expires_at DESC LIMIT %(max_visits)s
+    SELECT v.id, v.participant_id, v.opened_at, v.machine_id, {IS_LOCKED} AS is_locked FROM companion_visit v
+    WHERE v.ended_at IS NULL AND v.expires_at > statement_timestamp()
+    ORDER BY v.expires_at DESC LIMIT %(max_visits)s
 ),
 here AS MATERIALIZED (
-    SELECT DISTINCT ON (v.participant_id) v.participant_id, v.id, v.opened_at, v.machine_id, count(*) OVER w AS visits
+    SELECT DISTINCT ON (v.participant_id) v.participant_id, v.id, v.opened_at, v.machine_id, v.is_locked,
+           count(*) OVER w AS visits
     FROM visits v WINDOW w AS (PARTITION BY v.participant_id) ORDER BY v.participant_id, v.opened_at DESC
 ),
 pages AS MATERIALIZED (
@@ -43,7 +46,7 @@ SELECT c.id, p.id, p.name, p.site_id, s.name, here.opened_at, here.id, here.visi
        {IS_QUIET}, k.person, k.person_name, k.person_since,
        d.text <> '' AND d.saved_at > clock_timestamp() - make_interval(secs => %(writing_s)s)
        AND (last.last_at IS NULL OR d.saved_at > last.last_at),
-       c.id IN (SELECT page FROM pages), coalesce(m.name, '')
+       c.id IN (SELECT page FROM pages), coalesce(m.name, ''), here.is_locked
 FROM here
 JOIN companion_participant p ON p.id = here.participant_id AND p.site_id = ANY(%(sites)s)
 JOIN companion_site s ON s.id = p.site_id
@@ -91,6 +94,8 @@ class PresentPerson:
     page_open: bool
     machine: str
     """The name of the machine on which the visit is; empty: another browser."""
+    is_locked: bool
+    """There was no sign of life for a while: the screen shows no words until its participant comes back."""
 
 
 async def read_people(cursor: AsyncCursor[Row], sites: Collection[int]) -> list[PresentPerson]:
@@ -163,6 +168,7 @@ def build_items(
             "readers": sorted(readers.get(one.conversation, {}).values()),
             "page_open": one.page_open,
             "machine": one.machine,
+            "locked": one.is_locked,
         }
     return items
 
@@ -197,7 +203,7 @@ def parse_person(row: Row) -> PresentPerson:
     """The person of a row of `READ_PEOPLE`."""
     conversation, participant, name, site, site_name, since, visit, visits, *turn = row
     is_speaking, is_waiting, last_state, last_at, *who = turn
-    is_quiet, person, person_name, person_since, is_writing, page_open, machine = who
+    is_quiet, person, person_name, person_since, is_writing, page_open, machine, is_locked = who
     return PresentPerson(
         conversation=conversation,
         participant=participant,
@@ -218,4 +224,5 @@ def parse_person(row: Row) -> PresentPerson:
         is_writing=bool(is_writing),
         page_open=page_open,
         machine=machine,
+        is_locked=is_locked,
     )

@@ -1,4 +1,4 @@
-"""One page of a conversation as staff read it: turns with half answers, entries, flags with their notes, and visits.
+"""One page of a conversation as staff read it: turns with half answers, entries, flags with notes, visits, offers.
 
 Read newest first, page by page, by index order. Callers record the reading first; see `ops.audit`.
 """
@@ -11,7 +11,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from companion.models import Conversation, Flag, TranscriptEntry, Visit
+from companion.machines.models import OfferAnswer
+from companion.models import Conversation, Flag, TranscriptEntry, Visit, VisitOffer
 from companion.supervision.states import EntryKind
 from ops.transcripts.queries import get_turn_time, list_turns_before
 from ops.transcripts.records import TurnRecord
@@ -22,6 +23,7 @@ MAX_FLAGS = 50
 MAX_STEPS = 50
 """Steps of one flag, the newest."""
 MAX_VISITS = 20
+MAX_OFFERS = 20
 
 Place = list[int]
 
@@ -64,9 +66,9 @@ def get_head(conversation: int, *, sites: Collection[int]) -> TimelineHead | Non
 def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelinePage:
     """The last page of a conversation, or the one before turn `before`.
 
-    Each item is a dict that JSON can hold, with `kind` (turn, entry, flag or visit), `at` (ISO 8601) and `place`: items
-    are ordered by it. It is [turn, 0 for the turn itself or 1, milliseconds, number]: what stands after the same turn
-    is in the order in which it happened.
+    Each item is a dict that JSON can hold, with `kind` (turn, entry, flag, visit or offer), `at` (ISO 8601) and
+    `place`: items are ordered by it. It is [turn, 0 for the turn itself or 1, milliseconds, number]: what stands after
+    the same turn is in the order in which it happened.
     """
     records, has_earlier = list_turns_before(head.conversation, before, size=PAGE_TURNS)
     page = _Page(head.conversation, records, is_first=not has_earlier, before=before)
@@ -75,6 +77,7 @@ def read_timeline(head: TimelineHead, *, before: int | None = None) -> TimelineP
         *_entry_items(head, page),
         *_flag_items(head, page),
         *_visit_items(head, page),
+        *_offer_items(head, page),
     ]
     items.sort(key=lambda item: item["place"])
     return TimelinePage(items=tuple(items), earlier=records[0].id if has_earlier else None)
@@ -212,9 +215,33 @@ def _visit_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
             "place": _place(page.turn_before(visit.opened_at), visit.opened_at, 0),
             "at": visit.opened_at.isoformat(),
             "ended_at": visit.ended_at.isoformat() if visit.ended_at else None,
+            "end_reason": visit.end_reason,
             "is_open": visit.ended_at is None and visit.expires_at > now,
+            "is_locked": visit.locked_at is not None
+            or (visit.locks_at is not None and visit.locks_at <= now),
             "machine": visit.machine.name if visit.machine else "",
             "opened_by": visit.opened_by,
         }
         for visit in visits.select_related("machine").order_by("-expires_at")[:MAX_VISITS]
+    ]
+
+
+def _offer_items(head: TimelineHead, page: _Page) -> list[dict[str, Any]]:
+    offers = VisitOffer.objects.filter(participant=head.participant)
+    if page.since is not None:
+        offers = offers.filter(offered_at__gte=page.since)
+    if page.until is not None:
+        offers = offers.filter(offered_at__lt=page.until)
+    now = timezone.now()
+    return [
+        {
+            "kind": "offer",
+            "id": offer.pk,
+            "place": _place(page.turn_before(offer.offered_at), offer.offered_at, offer.pk),
+            "at": offer.offered_at.isoformat(),
+            "machine": offer.machine.name,
+            "by": offer.by_name,
+            "state": offer.answer or ("open" if offer.expires_at > now else OfferAnswer.EXPIRED),
+        }
+        for offer in offers.select_related("machine").order_by("-id")[:MAX_OFFERS]
     ]

@@ -14,6 +14,7 @@ from ops.models import AuditEntry
 from ops.stack.postgres import EmbeddedPostgres
 from ops.supervision.people import WRITING_S
 from tests.desk_socket import Desk, sign_staff_in
+from tests.machines import open_browser
 from tests.page_socket import Page
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
@@ -161,6 +162,18 @@ async def test_a_message_that_was_sent_ends_that_its_writer_is_writing(service: 
         # Within less than the time that typing is shown for.
         async with asyncio.timeout(WRITING_S - 2):
             await desk.person(conversation, turn="idle")
+
+
+async def test_the_desk_shows_within_seconds_that_a_screen_is_locked_and_that_it_is_not_any_more(
+    service: Web, people: People
+) -> None:
+    rosa, browser = people.rosa, open_browser(service)
+    browser.post("/card/", code=rosa.card.code)
+    async with Desk(service, sign_staff_in(service, people, people.add_sam())) as desk:
+        browser.post("/chat/lock/", proof="x")
+        await desk.person(rosa.conversation.pk, locked=True)
+        browser.post("/locked/", code=rosa.card.code)
+        await desk.person(rosa.conversation.pk, locked=False)
 
 
 def store_draft(person: Person, text: str) -> None:

@@ -35,10 +35,15 @@ let here = null;
 const stepIn = new StepIn(page.querySelector(".step-in"), me, stand);
 
 function handle(frame) {
-  if (frame.type === "hello") return knowPerson(frame.people.find((item) => item.conversation === me.conversation));
+  const isOurs = (item) => item.conversation === me.conversation;
+  if (frame.type === "hello") return knowPerson(frame.people.find(isOurs));
   if (frame.type === "people") {
-    if (frame.gone?.includes(me.conversation)) knowPerson({ ...here, ...stepIn.state, turn: "idle", page_open: false });
-    return knowPerson(frame.changed.find((item) => item.conversation === me.conversation));
+    const isGone = frame.gone?.includes(me.conversation);
+    const before = here;
+    knowPerson(isGone ? { ...here, ...stepIn.state, turn: "idle", page_open: false } : frame.changed.find(isOurs));
+    // The conversation says when a visit began, and how it ended.
+    if (isGone || here?.visit !== before?.visit || here?.locked !== before?.locked) refresh();
+    return;
   }
   if (frame.conversation !== me.conversation) return;
   if (frame.type === "watched") watched(frame);

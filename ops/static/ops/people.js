@@ -68,6 +68,7 @@ function drawPerson(node, item) {
   put(node, "person", item.person ? `: ${item.person.name}` : "");
   put(node, "site", item.site_name);
   put(node, "machine", item.machine ? `, ${item.machine}` : "");
+  put(node, "locked", item.locked ? ", screen locked" : "");
   put(node, "page", item.page_open === false ? ", no page open" : "");
   put(node, "readers", item.readers.length ? ` · ${item.readers.join(", ")} ${item.readers.length > 1 ? "read" : "reads"} along` : "");
   put(node, "flag", { red: "Red flag", amber: "Amber flag" }[item.tier] ?? "");

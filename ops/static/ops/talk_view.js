@@ -50,7 +50,7 @@ export class TalkView {
   }
 }
 
-const DRAW = { turn, entry, flag, visit };
+const DRAW = { turn, entry, flag, visit, offer };
 
 function turn(node, part, item, words) {
   const before = node.dataset.state;
@@ -88,8 +88,12 @@ function flag(node, part, item) {
 
 function visit(node, part, item) {
   put(part("where"), (item.machine ? ` on ${item.machine}` : "") + (item.opened_by ? `, let in by ${item.opened_by}` : ""));
-  put(part("ended"), item.ended_clock ? `, left at ${item.ended_clock}` : item.is_open ? ", is here" : ", the visit ran out");
+  put(part("ended"), item.ended_says);
   node.querySelector("[data-end-visit]").hidden = !item.is_open;
+}
+
+function offer(node, part, item) {
+  for (const name of ["by", "machine", "says"]) put(part(name), item[name]);
 }
 
 function stands(item) {
