@@ -16,12 +16,12 @@ _UNSEEN = {"script", "style"}
 _INLINE = {"a", "abbr", "b", "bdi", "em", "i", "q", "small", "span", "strong"}
 
 
-def lint_page(name: str, html: str) -> list[LintFinding]:
+def lint_page(name: str, html: str, language: str = "en") -> list[LintFinding]:
     """Every breach of the wording rules in a page or template. `name` is the key of each finding."""
     reader = _Reader()
     reader.feed(_TEMPLATE_VALUE.sub("Robin", _TEMPLATE_TAG.sub("", _TRANSLATED.sub(r"\1", html))))
     reader.close()
-    return [finding for text in reader.texts() for finding in lint_line(name, text)]
+    return [finding for text in reader.texts() for finding in lint_line(name, text, language)]
 
 
 def lint_texts(language: str, texts: Iterable[str]) -> list[LintFinding]:

@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "templates" / "unavailable.html"
+PAGES = {
+    "en": ROOT / "templates" / "unavailable.html",
+    "es": ROOT / "templates" / "unavailable.es.html",
+}
+"""By language. The first is the one of a browser that asks for no other of them."""
 CSS, SVG, SCRIPT = "text/css; charset=utf-8", "image/svg+xml", "text/javascript; charset=utf-8"
 # It looks like the other short pages, so that people recognise the service.
 SHEETS = ("variables.css", "base.css", "companion.css", "strip.css", "quiet.css")
@@ -42,6 +46,12 @@ HEADERS = {
 }
 
 
+def choose_language(accepted: str) -> str:
+    """Return the language of `PAGES` that comes first in an Accept-Language header, as browsers order it."""
+    wanted = (one.partition(";")[0].partition("-")[0].strip().lower() for one in accepted.split(","))
+    return next((language for language in wanted if language in PAGES), next(iter(PAGES)))
+
+
 class UnavailablePage:
     """Answers every request on the listening socket of a door, until it is stopped."""
 
@@ -68,9 +78,7 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__(listening.getsockname()[:2], _Answer, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
-        self.page = PAGE.read_bytes()
-        # What was sent by a form is not sent again: its page goes to the front door instead.
-        self.page_after_form = self.page.replace(b'data-next=""', b'data-next="/"')
+        self.pages = {language: page.read_bytes() for language, page in PAGES.items()}
         self.files = {path: (kind, file.read_bytes()) for path, (kind, file) in FILES.items()}
         self._since: dict[socket.socket, float] = {}
 
@@ -112,7 +120,10 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         if self.path in self.server.files:
             self._send(HTTPStatus.OK, *self.server.files[self.path])
             return
-        page = self.server.page if self.command in {"GET", "HEAD"} else self.server.page_after_form
+        page = self.server.pages[choose_language(self.headers.get("Accept-Language", ""))]
+        if self.command not in {"GET", "HEAD"}:
+            # What was sent by a form is not sent again: its page goes to the front door instead.
+            page = page.replace(b'data-next=""', b'data-next="/"')
         self._send(HTTPStatus.SERVICE_UNAVAILABLE, "text/html; charset=utf-8", page)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer

@@ -12,7 +12,7 @@ BASE = STATIC[0] / "base.css"
 SHEETS = sorted(path for room in STATIC for path in room.glob("*.css"))
 TEMPLATES = [
     ROOT / "templates" / "base.html",
-    ROOT / "templates" / "unavailable.html",
+    *sorted((ROOT / "templates").glob("unavailable*.html")),
     *sorted((ROOT / "templates").glob("[0-9]*.html")),
     *sorted((ROOT / "templates" / "companion").glob("*.html")),
 ]

@@ -10,6 +10,8 @@ from celery.bin.celery import celery
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
+from ops.stack.unavailable import PAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN = {setting.name for setting in settings.DECLARED_SETTINGS}
 DEPLOY = ROOT / "ops" / "deploy"
@@ -115,12 +117,46 @@ def test_the_proxy_writes_no_name_that_staff_searched_for_into_a_log() -> None:
 def test_the_page_that_stands_in_is_whole_behind_the_proxy_too() -> None:
     text = (DEPLOY / "nginx.example.conf").read_text()
     rules = [(re.compile(rule), to) for rule, to in re.findall(r"rewrite (\S+) (\S+) break;", text)]
-    page = (ROOT / "templates" / "unavailable.html").read_text()
-    asked = set(re.findall(r'"(/static/[^"]+)"', page))
-    assert asked
+    pages = [path.read_text() for path in PAGES.values()]
+    [asked, *others] = [set(re.findall(r'"(/static/[^"]+)"', page)) for page in pages]
+    assert asked and all(one == asked for one in others)
     for address in asked:
         [file] = [rule.sub(to.replace("$1", r"\1"), address) for rule, to in rules if rule.match(address)]
         assert (ROOT / file.lstrip("/")).is_file()
+
+
+@pytest.mark.parametrize(
+    ("method", "accepted", "file"),
+    [
+        ("GET", "", "/unavailable.html"),
+        ("GET", "en-GB,es;q=0.5", "/unavailable.html"),
+        ("GET", "es-MX,en;q=0.5", "/unavailable.es.html"),
+        ("GET", "ES", "/unavailable.es.html"),
+        ("GET", "est", "/unavailable.html"),
+        ("POST", "es", "/unavailable-after-a-form.es.html"),
+        ("POST", "fr", "/unavailable-after-a-form.html"),
+    ],
+)
+def test_the_proxy_chooses_that_page_by_the_language_that_the_browser_asks_for_first(
+    method: str, accepted: str, file: str
+) -> None:
+    text = (DEPLOY / "nginx.example.conf").read_text()
+    [rules] = re.findall(r"\$stands_in \{(.*?)\}", text, re.S)
+    named = re.findall(r'"~(\*?)(\S+)"\s+(\S+);', rules)
+    matching = [
+        to for fold, rule, to in named if re.search(rule, f"{method}:{accepted}", re.I if fold else 0)
+    ]
+
+    assert (matching or ["/unavailable.html"])[0] == file
+    [place] = [
+        where for where in re.findall(r"location ~ (\S+) \{", text) if re.match(as_python(where), file)
+    ]
+    assert place
+
+
+def as_python(rule: str) -> str:
+    """A rule of nginx as Python writes named groups."""
+    return rule.replace("(?<", "(?P<")
 
 
 @pytest.mark.parametrize("secret", ["secret_key", "database_url", "owner_database_url"])

@@ -11,7 +11,7 @@ import pytest
 from ops.page_wording import lint_page
 from ops.stack.doors import Door, open_doors
 from ops.stack.errors import CannotStart, PortInUse
-from ops.stack.unavailable import PAGE
+from ops.stack.unavailable import PAGES
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_socket_that_wants_to_be_upgraded_gets_503_as_well(door: Door) -> None
 
 def test_every_part_of_the_page_is_there_and_it_asks_no_other_origin_for_anything(door: Door) -> None:
     door.say_unavailable()
-    page = PAGE.read_text()
+    page = PAGES["en"].read_text()
 
     parts = [ask(door, "GET", address) for address in re.findall(r'(?:href|src)="([^"]+)"', page)]
 
@@ -78,8 +78,39 @@ def test_a_page_that_answers_a_form_does_not_send_the_form_again(door: Door) -> 
     assert 'data-next="/"' in ask(door, "POST", "/chat/finish/").body  # type: ignore[attr-defined]
 
 
-def test_the_page_is_worded_by_the_rules_for_drafted_lines() -> None:
-    assert lint_page("unavailable.html", PAGE.read_text()) == []
+@pytest.mark.parametrize("language", PAGES)
+def test_the_page_is_worded_by_the_rules_for_drafted_lines(language: str) -> None:
+    text = PAGES[language].read_text()
+
+    assert lint_page("unavailable.html", text, language) == []
+    assert f'<html lang="{language}">' in text
+
+
+def test_the_page_is_the_same_in_every_language_but_for_its_words() -> None:
+    shapes = {
+        re.sub(r'>[^<]*<|(?:lang|aria-label)="[^"]*"', "><", path.read_text()) for path in PAGES.values()
+    }
+
+    assert len(shapes) == 1
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        ("", "The chat is not working now."),
+        ("es-MX,es;q=0.9,en;q=0.8", "El chat no está abierto ahora."),
+        ("fr-CH, fr;q=0.9, es;q=0.8, en;q=0.7", "El chat no está abierto ahora."),
+        ("en-GB,es;q=0.5", "The chat is not working now."),
+        ("*", "The chat is not working now."),
+        ("estonian;;;q=x,,", "The chat is not working now."),
+    ],
+)
+def test_the_page_is_in_the_language_that_the_browser_asks_for(door: Door, accepted: str, words: str) -> None:
+    door.say_unavailable()
+
+    for method in ("GET", "POST"):
+        answer = ask(door, method, "/chat/", {"Accept-Language": accepted} if accepted else {})
+        assert words in answer.body  # type: ignore[attr-defined]
 
 
 def test_a_caller_who_comes_between_two_answerers_is_answered_by_the_second(door: Door) -> None:
