@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from companion.machines.asking import PERSON_COLUMNS, PERSON_JOINS, Asked, read_asked
 from companion.machines.models import OfferAnswer
 from companion.machines.registry import (
     MACHINE_COLUMNS,
@@ -79,8 +80,7 @@ UPDATE companion_visitoffer SET answered_at = clock_timestamp(), answer = %(answ
 WHERE id = %(offer)s AND answered_at IS NULL
 """
 FIND_OPEN = f"""
-SELECT o.id, p.name FROM companion_visitoffer o
-JOIN companion_participant p ON p.id = o.participant_id AND p.is_active
+SELECT o.id, {PERSON_COLUMNS} FROM companion_visitoffer o {PERSON_JOINS}
 WHERE o.id = ({NEWEST_OFFER}) AND {OFFER_IS_OPEN}
 """
 # The newest offers of each machine, by index; the desk shows those of the last minutes.
@@ -148,14 +148,6 @@ class OfferView:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OpenOffer:
-    """What a machine asks now. `name`: of the participant, in full."""
-
-    offer: int
-    name: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LockedOffer:
     """An offer that is being answered. `state`: open, or how it ended."""
 
@@ -212,17 +204,12 @@ def take_back(offer: int, *, sites: Collection[int]) -> int | None:
     return int(row[1])
 
 
-def find_open_offer(machine: UUID) -> OpenOffer | None:
+def find_open_offer(machine: UUID) -> Asked | None:
     """Return what the machine asks now."""
     with connection.cursor() as cursor:
         cursor.execute(FIND_OPEN, {"machine": machine})
         row = cursor.fetchone()
-    return OpenOffer(offer=row[0], name=row[1]) if row else None
-
-
-def first_name(name: str) -> str:
-    """The name by which a machine asks: a family name stays off a screen that others see."""
-    return name.split()[0] if name.split() else name
+    return read_asked(row) if row else None
 
 
 def lock_offer(offer: int, machine: UUID) -> LockedOffer | None:

@@ -5,13 +5,22 @@ A notification may be lost, so the rows are read every second as well while such
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
 from psycopg_pool import AsyncConnectionPool
 
-from companion.machines.offers import OFFER_IS_OPEN, first_name
+from companion.machines.asking import (
+    PERSON_COLUMNS,
+    PERSON_JOINS,
+    Asked,
+    Speaker,
+    first_name,
+    read_asked,
+    write_question,
+)
+from companion.machines.offers import OFFER_IS_OPEN
 from companion.machines.registry import MachineState, judge
 from companion.machines.tokens import MachineToken
 from companion.notifications import MachinesChanged, Notification
@@ -25,12 +34,13 @@ MAX_SCREENS_PER_MACHINE = 10
 SEEN_EVERY_S = 60
 
 READ = f"""
-SELECT m.id, m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS NOT NULL, o.id, p.name
+SELECT m.id, m.token_hash, m.former_hash, m.withdrawn_at IS NOT NULL, m.copied_at IS NOT NULL,
+       o.id, {PERSON_COLUMNS}
 FROM companion_machine m
 LEFT JOIN LATERAL (
     SELECT * FROM companion_visitoffer WHERE machine_id = m.id ORDER BY machine_id, id DESC LIMIT 1
 ) o ON {OFFER_IS_OPEN}
-LEFT JOIN companion_participant p ON p.id = o.participant_id AND p.is_active
+{PERSON_JOINS}
 WHERE m.id = ANY(%(machines)s)
 """
 MARK_SEEN = """
@@ -51,10 +61,14 @@ class MachineScreen(Protocol):
 
 
 class MachineScreens:
-    """Keeps the waiting pages of one process right. Reads only while there are some."""
+    """Keeps the waiting pages of one process right. Reads only while there are some.
 
-    def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
+    `languages`: who asks, by language.
+    """
+
+    def __init__(self, pool: AsyncConnectionPool[Any], languages: Mapping[str, Speaker]) -> None:
         self._pool = pool
+        self._languages = languages
         self._shown: dict[MachineScreen, dict[str, Any] | None] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -136,7 +150,7 @@ class MachineScreens:
                 # The page loads again with what its browser holds by now, and says what is true.
                 await screen.deny()
                 continue
-            frame = _build_frame(row)
+            frame = build_frame(read_asked(row[4:]), self._languages)
             if frame != shown and screen in self._shown:
                 self._shown[screen] = frame
                 await screen.show(frame)
@@ -150,8 +164,21 @@ class MachineScreens:
         return rows
 
 
-def _build_frame(row: tuple[Any, ...]) -> dict[str, Any]:
-    *_, offer, name = row
-    if offer is None or name is None:
+def build_frame(asked: Asked | None, languages: Mapping[str, Speaker]) -> dict[str, Any]:
+    """`waiting`, or `offer` {offer, name, language, question, yes, no, look}: the question as the person reads it.
+
+    Pages of the release before read `offer` and `name` alone.
+    """
+    if asked is None:
         return {"type": "waiting"}
-    return {"type": "offer", "offer": offer, "name": first_name(name)}
+    question = write_question(asked, languages)
+    return {
+        "type": "offer",
+        "offer": asked.offer,
+        "name": first_name(asked.name),
+        "language": question.language,
+        "question": question.text,
+        "yes": question.yes,
+        "no": question.no,
+        "look": asked.look,
+    }

@@ -16,8 +16,9 @@ from companion.access import find_visit
 from companion.client_address import read_client_address
 from companion.ids import parse_id
 from companion.machines.answers import OfferOutcome, answer_offer
+from companion.machines.asking import write_question
 from companion.machines.events import MachineEvent, MachineEventKind, NoteEvent
-from companion.machines.offers import find_open_offer, first_name
+from companion.machines.offers import find_open_offer
 from companion.machines.pairing import claim_by_code, claim_pairing, show_code, shows_code
 from companion.machines.registry import (
     UNKNOWN,
@@ -140,13 +141,10 @@ def _render(
     if contact.state is MachineState.READY and contact.machine is not None:
         facts["machine"] = contact.machine
         if offered := find_open_offer(contact.machine.id):
-            facts |= {"offer": offered.offer, "question": ask(context, offered.name)}
+            question = write_question(offered, context.languages)
+            # The look of the person who is asked, and no page of theirs is open here yet.
+            facts |= {"offer": offered.offer, "question": question, "look": offered.look}
     return render(request, "companion/machine.html", facts, status=403 if refused else 200)
-
-
-def ask(context: PageContext, name: str) -> str:
-    """The drafted question whether the person is the one, by the first name."""
-    return context.persona.lines.is_this_you.replace("{name}", first_name(name))
 
 
 def _outcome_line(context: PageContext, outcome: OfferOutcome) -> str:

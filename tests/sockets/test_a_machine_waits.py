@@ -11,12 +11,15 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from companion.needs.store import change_needs
 from ops.people.machines import withdraw_machine
 from ops.stack.postgres import EmbeddedPostgres
+from personas.load import DEFAULT, load
 from tests.machines import MachineBrowser, add_machine, offer, open_browser, pass_time
 from tests.people import People, in_database
 from tests.processes import Web
 
+ES = load(DEFAULT.with_name("robin.es.toml"))
 WITHIN_S = 1.0
 
 
@@ -50,7 +53,41 @@ async def test_an_offer_is_on_the_machine_within_a_second(service: Web, people: 
 
         asked = offer(machine, people.add_participant("Rosa Maria Lind"))
 
-        assert await next_frame(page, WITHIN_S) == {"type": "offer", "offer": asked, "name": "Rosa"}
+        frame = await next_frame(page, WITHIN_S)
+        assert (frame["type"], frame["offer"], frame["name"]) == ("offer", asked, "Rosa")
+        assert frame["question"] == "Hello Rosa. Is this you?" and "Lind" not in str(frame)
+
+
+async def test_a_person_is_asked_in_their_own_language_and_look_and_nothing_else_of_them_is_told(
+    service: Web, people: People
+) -> None:
+    browser, machine = add_machine(service, people.site)
+    ana = people.add_participant("Ana")
+    chosen = {"language": "es", "type_percent": 150, "contrast": "strong", "read_aloud": "each"}
+    in_database(lambda: change_needs(ana.row.pk, chosen))
+    asked = offer(machine, ana)
+    async with waiting_page(browser, service) as page:
+        assert (await next_frame(page))["type"] == "hello"
+
+        assert await next_frame(page) == {
+            "type": "offer",
+            "offer": asked,
+            "name": "Ana",
+            "language": "es",
+            "question": "Hola, Ana. ¿Es usted?",
+            "yes": ES.lines.this_is_me,
+            "no": ES.lines.this_is_not_me,
+            "look": {"type": "150", "contrast": "strong"},
+        }
+
+    served = browser.look()
+    assert 'lang="es"' in served and "Hola, Ana. ¿Es usted?" in served and ES.lines.this_is_me in served
+    assert 'data-type="150"' in served and "data-aloud" not in served.split("<head>")[0]
+    # The rest of the page is the site's.
+    assert '<html lang="en"' in served
+    browser.answer(asked, "no")
+    after = browser.look()
+    assert "Hola" not in after and "data-type" not in after.split("<head>")[0]
 
 
 async def test_an_answer_on_another_process_ends_the_question(

@@ -2,6 +2,7 @@
 
 import { Announcer } from "./announce.js";
 import { reloadPatiently } from "./backoff.js";
+import { putOn } from "./look.js";
 import { postUntil } from "./request.js";
 import { Connection } from "./socket.js";
 
@@ -16,7 +17,8 @@ const page = document.querySelector("[data-machine]");
 const find = (name) => page.querySelector(`[data-${name}]`);
 const [waiting, form, news] = [find("waiting"), find("asks"), find("news")];
 const question = find("question-text");
-const announcer = new Announcer(document.querySelector("[data-status]"));
+const status = document.querySelector("[data-status]");
+const announcer = new Announcer(status);
 const connection = new Connection(page.dataset.socket, {
   frame,
   up: () => tell(""),
@@ -41,15 +43,24 @@ function show() {
 }
 
 /** Show whose visit staff have offered. The focus stays where it is: the buttons are the next stop of the Tab key. */
-function ask({ offer, name }) {
+function ask({ offer, name, ...words }) {
   if (form.elements.offer.value === String(offer) && !form.hidden) return;
   form.elements.offer.value = offer;
-  question.textContent = page.dataset.question.replaceAll("{name}", () => name);
+  speak(name, words);
   news.textContent = "";
   settle();
   waiting.hidden = true;
   form.hidden = false;
   announcer.say(question.textContent);
+}
+
+/** The question in the language and the look of the person. A process of the previous release sends the name alone. */
+function speak(name, { language, question: asks, yes, no, look = {} }) {
+  status.lang = form.lang = language ?? document.documentElement.lang;
+  question.textContent = asks ?? page.dataset.question.replaceAll("{name}", () => name);
+  form.querySelector('[value="yes"]').textContent = yes ?? page.dataset.yes;
+  form.querySelector('[value="no"]').textContent = no ?? page.dataset.no;
+  putOn(look);
 }
 
 function settle() {
@@ -62,6 +73,7 @@ function settle() {
 function rest() {
   form.elements.offer.value = "";
   question.textContent = "";
+  putOn({});
   announcer.silence();
   form.hidden = true;
   waiting.hidden = false;

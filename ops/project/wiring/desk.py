@@ -3,6 +3,7 @@
 from companion.machines.screens import MachineScreens
 from companion.process import WebProcess
 from companion.supervision.acts import StaffActs
+from ops.character import get_languages
 from ops.project.wiring.pools import build_pool
 from ops.socket_access import StaffSessions
 from ops.supervision.acting import DeskActs
@@ -35,6 +36,6 @@ def build_desk(process: WebProcess) -> tuple[LiveDesk, DeskActs]:
 
 def build_machine_screens(process: WebProcess) -> MachineScreens:
     """The waiting pages of shared machines on one process. They read little, so few connections are enough."""
-    screens = MachineScreens(build_pool("companion machines", max_size=2))
+    screens = MachineScreens(build_pool("companion machines", max_size=2), get_languages())
     process.add_listener(screens.on_notification)
     return screens
