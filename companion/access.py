@@ -62,6 +62,11 @@ class LiveVisit:
     language: str = ""
     """Of the participant."""
 
+    @property
+    def idle_limits(self) -> tuple[float, float] | None:
+        """(idle_s, idle_left_s); None: it does not lock."""
+        return None if self.idle_left_s is None else (self.idle_s, self.idle_left_s)
+
 
 def session_visit_id(request: HttpRequest) -> UUID | None:
     """Return the visit that the session names, live or not."""

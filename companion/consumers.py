@@ -91,6 +91,12 @@ class SocketRegistry:
             if visit.visit in visits:
                 socket.end_soon(reason)
 
+    def send_looks(self, participants: set[int]) -> None:
+        """Tell every socket of these participants how their pages look now."""
+        for socket, (visit, _) in list(self._open.items()):
+            if visit.participant in participants:
+                socket.send_look_soon()
+
     async def close_all(self, code: int) -> None:
         """Close every socket and wait until each close frame is sent."""
         await asyncio.gather(*(socket.close(code) for socket in list(self._open)), return_exceptions=True)
@@ -123,6 +129,7 @@ class ChatConsumer(AsyncConsumer):
         self._is_closed = False
         self._last: dict[type[frames.Frame], float] = {}
         self._closing: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Call the handler directly: Channels' own dispatch goes through the one database thread for every event."""
@@ -139,6 +146,27 @@ class ChatConsumer(AsyncConsumer):
         """The visit has ended or is locked: close in a task of its own."""
         # Held, or the task may be collected while it runs.
         self._closing = asyncio.create_task(self._end(reason))
+
+    def send_look_soon(self) -> None:
+        """The needs of the participant have changed: read them, and send them, in a task of its own."""
+        self._looking = asyncio.create_task(self._send_look())
+
+    async def _send_look(self) -> None:
+        try:
+            cookie = read_cookie(self.scope["headers"], self._cookie_name)
+            visit = await self._service.visit_access.find_visit(cookie)
+            # One that is over, or of another participant by now, is closed for that.
+            if visit is None or self._visit is None or visit.visit != self._visit.visit:
+                return
+            self._visit = visit
+            look = await self._service.history.read_look(visit.participant)
+        except psycopg.Error as failure:
+            log.warning("socket.no_look cause=%s", type(failure).__name__)
+            return
+        policy = self._service.policy
+        # That in which the page is served: see `page_language`.
+        language = visit.language if visit.language in policy.translations else policy.language
+        await self._send_frame(frames.look(look, language=language, idle=visit.idle_limits))
 
     async def _end(self, reason: str) -> None:
         # A frame of its own: the web server cannot send a reason with the code.
@@ -198,7 +226,7 @@ class ChatConsumer(AsyncConsumer):
             person=control.to_person(),
             is_quiet=control.is_quiet,
             pause_line=pause_line,
-            idle=None if visit.idle_left_s is None else (visit.idle_s, visit.idle_left_s),
+            idle=visit.idle_limits,
             look=look,
         )
         # `hello` before anything else: the page knows no turn until then.

@@ -199,8 +199,24 @@ def hello(
             "pause_line": pause_line,
             "look": look or {},
         },
-        "idle": None if idle is None else {"after_s": idle[0], "left_s": round(idle[1], 1)},
+        "idle": _idle(idle),
     }
+
+
+def look(
+    attributes: dict[str, str], *, language: str, idle: tuple[float, float] | None = None
+) -> dict[str, Any]:
+    """What is recorded of the participant's needs has changed: the same facts as in `hello`, and their language."""
+    return {
+        "type": "look",
+        "look": attributes,
+        "language": language,
+        "idle": _idle(idle),
+    }
+
+
+def _idle(limits: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if limits is None else {"after_s": limits[0], "left_s": round(limits[1], 1)}
 
 
 def accepted(key: UUID, turn: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from companion.notifications import (
     ControlChanged,
     FlagsChanged,
     KeptChanged,
+    NeedsChanged,
     Notification,
     SelectionChanged,
     StaffPausesChanged,
@@ -77,6 +78,8 @@ class NotificationHandler:
             case VisitsLocked():
                 # A reply under way goes on: its participant finds it on coming back.
                 self._sockets.close_visits(set(notification.locked), EndReason.IDLE)
+            case NeedsChanged():
+                self._sockets.send_looks(set(notification.needs))
             case SelectionChanged():
                 self._on_selection(notification.routing)
             case StaffPausesChanged():

@@ -68,6 +68,12 @@ class VisitsLocked(_Payload):
     locked: tuple[UUID, ...]
 
 
+class NeedsChanged(_Payload):
+    """What is recorded of the needs of these participants has changed, so their open pages look otherwise."""
+
+    needs: tuple[int, ...]
+
+
 class MachinesChanged(_Payload):
     """What the waiting pages of these machines show has changed: an offer, its answer, a withdrawal, a new cookie."""
 
@@ -112,6 +118,7 @@ Notification = (
     | KeptChanged
     | VisitsEnded
     | VisitsLocked
+    | NeedsChanged
     | MachinesChanged
     | SelectionChanged
     | ControlChanged

@@ -13,6 +13,7 @@ from django.utils import timezone
 from companion.needs.choices import FIELDS, RECORDED, UNRECORDED, Value
 from companion.needs.look import LOOK_FIELDS, Look, make_look
 from companion.needs.models import Needs
+from companion.notifications import NOTIFY, NeedsChanged, notify_parameters
 from companion.visits.conditions import IS_OPEN
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ def change_needs(
     needs.set_by = by
     needs.set_at = Now()
     needs.save(update_fields=[*changes, "review_by", "set_by", "set_at"])
+    _notify(participant)
     log.info("needs.changed participant=%d fields=%s by_staff=%s", participant, ",".join(changes), bool(by))
     return before
 
@@ -85,5 +87,15 @@ def restore_needs(
     """
     record = Needs.objects.select_for_update().filter(pk=participant, set_at=unchanged_since)
     if values is None:
-        return bool(record.delete()[0])
-    return bool(record.update(**values, set_by=by, set_at=Now()))
+        is_restored = bool(record.delete()[0])
+    else:
+        is_restored = bool(record.update(**values, set_by=by, set_at=Now()))
+    if is_restored:
+        _notify(participant)
+    return is_restored
+
+
+def _notify(participant: int) -> None:
+    """Tell the open pages of a participant, once the change is committed."""
+    with connection.cursor() as cursor:
+        cursor.execute(NOTIFY, notify_parameters(NeedsChanged(needs=(participant,))))

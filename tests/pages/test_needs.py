@@ -144,21 +144,37 @@ async def test_needs_hold_on_another_machine(open_room: OpenRoom, people: People
     assert await elsewhere.page.evaluate(LOOK) == {"contrast": "strong", "words": "whole"}
 
 
-async def test_what_staff_set_is_on_an_open_page_when_it_connects_again_and_a_tab_hears_of_the_other(
+async def test_what_staff_set_is_on_an_open_page_at_once_and_a_tab_hears_of_the_other(
     open_room: OpenRoom, people: People
 ) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter(rosa)
     second = await room.another_tab()
+    await second.ready()
+    await room.box.focus()
+
     set_needs(rosa, type_percent=150)
 
-    await room.page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
-    await room.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
-
     await room.until("document.documentElement.dataset.type === '150'")
+    await second.until("document.documentElement.dataset.type === '150'")
+    await expect(room.box).to_be_focused()
     await open_choices(room)
     await choose(room, "Strong colours")
     await second.until("document.documentElement.dataset.contrast === 'strong'")
+
+
+async def test_an_open_page_is_in_the_language_that_staff_have_set_and_what_was_typed_is_still_there(
+    open_room: OpenRoom, people: People
+) -> None:
+    rosa = people.rosa
+    room = await (await open_room()).enter(rosa)
+    await room.box.fill("A draft about a blue door.")
+
+    set_needs(rosa, language="es")
+
+    await expect(room.page.get_by_role("button", name="Ya terminé")).to_be_visible()
+    assert await room.page.evaluate("document.documentElement.lang") == "es"
+    await expect(room.box).to_have_value("A draft about a blue door.")
 
 
 async def test_words_that_are_typed_are_there_again_after_a_look_at_the_choices(

@@ -24,6 +24,7 @@ export class Delivery {
   /** Take on the look that the service says. */
   apply(frame) {
     if (frame.type === "hello") putOn(frame.conversation.look);
+    if (frame.type === "look") putOn(frame.look);
   }
 
   /** Announce a drafted line that is of no message. */
