@@ -86,13 +86,10 @@ def restore_needs(
     False: the record has been changed otherwise since, and stays.
     """
     record = Needs.objects.select_for_update().filter(pk=participant, set_at=unchanged_since)
-    if values is None:
-        is_restored = bool(record.delete()[0])
-    else:
-        is_restored = bool(record.update(**values, set_by=by, set_at=Now()))
-    if is_restored:
+    changed = record.delete()[0] if values is None else record.update(**values, set_by=by, set_at=Now())
+    if changed:
         _notify(participant)
-    return is_restored
+    return bool(changed)
 
 
 def _notify(participant: int) -> None:
