@@ -343,22 +343,3 @@ async def test_the_staffs_pages_about_machines_have_no_fault_that_axe_finds(
         await sam.go(path)
         assert await find_violations(sam.page) == [], path
         assert await sam.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
-
-
-async def test_a_sheet_of_cards_prints_on_whole_cards_and_its_code_leads_to_the_pictures(
-    open_desk: OpenDesk, open_room: OpenRoom, people: People
-) -> None:
-    rosa, tomas = people.rosa, people.add_participant("Tomas")
-    sam = await (await open_desk()).go("/ops/cards/")
-    for name in ("Rosa", "Tomas"):
-        await sam.page.get_by_label(name, exact=True).check()
-    await sam.button("Make the sheet").click()
-
-    await expect(sam.page.locator(".card")).to_have_count(2)
-    first = await sam.page.locator(".card").first.inner_text()
-    assert "Rosa" not in first and rosa.card.code.upper() in first
-    await expect(sam.page.locator(".holders")).to_contain_text("Tomas")
-    assert await find_violations(sam.page) == []
-    await sam.page.emulate_media(media="print")
-    await expect(sam.button("Print")).to_be_hidden()
-    assert tomas.card.code.upper() in await sam.page.locator(".card").nth(1).inner_text()

@@ -174,7 +174,7 @@ async def test_an_open_page_is_in_the_language_that_staff_have_set_and_what_was_
 
     await expect(room.page.get_by_role("button", name="Ya terminé")).to_be_visible()
     assert await room.page.evaluate("document.documentElement.lang") == "es"
-    await expect(room.box).to_have_value("A draft about a blue door.")
+    await expect(room.page.locator("#words")).to_have_value("A draft about a blue door.")
 
 
 async def test_words_that_are_typed_are_there_again_after_a_look_at_the_choices(

@@ -8,6 +8,7 @@ from playwright.async_api import expect
 
 from tests.pages.access.checks import Scene
 from tests.pages.conftest import OpenRoom
+from tests.pages.needs import set_needs
 from tests.pages.room import Room
 from tests.pages.script import Script, person, said, snapshot
 from tests.people import People
@@ -27,10 +28,14 @@ class Stage:
 State = Callable[[Stage], Awaitable[Scene]]
 
 
-async def open_scripted(stage: Stage, *turns: dict[str, Any], **who: Any) -> tuple[Room, Script]:
+async def open_scripted(
+    stage: Stage, *turns: dict[str, Any], language: str = "", **who: Any
+) -> tuple[Room, Script]:
     """A chat with these turns behind a script."""
     room = await stage.open_room()
     rosa = stage.people.rosa
+    if language:
+        set_needs(rosa, language=language)
     script = Script(rosa.conversation.pk, list(turns))
     script.who.update(who)
     await script.stand_behind(room, rosa)

@@ -8,6 +8,7 @@ from ops.stack.doors import open_doors
 from tests.machines import offer
 from tests.pages.access.checks import Scene
 from tests.pages.access.stage import EARLIER, LONG_WORD, Stage, State, open_scripted, scene_of
+from tests.pages.access.way_in_states import WAY_IN_STATES
 from tests.pages.idling import open_idling, turn_clock
 from tests.pages.machine_screens import open_machine, question
 from tests.pages.script import JOINS_LINE, entry, snapshot
@@ -319,4 +320,5 @@ STATES: list[State] = [
     nothing_here,
     no_script,
     unavailable,
+    *WAY_IN_STATES,
 ]
