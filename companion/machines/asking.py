@@ -41,7 +41,7 @@ class Speaker(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class AskedPerson:
     """Whom a machine asks for."""
 
     offer: int
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class IdentityQuestion:
     """What the page shows: the question by the first name, and its two answers."""
 
     language: str
@@ -61,14 +61,14 @@ class Question:
     no: str
 
 
-def read_asked(row: Sequence[Any]) -> Asked | None:
+def read_asked(row: Sequence[Any]) -> AskedPerson | None:
     """Read an offer's id and `PERSON_COLUMNS`; None: no one is asked for."""
     offer, name, language, *needs = row
     if offer is None or name is None:
         return None
     # The size of the letters is null where nothing is recorded.
     look = read_look(needs) if needs[0] is not None else {}
-    return Asked(
+    return AskedPerson(
         offer=offer,
         name=name,
         language=language,
@@ -76,11 +76,11 @@ def read_asked(row: Sequence[Any]) -> Asked | None:
     )
 
 
-def write_question(asked: Asked, languages: Mapping[str, Speaker]) -> Question:
+def write_question(asked: AskedPerson, languages: Mapping[str, Speaker]) -> IdentityQuestion:
     """Write the question in the language of the person, or else in the first one."""
     language = asked.language if asked.language in languages else next(iter(languages))
     lines = languages[language].lines
-    return Question(
+    return IdentityQuestion(
         language=language,
         text=lines.is_this_you.replace("{name}", first_name(asked.name)),
         yes=lines.this_is_me,

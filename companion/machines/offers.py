@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from companion.machines.asking import PERSON_COLUMNS, PERSON_JOINS, Asked, read_asked
+from companion.machines.asking import PERSON_COLUMNS, PERSON_JOINS, AskedPerson, read_asked
 from companion.machines.models import OfferAnswer
 from companion.machines.registry import (
     MACHINE_COLUMNS,
@@ -204,7 +204,7 @@ def take_back(offer: int, *, sites: Collection[int]) -> int | None:
     return int(row[1])
 
 
-def find_open_offer(machine: UUID) -> Asked | None:
+def find_open_offer(machine: UUID) -> AskedPerson | None:
     """Return what the machine asks now."""
     with connection.cursor() as cursor:
         cursor.execute(FIND_OPEN, {"machine": machine})

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 from companion.machines.asking import (
     PERSON_COLUMNS,
     PERSON_JOINS,
-    Asked,
+    AskedPerson,
     Speaker,
     first_name,
     read_asked,
@@ -164,7 +164,7 @@ class MachineScreens:
         return rows
 
 
-def build_frame(asked: Asked | None, languages: Mapping[str, Speaker]) -> dict[str, Any]:
+def build_frame(asked: AskedPerson | None, languages: Mapping[str, Speaker]) -> dict[str, Any]:
     """`waiting`, or `offer` {offer, name, language, question, yes, no, look}: the question as the person reads it.
 
     Pages of the release before read `offer` and `name` alone.

@@ -7,7 +7,7 @@ from tests.pages.conftest import OpenRoom
 from tests.people import People
 
 SECRET = "My secret is a blue door."
-DRAFT = "And nobody knows of it."
+DRAFT = "And the key is under a stone."
 COLOURS = """(node) => [getComputedStyle(node).color, getComputedStyle(document.body).backgroundColor]"""
 
 
@@ -50,5 +50,5 @@ async def test_after_the_end_nothing_of_a_visit_prints(open_room: OpenRoom, peop
     await room.page.emulate_media(media="print")
 
     text = await room.whole_text()
-    assert "blue door" not in text and "nobody" not in text
+    assert "blue door" not in text and "under a stone" not in text
     await expect(room.page.get_by_text("Your words are not on this screen any more.")).to_be_visible()

@@ -56,8 +56,7 @@ const drafts = new Drafts({ path: lines.draft, form: find("finish"), offered: "h
 
 function handleFrame(frame) {
   if (over) return;
-  if (frame.type === "hello") idle.start(frame.idle);
-  if (frame.type === "look") return changeLook(frame);
+  if ("idle" in frame) idle.start(frame.idle);
   if (frame.type === "accepted") return confirmMessage(frame);
   // Sent before any hello and followed by a close: the frame's line is shown as the reason.
   if (frame.code === "too_many_pages") return void (lines.notAllowed = frame.line);
@@ -67,15 +66,6 @@ function handleFrame(frame) {
   note(turns.apply(frame));
   if (turns.get(frame.turn)?.unread) composer.giveBack(turns.get(frame.turn));
   for (const one of [recipient, help, delivery]) one.apply(frame);
-}
-
-/** Staff, or another page of this person, have changed what they need. */
-function changeLook(frame) {
-  delivery.apply(frame);
-  idle.start(frame.idle);
-  drawAgain();
-  // The words of the page are those of the language in which it was served.
-  if (frame.language !== document.documentElement.lang) drafts.saveNow().finally(reloadPatiently);
 }
 
 /** Show the end of what has been said: something that was sent from here has arrived. */

@@ -1,6 +1,7 @@
 /** How replies reach this person: as a whole or word by word, announced to a screen reader, and read aloud. */
 
 import { Announcer } from "./announce.js";
+import { reloadPatiently } from "./backoff.js";
 import { look, putOn, watchLook } from "./look.js";
 import { ReadAloud } from "./read_aloud.js";
 import { Reveal } from "./reveal.js";
@@ -11,6 +12,7 @@ export class Delivery {
   #aloud;
   #reveal;
   #showAll;
+  #again;
 
   constructor({ find, lines, again }) {
     this.#aloud = new ReadAloud({ template: find("aloud-template"), stop: find("stop-reading") });
@@ -18,13 +20,22 @@ export class Delivery {
     this.#reveal = new Reveal({ look, again, stillHere: lines.stillHere, stillHereMs: Number(lines.stillHereMs) });
     this.#showAll = find("show-all");
     this.#showAll.addEventListener("click", () => this.#reveal.showAll());
+    this.#again = again;
     watchLook(again);
   }
 
   /** Take on the look that the service says. */
   apply(frame) {
     if (frame.type === "hello") putOn(frame.conversation.look);
-    if (frame.type === "look") putOn(frame.look);
+    if (frame.type === "look") this.#change(frame);
+  }
+
+  /** Staff, or another page of this person, have changed what they need. */
+  #change({ look: attributes, language }) {
+    putOn(attributes);
+    this.#again();
+    // The words of the page are those of the language in which it was served. What is typed is saved as it is left.
+    if (language !== document.documentElement.lang) reloadPatiently();
   }
 
   /** Announce a drafted line that is of no message. */
