@@ -43,7 +43,7 @@ def lock(person: Person) -> None:
 def press(browser: MachineBrowser, *pictures: str) -> bool:
     """Whether these pictures open the locked page of the browser."""
     answer = browser.post("/locked/", first=pictures[0], second=pictures[1])
-    return answer.headers.get("location") == "/chat/"
+    return str(answer.headers.get("location", "")) == "/chat/"
 
 
 def press_wrong(browser: MachineBrowser, person: Person, times: int = 1) -> None:

@@ -11,6 +11,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from companion.needs.choices import Value
 from companion.needs.store import change_needs
 from ops.people.machines import withdraw_machine
 from ops.stack.postgres import EmbeddedPostgres
@@ -63,7 +64,12 @@ async def test_a_person_is_asked_in_their_own_language_and_look_and_nothing_else
 ) -> None:
     browser, machine = add_machine(service, people.site)
     ana = people.add_participant("Ana")
-    chosen = {"language": "es", "type_percent": 150, "contrast": "strong", "read_aloud": "each"}
+    chosen: dict[str, Value] = {
+        "language": "es",
+        "type_percent": 150,
+        "contrast": "strong",
+        "read_aloud": "each",
+    }
     in_database(lambda: change_needs(ana.row.pk, chosen))
     asked = offer(machine, ana)
     async with waiting_page(browser, service) as page:
