@@ -8,9 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.commands import BY, run
 from tests.machines import add_machine, live_visits, offer
 from tests.people import People, Person
-from tests.personal_data import BY, named, run
+from tests.personal_data import named
 from tests.processes import Web
 from tests.staff import open_staff_client
 

@@ -25,7 +25,7 @@ async def card_site_closed(stage: Stage) -> Scene:
 
 
 async def card_of_another_place(stage: Stage) -> Scene:
-    room, _ = await open_machine(stage.open_room, stage.service, stage.people)
+    room, _ = await open_machine(stage.open_room, stage.people)
     return await _refuse(room, stage.people.otto, "This card is for another place.")
 
 
@@ -37,7 +37,7 @@ async def card_for_machines_alone(stage: Stage) -> Scene:
 
 async def too_many_tries(stage: Stage) -> Scene:
     # Counted for the machine, so that no other state is limited by it.
-    room, _ = await open_machine(stage.open_room, stage.service, stage.people)
+    room, _ = await open_machine(stage.open_room, stage.people)
     for _ in range(TRIES):
         await room.context.request.post(
             f"{room.base_url}/card/", form={"code": "abc"}, headers={"Origin": room.base_url}
@@ -46,7 +46,7 @@ async def too_many_tries(stage: Stage) -> Scene:
 
 
 async def machine_withdrawn(stage: Stage) -> Scene:
-    room, machine = await open_machine(stage.open_room, stage.service, stage.people)
+    room, machine = await open_machine(stage.open_room, stage.people)
     in_database(lambda: withdraw_machine(machine.pk, sites={stage.people.site.pk}, by="Sam"))
     await expect(room.page.get_by_text("The chat is not on this screen any more.")).to_be_visible()
     return Scene(page=room.page)
