@@ -130,8 +130,6 @@ class RunningTurn:
             reason=reason if is_stored else Reason.UNSTORED,
             line=lines.pause,
             hold_s=policy.hold_s,
-            # A commit of unknown outcome may have stored a chunk that was not shown. It is left out of the reply.
-            shown=self.buffer.seq if self.buffer and not is_stored else None,
         )
 
     def _find_flag(self) -> FlagCause | None:

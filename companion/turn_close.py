@@ -48,13 +48,13 @@ SET state = c.state,
                       THEN clock_timestamp() + make_interval(secs => c.hold_s) END,
     closed_at = clock_timestamp()
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(reasons)s::text[], %(lines)s::text[],
-            %(shortened)s::bool[], %(hold_s)s::float8[], %(shown)s::int[], %(lines_unread)s::text[])
-     AS c(id, state, reason, line, shortened, hold_s, shown, line_unread)
+            %(shortened)s::bool[], %(hold_s)s::float8[], %(lines_unread)s::text[])
+     AS c(id, state, reason, line, shortened, hold_s, line_unread)
 LEFT JOIN LATERAL (
     SELECT string_agg(s.text, '' ORDER BY s.seq) AS said,
            max(s.seq) AS seq,
            array_agg(char_length(s.text) ORDER BY s.seq) AS chunk_lengths
-    FROM companion_replychunk s WHERE s.turn_id = c.id AND (c.shown IS NULL OR s.seq <= c.shown)
+    FROM companion_replychunk s WHERE s.turn_id = c.id
 ) w ON true
 WHERE t.id = c.id
 RETURNING t.id, t.conversation_id, t.state, t.seq, t.line, t.owner
@@ -106,7 +106,6 @@ async def close_locked(cursor: AsyncCursor[Row], ends: Sequence[TurnEnd]) -> lis
             "lines": [end.line for end in ends],
             "shortened": [end.shortened for end in ends],
             "hold_s": [end.hold_s for end in ends],
-            "shown": [end.shown for end in ends],
             "lines_unread": [end.line_unread for end in ends],
         },
     )

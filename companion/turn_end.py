@@ -27,8 +27,6 @@ class TurnEnd:
     shortened: bool = False
     hold_s: float | None = None
     """Holds the question for a later turn; None: it is not held."""
-    shown: int | None = None
-    """Seq of the last chunk that was shown, if a later one may be stored; None: the reply is every stored chunk."""
 
     owner: UUID | None = None
     """Ends the turn only while this process owns it; None: any owner."""

@@ -15,6 +15,9 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.journal import Journal, StoredChunk, TurnBuffer
 from companion.models import Process, ReplyChunk, Turn
+from companion.running_turn import RunningTurn
+from companion.turn_close import close_turns
+from companion.waiting_room import Admission
 from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
 from tests.people import People, in_database
@@ -152,17 +155,18 @@ async def test_words_that_cannot_be_stored_in_time_are_not_shown(turn: Turn, rea
 
 
 class Shaky:
-    """A pool whose first connection breaks just after the commit: it is unknown whether the words are stored."""
+    """A pool whose first connections break just after the commit: it is unknown whether the words are stored."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, times: float = 1) -> None:
         self._pool = pool
+        self._times = times
         self.broke = 0
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
         async with self._pool.connection() as connection:
             yield connection
-        if not self.broke:
+        if self.broke < self._times:
             self.broke += 1
             raise psycopg.OperationalError
 
@@ -178,3 +182,26 @@ async def test_words_whose_commit_was_not_heard_of_are_stored_and_shown_once(
         journal.append(buffer, "One ")
         assert await journal.finish(buffer)
     assert (shaky.broke, reader.text, reader.stored) == (1, "One ", ["One "])
+
+
+async def test_words_whose_storing_is_never_confirmed_stay_in_the_record(
+    pool: Pool, turn: Turn, reader: Reader
+) -> None:
+    """Another process may have read them from their rows, and shown them."""
+    async with journal_of(turn, Shaky(pool, times=float("inf")), reader) as (journal, buffer):
+        journal.append(buffer, "One ")
+        assert not await journal.finish(buffer)
+        admission: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
+        running = RunningTurn(
+            turn=turn.pk,
+            conversation=turn.conversation_id,
+            visit=uuid.uuid4(),
+            admission=admission,
+            buffer=buffer,
+        )
+        end = running.to_end(QUICK, owner=turn.owner, is_stored=False)
+    async with pool.connection() as connection, connection.transaction(), connection.cursor() as cursor:
+        await close_turns(cursor, [end])
+
+    closed = in_database(lambda: Turn.objects.get(pk=turn.pk))
+    assert (reader.text, closed.state, closed.reason, closed.reply) == ("", "paused", "unstored", "One ")
