@@ -6,6 +6,7 @@ from ops.ordeal.judge.findings import Findings, OrdealRule
 from ops.testbed.arrival_order import Arrival, find_out_of_order
 
 NEVER_IN_LINE = frozenset({"safety", "handed_over"})
+COMMITS_WITHIN_S = 1.0
 LEFT_THE_LINE = frozenset({"lost", "drained", "away"})
 
 
@@ -48,8 +49,15 @@ def _is_explained(evidence: Evidence, before: JudgedTurn, after: JudgedTurn) -> 
         event.data["subject"] == "preset" and event.at <= ends + 1.0
         for event in evidence.history.of("fault", "changed")
     )
+    # The end of its own earlier turn bears the time of its statement. Its commit, which lets this turn go, is later.
+    behind = any(
+        ends - COMMITS_WITHIN_S <= one.ends_at <= ends
+        for one in evidence.turns_of[before.conversation]
+        if one.id < before.id
+    )
     return (
         changed
+        or behind
         or evidence.faults.touch(begins, ends, ON_PROCESSES | ON_STORAGE, target=owner)
         or evidence.faults.touch(begins, ends, ON_PROVIDERS, settle_s=BREAKERS_REST_S)
     )

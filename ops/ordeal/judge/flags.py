@@ -75,9 +75,8 @@ def check_kept(evidence: Evidence, findings: Findings) -> None:
         held = RANKS[flag["state"]] >= RANKS[shown["state"]]
         text = f"flag {flag['id']} was shown {shown['state']} and is {flag['state']}"
         findings.expect(held, text, at=at, who=who)
-        if "tier" in shown:
-            held = TIERS[flag["tier"]] >= TIERS[shown["tier"]]
-            findings.expect(held, f"flag {flag['id']} was shown {shown['tier']}", at=at, who=who)
+        held = TIERS[flag["tier"]] >= TIERS[shown["tier"]]
+        findings.expect(held, f"flag {flag['id']} was shown {shown['tier']}", at=at, who=who)
 
 
 def _shown_flags(evidence: Evidence) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
@@ -85,7 +84,9 @@ def _shown_flags(evidence: Evidence) -> Iterator[tuple[float, str, Mapping[str, 
         for event, frame in story.frames("hello", "got"):
             shown = [frame] if frame.get("type") == "flag" else frame.get("flags") or ()
             for one in shown:
-                yield event.at, story.who, one
+                # Without its facts: the screen may not see the flag any more.
+                if "tier" in one:
+                    yield event.at, story.who, one
 
 
 def check_closed_by_people(evidence: Evidence, findings: Findings) -> None:
