@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import shutil
 import subprocess
 import sys
 import time
@@ -101,7 +102,10 @@ class Command(BaseCommand):
             f"{len(plan.faults)} faults in {size.lasts_s:.0f} seconds."
         )
         history = kept / "history.jsonl"
-        figures = asyncio.run(run_plan(plan, folder, history, self._say))
+        try:
+            figures = asyncio.run(run_plan(plan, folder, history, self._say))
+        finally:
+            shutil.copytree(folder / "log", kept / "log", dirs_exist_ok=True)
         self._say(f"{figures.events} events; {figures.faults} faults carried out, {figures.skipped} skipped.")
         return self._judge(history, figures, repeat=f"manage.py ordeal --seed {seed} {_format_size(options)}")
 
