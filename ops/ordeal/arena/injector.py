@@ -24,8 +24,6 @@ from ops.stack.errors import CannotStart
 from routing import lanes
 from routing.lanes import NORMAL
 
-TERM_WITHIN_S = 30.0
-"""A web process that was asked to leave has ended by then: its grace, and some more."""
 READY_WITHIN_S = 60.0
 UNDO_EVERY_S = 0.5
 
@@ -141,9 +139,7 @@ class FaultInjector:
         program.hold_down()
         try:
             self._begin(fault)
-            program.send(signal.SIGTERM)
-            if not await program.wait_for_end(TERM_WITHIN_S):
-                program.send(signal.SIGKILL)
+            await program.leave()
             await asyncio.sleep(fault.lasts_s)
         finally:
             program.let_start()
@@ -154,9 +150,7 @@ class FaultInjector:
         self._begin(fault)
         for name in self._service.webs:
             program = self._service.programs[name]
-            program.send(signal.SIGTERM)
-            if not await program.wait_for_end(TERM_WITHIN_S):
-                program.send(signal.SIGKILL)
+            await program.leave()
             await self._until_ready(name)
         self._end(fault)
 

@@ -14,6 +14,9 @@ from ops.testbed.processes import ChildFailed, Children
 Result = TypeVar("Result")
 
 RESTART_AFTER_S = 0.3
+LEAVES_WITHIN_S = 30.0
+"""A program that was asked to end has ended by then: the grace of running replies, and some more."""
+KILLED_WITHIN_S = 5.0
 READY_WITHIN_S = 120.0
 
 _threads = ThreadPoolExecutor(16, thread_name_prefix="arena")
@@ -112,17 +115,24 @@ class KeptProgram:
             await asyncio.wait_for(self._has_ended.wait(), within_s)
         return self._has_ended.is_set()
 
-    async def end(self, within_s: float = 40.0) -> None:
+    async def leave(self) -> None:
+        """Ask the running process to end, and wait. One that does not is on record, and its threads in its log."""
+        self.send(signal.SIGTERM)
+        if await self.wait_for_end(LEAVES_WITHIN_S):
+            return
+        name = f"{self.name}, {LEAVES_WITHIN_S:.0f} s after SIGTERM"
+        self._recorder.write("record", "stored", table="left", rows=[{"kind": "process", "name": name}])
+        # PYTHONFAULTHANDLER prints where each thread stands.
+        for number in (signal.SIGABRT, signal.SIGKILL):
+            self.send(number)
+            if await self.wait_for_end(KILLED_WITHIN_S):
+                return
+
+    async def end(self) -> None:
         """Ask it to end for good, and wait; then kill it."""
         self._may_start.clear()
         self.send(signal.SIGCONT)
-        self.send(signal.SIGTERM)
-        if not await self.wait_for_end(within_s):
-            self._recorder.write(
-                "record", "stored", table="left", rows=[{"kind": "process", "name": self.name}]
-            )
-            self.send(signal.SIGKILL)
-            await self.wait_for_end(5)
+        await self.leave()
         for task in (*self._notes, self._keeper):
             if task is not None:
                 task.cancel()
@@ -162,7 +172,9 @@ class KeptProgram:
         task.add_done_callback(self._notes.discard)
 
     def _spawn(self) -> subprocess.Popen[str]:
-        return self._children.spawn(self.name, self._command(), stage=self._stage, **self._environment)
+        return self._children.spawn(
+            self.name, self._command(), stage=self._stage, PYTHONFAULTHANDLER="1", **self._environment
+        )
 
     def _read_address(self, process: subprocess.Popen[str]) -> str:
         assert process.stdout is not None
