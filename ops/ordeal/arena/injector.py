@@ -26,6 +26,7 @@ from routing.lanes import NORMAL
 
 READY_WITHIN_S = 60.0
 UNDO_EVERY_S = 0.5
+LONG_REPLY_WORDS = 300
 
 
 class FaultInjector:
@@ -357,5 +358,8 @@ def _fault_order(fault: PlannedFault) -> dict[str, Any]:
             return {"error": way, "after": after}
         case "disconnect":
             return {"disconnect": way}
+        case "long":
+            # More chunks than a page may leave unacknowledged.
+            return {"words": LONG_REPLY_WORDS}
         case _:
             return {"pace_ms": 400, "words": 10 + after}

@@ -26,6 +26,8 @@ PROVIDER_WAYS = (
     "error overloaded",
     "disconnect reset",
     "slow drip",
+    "long replies",
+    "long replies",
 )
 CHANGES = ("preset", "ceiling", "right", "card")
 
