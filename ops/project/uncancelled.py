@@ -12,15 +12,30 @@ from typing import Any
 Application = Callable[..., Awaitable[Any]]
 
 
-def uncancelled(application: Application) -> Application:
+class UncancelledRequests:
     """The ASGI application; cancelling a call of it ends the waiting for it, not the call."""
-    running: set[asyncio.Future[Any]] = set()
 
-    async def run(*args: Any) -> None:
-        call = asyncio.ensure_future(application(*args))
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._running: set[asyncio.Future[Any]] = set()
+
+    async def __call__(self, *args: Any) -> None:
+        call = asyncio.ensure_future(self._application(*args))
         # The event loop itself keeps only a weak reference.
-        running.add(call)
-        call.add_done_callback(running.discard)
+        self._running.add(call)
+        call.add_done_callback(self._running.discard)
         await asyncio.shield(call)
 
-    return run
+    def __len__(self) -> int:
+        """Requests under way."""
+        return len(self._running)
+
+    async def finish(self, *, within_s: float) -> None:
+        """Wait until no request is under way, at most so long.
+
+        A request works in a thread that waits for the event loop, so one that outlives the loop would never end.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while self._running and (left_s := deadline - loop.time()) > 0:
+            await asyncio.wait(self._running, timeout=left_s)

@@ -7,6 +7,7 @@ consumer has ended, without a close frame.
 import asyncio
 import gc
 import logging
+import os
 import resource
 import socket
 import sys
@@ -46,6 +47,8 @@ MAX_FILES = 1_048_576
 CONNECTIONS_PER_PAGE = 2
 CONNECTIONS_BESIDE_PAGES = 200
 """A page holds one socket and, for a moment, connections for what it is made of."""
+REQUESTS_END_WITHIN_S = 4.0
+"""Pages that are being made when the process leaves have this time beside the grace of running replies."""
 REFUSED = 78
 """Exit code for a configuration that must be mended by a person."""
 
@@ -141,6 +144,7 @@ class WebServer(Server):
                     await desk.close(COME_BACK)
                 for machines in asgi.machines:
                     await machines.close(COME_BACK)
+                await asgi.requests.finish(within_s=REQUESTS_END_WITHIN_S)
                 # The close frames leave with the next turns of the loop.
                 await asyncio.sleep(0.05)
                 await self._process.stop()
@@ -206,4 +210,9 @@ def serve(*, host: str, port: int, descriptor: int | None = None) -> int:
     # The command that imports this disables it.
     gc.enable()
     server.run()
+    if asgi.requests:
+        # Their threads wait for an event loop that has ended, and an orderly exit would wait for the threads.
+        log.error("web.left_requests requests=%d", len(asgi.requests))
+        logging.shutdown()
+        os._exit(server.exit_code)
     return server.exit_code

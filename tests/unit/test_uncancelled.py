@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 
-from ops.project.uncancelled import uncancelled
+from ops.project.uncancelled import UncancelledRequests
 
 
 async def test_a_call_that_is_cancelled_runs_to_its_end() -> None:
@@ -13,7 +13,7 @@ async def test_a_call_that_is_cancelled_runs_to_its_end() -> None:
         await may_end.wait()
         has_ended.set()
 
-    call = asyncio.ensure_future(uncancelled(slow)("request"))
+    call = asyncio.ensure_future(UncancelledRequests(slow)("request"))
     await asyncio.sleep(0)
     call.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -30,5 +30,26 @@ async def test_a_call_that_fails_says_so() -> None:
         raise LookupError
 
     with contextlib.suppress(LookupError):
-        await uncancelled(broken)()
+        await UncancelledRequests(broken)()
         raise AssertionError("it did not raise")
+
+
+async def test_the_end_waits_for_requests_under_way_and_not_for_ever() -> None:
+    may_end = asyncio.Event()
+
+    async def slow() -> None:
+        await may_end.wait()
+
+    requests = UncancelledRequests(slow)
+    call = asyncio.ensure_future(requests())
+    await asyncio.sleep(0)
+    await requests.finish(within_s=0.05)
+    assert len(requests) == 1
+
+    finishing = asyncio.ensure_future(requests.finish(within_s=60))
+    await asyncio.sleep(0)
+    may_end.set()
+    async with asyncio.timeout(5):
+        await finishing
+    assert len(requests) == 0
+    await call
