@@ -24,7 +24,7 @@ from ops.testbed.processes import (
 )
 from ops.testbed.rehearsal_provider import RehearsalProvider
 
-WAIT_CEILING_S = 20
+WAIT_CEILING_S = 8
 HOLD_S = 600
 TURN_BUDGET_S = 15
 END_WITHIN_S = 60.0
