@@ -68,9 +68,6 @@ def check_kept(evidence: Evidence, findings: Findings) -> None:
     """A flag that a screen has shown is on record, as loud, and no step further back."""
     stored = {int(one["id"]): one for one in evidence.history.rows("flags")}
     for at, who, shown in _shown_flags(evidence):
-        if "tier" not in shown and _has_lost_right(evidence, who, at):
-            # It was taken from the screen: the frame for that says closed.
-            continue
         flag = stored.get(int(shown["id"]))
         if flag is None:
             findings.expect(False, f"flag {shown['id']} was shown and is not stored", at=at, who=who)
@@ -80,17 +77,6 @@ def check_kept(evidence: Evidence, findings: Findings) -> None:
         findings.expect(held, text, at=at, who=who)
         held = TIERS[flag["tier"]] >= TIERS[shown["tier"]]
         findings.expect(held, f"flag {flag['id']} was shown {shown['tier']}", at=at, who=who)
-
-
-def _has_lost_right(evidence: Evidence, who: str, at: float) -> bool:
-    """Whether this screen's member of staff had lost the site at this moment."""
-    name = who.partition(":")[2].partition("/")[0]
-    rights = [
-        event.data["value"]["has"]
-        for event in evidence.history.of("fault", "changed")
-        if event.data["subject"] == "right" and event.data["value"]["staff"] == name and event.at <= at
-    ]
-    return bool(rights) and not rights[-1]
 
 
 def _shown_flags(evidence: Evidence) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
