@@ -143,13 +143,13 @@ def coded_reply(question: str, *, words: int | None = None) -> str:
     """A reply by which every word tells its question: `kestrel-17-3.1 kestrel-17-3.2 …` for the code `kestrel-17-3`.
 
     The codes of a message are answered in order, each with its numbered words: 12 to 40 together, for one question in
-    twelve 230 to 320, more than a page is sent without an acknowledgement; or exactly `words`. Empty without a code.
+    five 260 to 340, more than a page is sent without an acknowledgement; or exactly `words`. Empty without a code.
     """
     codes = list(dict.fromkeys(_CODE.findall(question)))
     if not codes:
         return ""
     chance = random.Random(hashlib.sha256(question.encode("utf-8", "replace")).digest())
-    usual = chance.randint(230, 320) if chance.randrange(12) == 0 else chance.randint(12, 40)
+    usual = chance.randint(260, 340) if chance.randrange(5) == 0 else chance.randint(12, 40)
     count = max(words or usual, len(codes))
     shares = [count // len(codes) + (place < count % len(codes)) for place in range(len(codes))]
     return " ".join(

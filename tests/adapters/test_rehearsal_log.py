@@ -16,7 +16,7 @@ from tests.adapters.calls import CLOCKS, CallRecord, call_lane, lane_at
 from tests.patience import until
 from tests.processes import Rehearsal, start_rehearsal
 
-QUESTION = "What could I cook today? kestrel-17-3"
+QUESTION = "What could I cook today? kestrel-17-4"
 
 
 @contextmanager
