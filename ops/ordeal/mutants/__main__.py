@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from ops.ordeal.mutants.patching import load_mutants
-from ops.ordeal.mutants.trial import format_table, try_mutant
+from ops.ordeal.mutants.trial import TABLE_HEAD, format_row, try_mutant
 
 NOT_CAUGHT, COULD_NOT_RUN = 1, 2
 
@@ -43,13 +43,13 @@ def main() -> int:
         whole = try_mutant(None, seeds, options=asked.options, say=_say)
         whole_held = not whole.is_caught and not whole.failed
         _say(f"the product itself: {'nothing found' if whole_held else whole.rule or whole.failed}")
+    print(TABLE_HEAD, flush=True)
     for mutant in chosen:
         trial = try_mutant(mutant, seeds, options=asked.options, say=_say)
-        _say(
-            f"{mutant.name}: {trial.rule or trial.failed or 'NOT CAUGHT'}, seed {trial.seed}, {trial.took_s:.0f} s"
-        )
+        if trial.failed:
+            _say(f"{mutant.name}: {trial.failed}")
+        print(format_row(trial), flush=True)
         trials.append(trial)
-    print("\n".join(format_table(trials)))
     if any(trial.failed for trial in trials):
         return COULD_NOT_RUN
     return 0 if whole_held and all(trial.is_caught for trial in trials) else NOT_CAUGHT

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,15 +87,17 @@ def _run_seed(
     )
 
 
-def format_table(trials: Sequence[MutantTrial]) -> Iterator[str]:
-    """The table for the README of the room."""
-    yield "| mutant | what it breaks | caught by | at seed | after (of the run) | wall time |"
-    yield "|---|---|---|---|---|---|"
-    for trial in trials:
-        name = trial.mutant.replace("_", " ")
-        if trial.is_caught:
-            rules = ", ".join(f"`{rule}`" for rule in (trial.rule, *trial.other_rules[:2]))
-            caught = f"{rules} | {trial.seed} | {trial.at_s:.0f} s | {trial.took_s:.0f} s"
-        else:
-            caught = f"not caught in {trial.seeds_tried} seeds | | | {trial.took_s:.0f} s"
-        yield f"| {name} | {trial.breaks} | {caught} |"
+TABLE_HEAD = """| mutant | what it breaks | caught by | seed | at | wall time |
+|---|---|---|---|---|---|"""
+"""Of the table for the README of the room. *At* is the second of the run of that seed."""
+
+
+def format_row(trial: MutantTrial) -> str:
+    """One row of the table."""
+    name = trial.mutant.replace("_", " ")
+    if trial.is_caught:
+        rules = ", ".join(f"`{rule}`" for rule in (trial.rule, *trial.other_rules[:2]))
+        caught = f"{rules} | {trial.seed} | {trial.at_s:.0f} s | {trial.took_s:.0f} s"
+    else:
+        caught = f"not caught in {trial.seeds_tried} seeds | | | {trial.took_s:.0f} s"
+    return f"| {name} | {trial.breaks} | {caught} |"
