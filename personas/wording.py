@@ -164,4 +164,6 @@ def _check_placeholders(key: str, line: str) -> Iterator[Violation]:
 def _find_phrases(phrases: tuple[str, ...], text: str) -> list[str]:
     """Return the phrases that the text contains as whole words, in any case and with any apostrophe."""
     plain = text.lower().replace("\u2019", "'")
-    return [phrase for phrase in phrases if re.search(rf"(?<![\w'-]){re.escape(phrase)}(?![\w'-])", plain)]
+    # Most phrases are nowhere in the text, which is seen much sooner than where a word ends.
+    present = [phrase for phrase in phrases if phrase in plain]
+    return [phrase for phrase in present if re.search(rf"(?<![\w'-]){re.escape(phrase)}(?![\w'-])", plain)]
