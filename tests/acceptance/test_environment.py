@@ -105,6 +105,7 @@ def test_one_that_is_a_link_is_left_as_it_is(
     assert [path.name for path in others.iterdir()] == ["bin"]
 
 
+@pytest.mark.long
 def test_one_that_was_half_made_is_made_anew(checkout: Checkout) -> None:
     with subprocess.Popen(
         ["bash", "-c", GO, "bash", "requirements.lock"],
@@ -130,6 +131,7 @@ def test_one_whose_python_has_gone_is_made_anew(made: Checkout) -> None:
     assert MAKING in made.run("requirements-dev.lock").stdout
 
 
+@pytest.mark.long
 def test_a_package_that_cannot_be_had_is_said_and_the_next_run_tries_again(made: Checkout) -> None:
     lock = made.folder / "requirements.lock"
     lock.write_text(f"no-such-package==1.0 --hash=sha256:{'0' * 64}\n")

@@ -91,6 +91,7 @@ def test_what_is_for_a_private_service_is_not_quietly_ignored(running: dict[str,
     assert "--ceiling is for a private service" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_eight_may_speak_and_one_of_four_processes_is_killed_in_the_middle() -> None:
     """The ceiling, the order and every text hold; people on the dead process come back to another."""

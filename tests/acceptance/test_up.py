@@ -62,6 +62,7 @@ def test_a_second_start_takes_under_ten_seconds_prints_the_same_cards_and_ends_o
     assert_nothing_left(run)
 
 
+@pytest.mark.long
 def test_a_first_start_killed_while_the_database_is_made_and_one_stopped_later_are_mended_by_the_next(
     tmp_path: Path,
 ) -> None:

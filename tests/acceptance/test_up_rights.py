@@ -280,6 +280,7 @@ def test_a_lock_that_is_a_planted_link_is_refused_and_its_target_unchanged(
     assert secret.stat().st_uid == os.geteuid()
 
 
+@pytest.mark.long
 @as_root
 def test_a_state_folder_that_root_made_with_an_earlier_release_is_taken_over(
     serving: Up, account: pwd.struct_passwd

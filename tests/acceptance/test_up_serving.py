@@ -124,6 +124,7 @@ def test_a_folder_of_another_account_is_refused_by_name(serving: Up) -> None:
     assert status(serving, "/healthz")[0] == 200
 
 
+@pytest.mark.long
 def test_two_side_by_side_have_nothing_in_common(serving: Up, tmp_path: Path) -> None:
     with up(tmp_path, "--processes", "2", port=find_free_ports(2)) as other:
         other.wait_until_ready()

@@ -12,7 +12,8 @@ from ops.stack.postgres import EmbeddedPostgres
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, find_free_ports, status, up
 from tests.patience import wait_until
 
-pytestmark = pytest.mark.timeout(600)
+# Each starts the whole service, some of them twice.
+pytestmark = [pytest.mark.timeout(600), pytest.mark.long]
 
 PUBLIC = {
     "ALLOWED_HOSTS": "talk.example.org",

@@ -1,4 +1,4 @@
-"""A real browser for the page tests: Debian's Chromium, its back/forward cache on."""
+"""Real browsers for the page tests: Debian's Chromium, whole with its back/forward cache on, or without windows."""
 
 import asyncio
 import inspect
@@ -19,8 +19,11 @@ from tests.people import People
 from tests.processes import Web
 
 CHROMIUM = "/usr/bin/chromium"
+WINDOWLESS = "/usr/bin/chromium-headless-shell"
+"""The same release of Chromium without windows, history and back/forward cache: a page costs half as much."""
+WITHOUT_SCREEN = "--headless=new"
 ARGUMENTS = [
-    "--headless=new",
+    WITHOUT_SCREEN,
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
@@ -82,13 +85,31 @@ async def playwright() -> AsyncIterator[Playwright]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser(playwright: Playwright) -> AsyncIterator[Browser]:
-    """One browser for all page tests."""
+async def whole_browser(playwright: Playwright) -> AsyncIterator[Browser]:
+    """The browser that people have, for tests that go back, leave, or look at what it keeps."""
     browser = await playwright.chromium.launch(
         executable_path=CHROMIUM, args=ARGUMENTS, ignore_default_args=LEFT_ON
     )
     yield browser
     await close_in_time(browser.close())
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def windowless_browser(playwright: Playwright) -> AsyncIterator[Browser]:
+    """What draws pages and runs their scripts in that browser, alone."""
+    browser = await playwright.chromium.launch(
+        executable_path=WINDOWLESS, args=[one for one in ARGUMENTS if one != WITHOUT_SCREEN]
+    )
+    yield browser
+    await close_in_time(browser.close())
+
+
+@pytest.fixture
+def browser(request: pytest.FixtureRequest) -> Browser:
+    """The browser of a page test: the whole one where it is marked `whole_browser` or there is no other."""
+    is_whole = request.node.get_closest_marker("whole_browser") or not os.path.exists(WINDOWLESS)
+    found: Browser = request.getfixturevalue("whole_browser" if is_whole else "windowless_browser")
+    return found
 
 
 @pytest_asyncio.fixture(loop_scope="session")

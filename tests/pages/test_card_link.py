@@ -16,6 +16,9 @@ from tests.pages.room import Room
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 FIRST = "Press the first picture on your card."
 SECOND = "Now press the second picture on your card."
 WRONG = "Those are not the pictures on your card. You can try again."

@@ -12,6 +12,9 @@ from tests.pages.secret import tell_secret
 from tests.people import People
 from tests.processes import Web
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 LEAVING = "Your words are not on this screen any more. This chat is closing now."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."

@@ -15,6 +15,9 @@ from tests.patience import until
 from tests.people import People, Person, in_database
 from tests.processes import Rehearsal, Web
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 ADD_TURNS = """
 INSERT INTO companion_turn (conversation_id, key, question, reply, state, reason, owner, persona_version, wait_until,
                             created_at, closed_at)

@@ -12,6 +12,9 @@ from tests.pages.idling import IDLE_S, LOCKED, let_time_pass, open_idling, short
 from tests.pages.secret import DRAFT, SECRET, tell_secret
 from tests.people import People, in_database
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 WARNING = "Are you still there? Press any key or touch the screen to stay. Nothing will be lost."
 LOCKING = "Your words are not on this screen any more. Your card brings them back."
 NOT_LOCKED = "This page is not locked yet. It keeps trying. You can ask the staff to help."

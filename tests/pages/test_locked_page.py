@@ -2,6 +2,7 @@
 
 import uuid
 
+import pytest
 from playwright.async_api import expect
 
 from companion.models import Draft, Flag, Visit
@@ -12,6 +13,9 @@ from tests.pages.secret import DRAFT, SECRET, tell_secret
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal
+
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
 
 
 async def test_a_reply_under_way_goes_on_behind_the_lock_and_is_there_afterwards(

@@ -3,12 +3,16 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
 from tests.pages.secret import SECRET
 from tests.people import People
+
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
 
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."
 STORED = """async () => ({

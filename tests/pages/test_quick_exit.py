@@ -19,6 +19,9 @@ from tests.pages.secret import DRAFT, SECRET, sees_nothing, tell_secret
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 EMPTY = "There is nothing on this page."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 NOTE = "The button “Leave now” shows another page. This browser may still list that you were here."

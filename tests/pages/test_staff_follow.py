@@ -22,6 +22,9 @@ from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 SECRET = "My secret is a blue door."
 PROMISED_MS = 2_000
 PATHS = ["/ops/turns/{turn}/", "/ops/turns/?show=held", "/ops/"]

@@ -16,6 +16,9 @@ from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import expire_hold, open_staff_session, play_broken_turn, play_turn
 
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
+
 MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
 LOOKS: list[dict[str, Any]] = [
     {"viewport": {"width": 1200, "height": 900}},

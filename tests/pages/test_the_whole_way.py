@@ -1,10 +1,14 @@
 """One person's whole way: card, first words, reply, reload, second tab, away and back, stop, goodbye, Back."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
 from tests.people import People
 from tests.processes import Rehearsal
+
+# It goes back, leaves, or looks at what the browser keeps.
+pytestmark = pytest.mark.whole_browser
 
 DISCLOSURE = "I am a computer program. I am not a person. Staff here can read what we write."
 
