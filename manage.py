@@ -14,7 +14,9 @@ if __name__ == "__main__":
         for name, value in (("DATABASE_URL", "postgresql:///not_used"), ("SECRET_KEY", "not used")):
             if f"{name}_FILE" not in os.environ:
                 os.environ.setdefault(name, value)
-    if sys.argv[1:2] in (["bench"], ["ordeal"]) or (sys.argv[1:2] == ["load_test"] and "--own" in sys.argv):
+    if sys.argv[1:2] in (["bench"], ["growth"], ["ordeal"]) or (
+        sys.argv[1:2] == ["load_test"] and "--own" in sys.argv
+    ):
         # These bring a database of their own, whose address must be set before the settings are read.
         from ops.testbed import private_folder
 

@@ -50,7 +50,7 @@ def current(environ: MutableMapping[str, str] = os.environ) -> Path:
     """The folder that `enter` created. Raises NoPrivateFolder if the settings were read without it."""
     folder = environ.get(FOLDER_VARIABLE)
     if not folder or environ.get("COMPANION_STATE_DIR") != folder:
-        raise NoPrivateFolder("Run it as `manage.py bench`: it then brings a database of its own.")
+        raise NoPrivateFolder("Run it through `manage.py`: it then brings a database of its own.")
     return Path(folder)
 
 

@@ -1,12 +1,12 @@
 """Looking for kept questions reads those of the conversation alone, however many there are beside them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from companion.kept_questions import KEPT_TURNS, MAX_OFFERED
+from ops.growth.plans import list_scans
 from tests.people import People
 
 LONG = 20_000
@@ -19,15 +19,6 @@ SELECT %(conversation)s, gen_random_uuid(), '?', 'paused', gen_random_uuid(), 'l
 FROM (SELECT number, CASE WHEN number > %(turns)s - %(kept)s THEN 0 ELSE 97 END AS age
       FROM generate_series(1, %(turns)s) number) story
 """
-
-
-def scans(plan: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """The name and the rows read of each scan of turns in a plan."""
-    if plan.get("Relation Name") == "companion_turn" or "Index Name" in plan:
-        read = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
-        yield plan.get("Index Name", plan["Node Type"]), read * plan["Actual Loops"]
-    for part in plan.get("Plans", ()):
-        yield from scans(part)
 
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["without statistics", "with statistics"])
@@ -48,6 +39,6 @@ async def test_of_a_long_story_only_the_kept_questions_are_read(
         await native.execute("DELETE FROM companion_turn WHERE persona_version = 'long'")
     [[conversation, turns]] = found
     assert (conversation, len(turns)) == (rosa, 4)
-    read = dict(scans(plan["Plan"]))
+    read = {index: rows for table, index, rows in list_scans(plan["Plan"]) if table == "companion_turn"}
     assert "turn_unsettled" in read
     assert max(read.values()) <= 10
