@@ -47,10 +47,14 @@ from companion.waiting_room import (
 from routing.chain import Route
 from routing.contracts import Lane
 
-MARK_WATCHED = """
+# Of the conversations with an open page, those that wait, by the index `turn_beside`. Noted a few times within the time
+# after which a person counts as away: each note writes a row.
+MARK_WATCHED = f"""
 UPDATE companion_conversation c SET watched_at = clock_timestamp()
 WHERE c.id = ANY(%(conversations)s)
-  AND EXISTS (SELECT 1 FROM companion_turn t WHERE t.conversation_id = c.id AND t.state = 'waiting')
+  AND c.watched_at < clock_timestamp() - make_interval(secs => %(away_s)s / 4)
+  AND EXISTS (SELECT 1 FROM companion_turn t
+              WHERE t.conversation_id + 0 = c.id AND {is_live("t")} AND t.state = 'waiting' OFFSET 0)
 """
 
 READ_LIVE = f"""
@@ -154,7 +158,7 @@ class Ledger:
         """
         async with self._transaction() as cursor:
             # First, or `pause_away` in the same transaction would end turns whose page is open here.
-            await cursor.execute(MARK_WATCHED, {"conversations": watched})
+            await cursor.execute(MARK_WATCHED, {"conversations": watched, "away_s": self._policy.away_s})
             lost = await pause_orphans(cursor, self._policy, process=self._process, running=running)
             lost += await pause_away(cursor, self._policy)
             # The slots freed here are filled by the next gate, within a second: the sweep does not lock it.
