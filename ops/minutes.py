@@ -20,6 +20,8 @@ HOUR_MIN = 60
 KEEP_H = 24
 SAMPLES = 100
 """Times to the first word kept for a minute, and for a lane in it: a random sample where there were more."""
+MAX_LIVE = 1_000
+"""Live turns, the oldest, from which the levels of this minute are computed: a longer line is drawn as so long."""
 NO_WAIT_S = 0.25
 """A turn that was admitted within this time counts as not having waited."""
 
@@ -47,8 +49,8 @@ turns AS MATERIALIZED (
     WHERE t.closed_at >= (SELECT begins FROM span)
       AND t.closed_at < (SELECT begins FROM span) + interval '{HOUR_MIN + 60} minutes'
     UNION ALL
-    SELECT t.id, t.created_at, t.admitted_at, t.first_word_at, t.closed_at, t.state, t.reason, t.lane
-    FROM companion_turn t WHERE {is_live("t")}
+    (SELECT t.id, t.created_at, t.admitted_at, t.first_word_at, t.closed_at, t.state, t.reason, t.lane
+     FROM companion_turn t WHERE {is_live("t")} ORDER BY t.id LIMIT {MAX_LIVE})
 ),
 ended AS MATERIALIZED (
     SELECT date_trunc('minute', closed_at) AS at, t.id, t.state, t.reason, t.lane, t.closed_at,

@@ -22,10 +22,10 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, key, what in (
         ("turns_in_flight", "in_flight", "Turns that hold a slot now, over all processes."),
         ("ceiling", "ceiling", "Turns that may hold a slot at once."),
-        ("turns_waiting", "waiting", "Turns in the waiting room."),
+        ("turns_waiting", "waiting", "Turns in the waiting room, counted to 500."),
         ("oldest_wait_seconds", "oldest_wait_s", "How long the first in line has waited."),
         ("wait_ceiling_seconds", "wait_ceiling_s", "The longest wait before a turn is refused."),
-        ("held_questions", "held_questions", "Questions kept to be answered first."),
+        ("held_questions", "held_questions", "Questions kept to be answered first, counted to 500."),
     ):
         yield from _gauge(name, what, [({}, figures[key])])
     yield from _gauge(

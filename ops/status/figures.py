@@ -7,24 +7,31 @@ from typing import Any
 
 from django.db import connection
 
+from companion.turn_conditions import is_live
 from ops.minutes import LastHour, get_last_hour
 from ops.stack.version import VERSION
 from ops.status.held_questions import IS_HELD
 from ops.status.rules import ServiceRule
 
+MAX_COUNTED = 500
+"""Waiting turns and held questions are counted up to this: staff pages count them once a second."""
+
+# The longest wait is among the first live turns, in the order of the index `turn_live`.
 FIGURES = f"""
 SELECT
     (SELECT count(*) FROM companion_turn WHERE state = 'speaking'),
-    (SELECT count(*) FROM companion_turn WHERE state = 'waiting'),
+    (SELECT count(*) FROM (SELECT FROM companion_turn WHERE state = 'waiting' LIMIT {MAX_COUNTED + 1}) counted),
     (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8
-       FROM companion_turn WHERE state = 'waiting'),
-    (SELECT count(*) FROM companion_turn t WHERE {IS_HELD}),
+       FROM (SELECT state, created_at FROM companion_turn t WHERE {is_live("t")}
+             ORDER BY id LIMIT {MAX_COUNTED}) front WHERE state = 'waiting'),
+    (SELECT count(*) FROM (SELECT FROM companion_turn t WHERE {IS_HELD}
+                           ORDER BY t.held_until LIMIT {MAX_COUNTED + 1}) counted),
     (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM ops_round WHERE job = 'send_alerts'),
     (SELECT jsonb_build_object('value', value, 'by', by, 'reason', reason, 'at', at)
        FROM companion_ceiling ORDER BY id DESC LIMIT 1),
     (SELECT jsonb_agg(jsonb_build_object(
         'id', p.id,
-        'in_flight', (SELECT count(*) FROM companion_turn t WHERE t.owner = p.id AND t.state = 'speaking'),
+        'in_flight', coalesce(speaking.turns, 0),
         'sockets', p.sockets,
         'routing_version', p.routing_version,
         'preset', p.preset,
@@ -35,7 +42,10 @@ SELECT
         'age_s', round(extract(epoch FROM clock_timestamp() - p.started_at)),
         'draining', p.draining,
         'beat_age_s', round(extract(epoch FROM clock_timestamp() - p.beat_at)::numeric, 1)) ORDER BY p.started_at)
-       FROM companion_process p WHERE p.beat_at > clock_timestamp() - interval '10 minutes'),
+       FROM companion_process p
+       LEFT JOIN (SELECT owner, count(*) AS turns FROM companion_turn WHERE state = 'speaking' GROUP BY owner) speaking
+         ON speaking.owner = p.id
+       WHERE p.beat_at > clock_timestamp() - interval '10 minutes'),
     (SELECT jsonb_object_agg(kind, n) FROM (
         SELECT kind, count(*) AS n FROM ops_alert WHERE acknowledged_at IS NULL GROUP BY kind) list_open_alerts),
     (SELECT jsonb_object_agg(ways, n) FROM (
@@ -90,11 +100,15 @@ def build_status(row: tuple[Any, ...], settings: StatusSettings, hour: LastHour)
             "preset": preset,
             **{name: operators.get(name, "") for name in ("by", "reason", "at")},
         },
-        "waiting": waiting,
+        "waiting": min(waiting, MAX_COUNTED),
         "oldest_wait_s": round(oldest_s, 1),
         "wait_ceiling_s": settings.wait_ceiling_s,
         "hold_s": settings.hold_s,
-        "held_questions": held,
+        "held_questions": min(held, MAX_COUNTED),
+        # These are counted up to a limit, and there are more.
+        "counted_in_part": [
+            name for name, count in (("waiting", waiting), ("held_questions", held)) if count > MAX_COUNTED
+        ],
         "last_hour": {
             state: hour.states.get(state, 0) for state in ("complete", "paused", "refused", "stopped")
         },

@@ -8,6 +8,8 @@ from typing import Any
 from companion.turn_conditions import is_held
 
 MAX_PER_SITE = 10
+MAX_READ = 1_000
+"""Held questions that are looked at, those whose hold ends first: a long outage holds those of everyone."""
 
 # The range has two ends: without statistics, the planner takes an open range for a third of the table.
 IS_HELD = f"""{is_held("t")} AND t.held_until < statement_timestamp() + interval '1 year'"""
@@ -16,6 +18,7 @@ IS_HELD = f"""{is_held("t")} AND t.held_until < statement_timestamp() + interval
 SELECT_HELD = f"""
 WITH held AS MATERIALIZED (
     SELECT t.id, t.conversation_id, t.created_at, t.held_until FROM companion_turn t WHERE {IS_HELD}
+    ORDER BY t.held_until LIMIT {MAX_READ}
 ),
 placed AS (
     SELECT h.id, s.id AS site, p.id AS participant, p.name AS person, s.name AS house, h.created_at, h.held_until,

@@ -43,12 +43,12 @@ def format_texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
         "stands": level,
         "in_flight": str(figures["in_flight"]),
         "in_flight_says": f"of {figures['ceiling']} replies are being said",
-        "waiting": str(waiting),
+        "waiting": _format_counted(figures, "waiting"),
         "waiting_says": f"{'person waits' if waiting == 1 else 'people wait'} for a place",
         "oldest_wait": f"{figures['oldest_wait_s']:.0f} s" if waiting else "–",
         "oldest_wait_says": "the longest wait; "
         f"after {format_length(figures['wait_ceiling_s'])} people are asked to try again",
-        "held": str(held),
+        "held": _format_counted(figures, "held_questions"),
         "held_says": f"{'question is' if held == 1 else 'questions are'} held for a next message",
         "first_word": f"{first_word['p50']} ms" if known else "–",
         "first_word_says": f"to the first word for half of all, {first_word['p95']} ms for 95 of 100, in the last hour"
@@ -64,6 +64,11 @@ def format_texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
             f"{state}_rate": format_rate(ended[state], sum(ended.values())) for state in ("paused", "refused")
         },
     }
+
+
+def _format_counted(figures: Mapping[str, Any], name: str) -> str:
+    count = figures[name]
+    return f"over {count:,}" if name in figures["counted_in_part"] else str(count)
 
 
 def format_rate(count: int, of: int) -> str:

@@ -26,6 +26,7 @@ def figures(**facts: Any) -> dict[str, Any]:
         "oldest_wait_s": 0.0,
         "wait_ceiling_s": 45,
         "held_questions": 1,
+        "counted_in_part": [],
         "last_hour": {"complete": 97, "paused": 2, "refused": 1, "stopped": 0},
         "first_word_ms": {"p50": None, "p95": None},
         "processes": [WELL],
@@ -49,6 +50,11 @@ def figures(**facts: Any) -> dict[str, Any]:
 )
 def test_how_it_stands_is_the_worst_that_is_so(facts: dict[str, Any], stands: str) -> None:
     assert choose_level(figures(**facts)) == stands
+
+
+def test_a_line_that_is_counted_in_part_is_said_to_be_longer() -> None:
+    shown = format_texts(figures(waiting=500, counted_in_part=["waiting"]), at=AT)
+    assert (shown["waiting"], shown["held"]) == ("over 500", "1")
 
 
 def test_each_level_has_a_sign_and_words_of_its_own() -> None:
