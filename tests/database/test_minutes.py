@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.utils import timezone
 
+from ops.growth.plans import count_rows_read
 from ops.jobs import count_minutes
 from ops.minutes import LAST_HOUR, LastHour, aggregate
 from ops.models import MinuteFigures
@@ -65,15 +66,7 @@ class Stored:
 
     def rows_read(self, query: str = LAST_HOUR, facts: dict[str, Any] | None = None) -> int:
         [(plan,)] = self.native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", facts).fetchall()
-        return _stored_rows_read(plan[0]["Plan"])
-
-
-def _stored_rows_read(node: dict[str, Any]) -> int:
-    below: int = sum(_stored_rows_read(child) for child in node.get("Plans", ()))
-    if node.get("Relation Name") not in {"companion_turn", "companion_attempt"}:
-        return below
-    read = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    return below + int(read * node["Actual Loops"])
+        return count_rows_read(plan[0]["Plan"], tables={"companion_turn", "companion_attempt"})
 
 
 @pytest.fixture

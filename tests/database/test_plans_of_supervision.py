@@ -39,6 +39,7 @@ from companion.visits import ends, leaving
 from companion.waiting_room import LOCK_GATE
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE
+from ops.growth.plans import MAX_ROWS_READ, count_rows_read
 from ops.personal_data import batches, retention, turn_deletion
 from ops.project.wiring.turns import build_turn_policy
 from ops.stack.postgres import EmbeddedPostgres
@@ -73,8 +74,6 @@ TABLES = (
 )
 SOME, A_MILLION = 40_000, 1_000_000
 PEOPLE = 100
-MAX_ROWS_READ = 1_500
-"""Rows that one statement may read: a page has 50 turns, a prompt looks back at 120 of them twice."""
 
 FILL = """
 INSERT INTO companion_site (id, slug, name, is_open, regions, first_ring_s) OVERRIDING SYSTEM VALUE
@@ -359,15 +358,3 @@ def explain(native: psycopg.Connection[Any], name: str) -> int:
         native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE statement_{number}")
         [(plan,)] = native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE statement_{number}").fetchall()
     return count_rows_read(plan[0]["Plan"])
-
-
-def count_rows_read(node: dict[str, Any]) -> int:
-    below: int = sum(count_rows_read(child) for child in node.get("Plans", ()))
-    if "Relation Name" not in node or "Scan" not in node["Node Type"]:
-        return below
-    read = (
-        node["Actual Rows"]
-        + node.get("Rows Removed by Filter", 0)
-        + node.get("Rows Removed by Index Recheck", 0)
-    )
-    return below + int(read * node["Actual Loops"])

@@ -8,12 +8,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from companion.sweep import LOCK_LOST
+from companion.ledger import MARK_WATCHED
+from companion.sweep import LOCK_AWAY, LOCK_LOST, MAX_IN_LINE
 from companion.waiting_room import ADMIT, LOCK_GATE
+from ops.growth.plans import count_rows_read
+from ops.minutes import LAST_HOUR
 from ops.stack.postgres import EmbeddedPostgres
+from ops.status.figures import FIGURES, MAX_COUNTED
 
 CEILING = 10
 LIMITS = {"ceiling": CEILING, "lease_s": 60.0}
+STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "admit": (ADMIT, LIMITS),
+    "find_lost": (LOCK_LOST, LIMITS),
+    "find_away": (LOCK_AWAY, {"away_s": 60.0}),
+    "mark_watched": (MARK_WATCHED, {"conversations": [7], "away_s": 60.0}),
+    "figures": (FIGURES, {}),
+    "last_hour": (LAST_HOUR, {}),
+}
 PEOPLE = list(range(1, 51))
 
 # Tables of the same shape that hide the real ones: empty, and for this connection alone.
@@ -55,25 +67,18 @@ class Queue:
         facts = {"state": state, "owner": owner or self.owner, "lane": lane, "takes": takes, "many": many}
         return [row[0] for row in self.native.execute(TURNS, facts | {"people": people}).fetchall()]
 
-    def rows_read(self, name: str) -> int:
+    def rows_read(self, name: str, *, locks_gate: bool = True) -> int:
         """How many rows of turns a prepared statement reads when it runs. What it changes is taken back."""
         with self.native.transaction(force_rollback=True):
-            self.native.execute(LOCK_GATE)
+            if locks_gate:
+                self.native.execute(LOCK_GATE)
             [(plan,)] = self.native.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name}").fetchall()
-        return _turns_read(plan[0]["Plan"])
+        return count_rows_read(plan[0]["Plan"], tables={"companion_turn"})
 
     def admit(self) -> list[int]:
         with self.native.transaction():
             self.native.execute(LOCK_GATE)
             return sorted(row[0] for row in self.native.execute(ADMIT, LIMITS).fetchall())
-
-
-def _turns_read(node: dict[str, Any]) -> int:
-    below: int = sum(_turns_read(child) for child in node.get("Plans", ()))
-    if node.get("Relation Name") != "companion_turn" or "Scan" not in node["Node Type"]:
-        return below
-    read = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    return below + int(read * node["Actual Loops"])
 
 
 @pytest.fixture
@@ -86,8 +91,8 @@ def queue(database: EmbeddedPostgres) -> Iterator[Queue]:
         cursor = psycopg.ClientCursor(native)
         with native.transaction():
             native.execute(LOCK_GATE)
-            for name, statement in (("admit", ADMIT), ("find_lost", LOCK_LOST)):
-                native.execute(f"PREPARE {name} AS {cursor.mogrify(statement, LIMITS)}")
+            for name, (statement, facts) in STATEMENTS.items():
+                native.execute(f"PREPARE {name} AS {cursor.mogrify(statement, facts)}")
                 native.execute(f"EXECUTE {name}")
         native.execute(BEAT, (queue.owner,))
         yield queue
@@ -100,6 +105,23 @@ def test_a_hundred_times_as_many_waiting_turns_are_not_read(queue: Queue, statem
     queue.add(5_000)
     assert queue.rows_read(statement) <= before + 2
     assert before <= 10 * CEILING
+
+
+@pytest.mark.parametrize("statement", ["find_away", "figures", "last_hour"])
+def test_of_a_long_line_a_bounded_front_is_read(queue: Queue, statement: str) -> None:
+    queue.native.execute("SET plan_cache_mode = auto")
+    queue.add(3_000)
+    queue.native.execute("ANALYZE companion_turn")
+    before = queue.rows_read(statement, locks_gate=False)
+    queue.add(3_000)
+    queue.native.execute("ANALYZE companion_turn")
+    assert queue.rows_read(statement, locks_gate=False) <= before + CEILING
+    assert before <= 2 * max(MAX_IN_LINE, MAX_COUNTED) + CEILING
+
+
+def test_whether_a_page_waits_is_seen_without_its_history(queue: Queue) -> None:
+    queue.add(5_000, "complete", people=[7])
+    assert queue.rows_read("mark_watched", locks_gate=False) <= CEILING
 
 
 def test_a_long_history_is_not_read_whatever_the_planner_knows_of_it(queue: Queue) -> None:
