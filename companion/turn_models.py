@@ -7,6 +7,8 @@ from django.db.models.functions import Coalesce, Now
 
 from companion.states import LIVE, Settlement, TurnState
 
+LISTED_APART = [TurnState.PAUSED, TurnState.REFUSED, TurnState.STOPPED]
+
 
 class Turn(models.Model):
     """One question and its reply. These rows are the queue, the slots and the history."""
@@ -127,6 +129,21 @@ class Turn(models.Model):
                 fields=["held_until"],
                 condition=Q(state=TurnState.PAUSED, answered_by__isnull=True, settled=""),
                 name="turn_held_until",
+            ),
+            # Few turns end in these states. Staff list them over all sites, and by the people of a site.
+            models.Index(
+                fields=["state", "id"], condition=Q(state__in=LISTED_APART), name="turn_ended_apart"
+            ),
+            models.Index(
+                fields=["conversation", "state", "id"],
+                condition=Q(state__in=LISTED_APART),
+                name="turn_of_person_apart",
+            ),
+            models.Index(
+                F("conversation") + 0,
+                F("id") + 0,
+                condition=Q(state=TurnState.PAUSED, answered_by__isnull=True, settled=""),
+                name="turn_unanswered_of_person",
             ),
             models.Index(
                 fields=["lane", "closed_at"],

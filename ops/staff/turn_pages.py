@@ -45,7 +45,12 @@ def turns(request: HttpRequest) -> HttpResponse:
     if chosen not in list(TurnList):
         raise Http404
     access = get_access(request.user)
-    page = list_turns(TurnList(chosen), sites=access.sites, after=parse_id(request.GET.get("after")))
+    page = list_turns(
+        TurnList(chosen),
+        sites=access.sites,
+        everywhere=access.is_operator,
+        after=parse_id(request.GET.get("after")),
+    )
     context = {
         "lists": list(TurnList),
         "chosen": chosen,

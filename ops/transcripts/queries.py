@@ -13,43 +13,32 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Coalesce, Now
 
 from companion.models import Attempt, Process, ReplyChunk, Turn
-from companion.states import LIVE, Settlement, TurnState
+from companion.states import Settlement, TurnState
+from ops.transcripts.lists import find_turns
 from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnPage, TurnRecord
 
 PER_PAGE = 30
-MAX_TURNS_LOOKED_AT = 10_000
-"""How far back one page of a list looks, in turns of all sites: a list of what is rare, or of a small site, would read
-every stored turn. The next page looks further back."""
 
 
 def list_turns(
-    name: TurnList, *, sites: Collection[int], after: int | None = None, size: int = PER_PAGE
+    name: TurnList,
+    *,
+    sites: Collection[int],
+    everywhere: bool = False,
+    after: int | None = None,
+    size: int = PER_PAGE,
 ) -> TurnPage:
     """A page of a list, for these sites: live and held turns oldest first, the others newest first.
 
-    The others may give a page that is not full, or empty, and still have a `further` one: see `MAX_TURNS_LOOKED_AT`.
+    `everywhere`: the reader sees every site there is.
     """
-    turns = _located().filter(_FILTERS[name], conversation__participant__site__in=sites)
-    oldest_first = name in {TurnList.NOW, TurnList.HELD}
-    if after is not None:
-        turns = turns.filter(id__gt=after) if oldest_first else turns.filter(id__lt=after)
-    # Live and held turns have indexes of their own.
-    last_looked_at = None if oldest_first else _find_last_looked_at(after)
-    if last_looked_at is not None:
-        turns = turns.filter(id__gte=last_looked_at)
     # One more than a page, to know whether there are further ones without counting them.
-    rows = list(turns.order_by("id" if oldest_first else "-id")[: size + 1])
+    ids = find_turns(name, sites=sites, everywhere=everywhere, after=after, size=size + 1)
+    shown = {row.pk: row for row in _located().filter(id__in=ids[:size])}
     return TurnPage(
-        entries=tuple(_entry(row) for row in rows[:size]),
-        further=rows[size - 1].pk if len(rows) > size else last_looked_at,
+        entries=tuple(_entry(shown[turn]) for turn in ids[:size] if turn in shown),
+        further=ids[size - 1] if len(ids) > size else None,
     )
-
-
-def _find_last_looked_at(after: int | None) -> int | None:
-    """The oldest turn that a page after this turn looks at; None where it looks at all that there are."""
-    stored = Turn.objects.all() if after is None else Turn.objects.filter(id__lt=after)
-    newest_first = stored.order_by("-id").values_list("id", flat=True)
-    return newest_first[MAX_TURNS_LOOKED_AT - 1 : MAX_TURNS_LOOKED_AT].first()
 
 
 def get_participant_id(turn: int) -> int | None:
@@ -91,15 +80,6 @@ def get_turn_time(conversation: int, *, since: int) -> datetime | None:
 # The same conditions as `companion.turn_conditions`, for the ORM.
 _UNANSWERED = Q(state=TurnState.PAUSED, answered_by=None, settled=Settlement.NOT)
 _EXPIRED = _UNANSWERED & Q(held_until__lte=Now())
-_FILTERS = {
-    TurnList.NOW: Q(state__in=sorted(LIVE)),
-    TurnList.ANSWERED: Q(state=TurnState.COMPLETE),
-    TurnList.PAUSED: Q(state=TurnState.PAUSED),
-    TurnList.HELD: _UNANSWERED & Q(held_until__gt=Now()),
-    TurnList.EXPIRED: _EXPIRED,
-    TurnList.REFUSED: Q(state=TurnState.REFUSED),
-    TurnList.STOPPED: Q(state=TurnState.STOPPED),
-}
 
 
 def _located() -> QuerySet[Turn, Any]:

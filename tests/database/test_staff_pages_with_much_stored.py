@@ -8,7 +8,6 @@ from typing import TypeVar
 from django.db import connection, transaction
 from django.test import Client
 
-from ops.transcripts.queries import MAX_TURNS_LOOKED_AT
 from tests.people import People, in_database
 
 Result = TypeVar("Result")
@@ -85,7 +84,7 @@ def with_much_stored(call: Callable[[], Result]) -> Result:
     return found
 
 
-def test_a_turn_that_is_rare_is_found_on_a_page_that_looks_further_back(people: People) -> None:
+def test_a_turn_that_is_rare_is_found_on_the_first_page_of_its_list(people: People) -> None:
     ines = people.add_ines()
 
     def follow() -> list[str]:
@@ -101,5 +100,4 @@ def test_a_turn_that_is_rare_is_found_on_a_page_that_looks_further_back(people: 
     pages = in_database(lambda: with_much_stored(follow))
 
     found = [f'href="/ops/turns/{FIRST}/"' in page for page in pages]
-    assert found.count(True) == 1 and found.index(True) == MANY // MAX_TURNS_LOOKED_AT
-    assert "There are none among the turns that this page looked through." in pages[0]
+    assert found.count(True) == 1 and found[0]
