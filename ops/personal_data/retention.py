@@ -7,7 +7,7 @@ up for by the next. A participant under a safeguarding hold is left out. A flag 
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,13 +28,40 @@ from ops.personal_data.turn_deletion import WALK_INDEX, delete_oldest_turns
 log = logging.getLogger(__name__)
 
 WHO = "the service"
+PEOPLE_AT_ONCE = 150
 
-_NOT_HELD = f"""
-FROM companion_participant p JOIN companion_conversation c ON c.participant_id = p.id
-WHERE p.site_id = %(site)s AND p.id NOT IN ({HELD_PARTICIPANTS})
-"""
-PEOPLE = f"SELECT p.id, c.id {_NOT_HELD} AND p.id > %(after)s ORDER BY p.id LIMIT {ROWS_AT_ONCE}"
+_NOT_HELD = f"FROM companion_participant p WHERE p.site_id = %(site)s AND p.id NOT IN ({HELD_PARTICIPANTS})"
+PEOPLE = f"SELECT p.id {_NOT_HELD} AND p.id > %(after)s ORDER BY p.id LIMIT {PEOPLE_AT_ONCE}"
 COUNT_PEOPLE = f"SELECT count(*) {_NOT_HELD}"
+# Of most people nothing is old enough. So a page of people is read with what is due of each of them, by the oldest row
+# of each kind, and transactions are begun for that alone. A limit is null where the site keeps everything.
+_OLDEST = {
+    "messages": """
+        (SELECT t.closed_at FROM companion_turn t WHERE t.conversation_id = person.conversation
+         ORDER BY t.conversation_id, t.id LIMIT 1) < %(messages)s::timestamptz
+        OR (SELECT e.at FROM companion_transcriptentry e WHERE e.conversation_id = person.conversation
+            ORDER BY e.conversation_id, e.id LIMIT 1) < %(messages)s::timestamptz""",
+    # Of flags the oldest may be open, and stays.
+    "flags": """
+        EXISTS (SELECT FROM companion_flag f WHERE f.conversation_id = person.conversation
+                AND f.state = 'closed' AND f.closed_at < %(flags)s::timestamptz)""",
+    "visits": """
+        (SELECT coalesce(v.ended_at, v.expires_at) FROM companion_visit v WHERE v.participant_id = person.participant
+         ORDER BY v.participant_id, v.expires_at LIMIT 1) < %(visits)s::timestamptz
+        OR EXISTS (SELECT FROM companion_visitoffer o WHERE o.participant_id = person.participant
+                   AND coalesce(o.answered_at, o.expires_at) < %(visits)s::timestamptz)""",
+    "record": """
+        (SELECT a.at FROM ops_auditentry a WHERE a.about = person.participant
+         ORDER BY a.about, a.id LIMIT 1) < %(record)s::timestamptz
+        OR (SELECT s.ended_at FROM companion_staffpause s
+            WHERE s.scope = 'person' AND s.about = person.participant AND s.ended_at IS NOT NULL
+            ORDER BY s.scope, s.about, s.id LIMIT 1) < %(record)s::timestamptz""",
+}
+DUE = f"""
+SELECT person.participant, person.conversation, {", ".join(f"coalesce({test}, false)" for test in _OLDEST.values())}
+FROM (SELECT c.participant_id AS participant, c.id AS conversation FROM unnest(%(people)s::bigint[]) AS page(id)
+      JOIN companion_conversation c ON c.participant_id = page.id) person
+"""
 
 # Each takes the oldest rows by an index, and only then looks at their age.
 DELETE_ENTRIES = """
@@ -119,8 +146,8 @@ def _go_through(sites: list[Site], on_progress: OnProgress, *, dry_run: bool, by
             continue
         run = _SiteRun(site.pk, limits[site.pk], dry_run=dry_run, by=by)
         with run.on_record():
-            for participant, conversation in _list_people(site.pk):
-                run.go_through_person(participant, conversation)
+            for participant, conversation, due in _list_people(site.pk, limits[site.pk], counts_all=dry_run):
+                run.go_through_person(participant, conversation, due)
                 done += 1
                 on_progress(done, max(total, done))
             run.go_through_staff_records()
@@ -153,14 +180,16 @@ class _SiteRun:
             raise
         self._record_end("ended")
 
-    def go_through_person(self, participant: int, conversation: int) -> None:
+    def go_through_person(self, participant: int, conversation: int, due: Collection[str]) -> None:
         for what, before in self._limits.items():
+            if what not in due:
+                continue
             facts = {"participant": participant, "conversation": conversation, "before": before}
             if self._dry_run:
                 self.counts[what] += fetch_count(COUNTS[what], facts)
             else:
                 self._delete_all(what, facts)
-        if record_limit := self._limits.get("record"):
+        if "record" in due and (record_limit := self._limits.get("record")):
             self.counts["record"] += staff_records.delete_of_person(
                 participant, record_limit, dry_run=self._dry_run
             )
@@ -200,12 +229,27 @@ def _get_limits(site: Site) -> dict[str, datetime]:
     return {what: now - timedelta(days=days) for what, days in days_of.items() if days is not None}
 
 
-def _list_people(site: int) -> Iterator[tuple[int, int]]:
+def _list_people(
+    site: int, limits: Mapping[str, datetime], *, counts_all: bool
+) -> Iterator[tuple[int, int, Collection[str]]]:
+    """(participant, conversation, what is due). `counts_all`: everything counts as due."""
     after = 0
-    while page := fetch_all(PEOPLE, {"site": site, "after": after}):
-        for participant, conversation in page:
-            yield participant, conversation
-            after = participant
+    while page := _list_page(site, after, limits):
+        for participant, conversation, *due in page:
+            yield (
+                participant,
+                conversation,
+                KEPT if counts_all else {what for what, is_due in zip(_OLDEST, due, strict=True) if is_due},
+            )
+        after = page[-1][0]
+
+
+@transaction.atomic
+def _list_page(site: int, after: int, limits: Mapping[str, datetime]) -> list[tuple[Any, ...]]:
+    people = [person for (person,) in fetch_all(PEOPLE, {"site": site, "after": after})]
+    with connection.cursor() as cursor:
+        cursor.execute(WALK_INDEX)
+    return sorted(fetch_all(DUE, {"people": people, **{what: limits.get(what) for what in _OLDEST}}))
 
 
 def _delete_some(what: str, facts: dict[str, Any]) -> int:

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from companion.models import Flag, Machine, Needs, Site, StaffPause, Turn, Visit, VisitOffer
 from ops.models import AuditEntry, SafeguardingHold, StatedReason
+from ops.personal_data.retention import apply_retention
 from ops.personal_data.turn_deletion import OLDEST, WALK_INDEX
 from tests.commands import BY, refused, run
 from tests.people import People, Person, in_database
-from tests.personal_data import add_old_visit, fill
+from tests.personal_data import add_old_visit, add_turn, fill
 
 
 def test_retention_deletes_only_what_its_site_no_longer_keeps(people: People, state: Path) -> None:
@@ -124,6 +126,28 @@ def test_what_a_run_reads_does_not_grow_with_what_is_kept(rosa: Person) -> None:
         [node] = node["Plans"]
     assert "Index" in node["Node Type"]
     assert node["Actual Rows"] <= 50
+
+
+def test_people_of_whom_nothing_is_due_cost_no_transaction_of_their_own(people: People) -> None:
+    def count_statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            apply_retention()
+        return len(captured)
+
+    rosa = people.rosa
+    set_days = partial(Site.objects.filter(pk=rosa.row.site_id).update, keep_messages_days=30)
+    in_database(lambda: set_days(keep_flags_days=30, keep_visits_days=30, keep_record_days=100))
+    fill(rosa)
+    in_database(apply_retention)
+    before = in_database(count_statements)
+    for _ in range(5):
+        fill_young(people.rosa)
+    assert in_database(count_statements) == before
+
+
+def fill_young(person: Person) -> None:
+    add_turn(person, "How are you?")
+    in_database(lambda: Visit.objects.create(participant=person.row, expires_at=timezone.now()))
 
 
 def add_staff_records(person: Person, *, days_ago: int) -> None:
