@@ -20,42 +20,51 @@ MAX_STEPS = 100
 
 _COLUMNS = """
 f.id, f.tier, f.kind, f.source, f.rule, f.about_staff, f.conversation_id, f.participant, coalesce(p.name, ''),
-f.site_id, s.name, f.turn, f.count, f.state, f.opened_at, f.last_at, f.seen_at, f.owner, f.owner_name, f.accepted_at,
-f.handed_to, f.handed_to_name, f.closed_at, f.closed_by_name, f.outcome, f.stage
+f.site_id, f.site_name, f.turn, f.count, f.state, f.opened_at, f.last_at, f.seen_at, f.owner, f.owner_name,
+f.accepted_at, f.handed_to, f.handed_to_name, f.closed_at, f.closed_by_name, f.outcome, f.stage
 """
-_WHOSE = """
-LEFT JOIN companion_conversation c ON c.id = f.conversation_id
-LEFT JOIN companion_participant p ON p.id = c.participant_id
+
+
+def _write_read(flags: str) -> str:
+    """The statement that reads the flags that a query gives, each with `site_name`, and adds names of participants.
+
+    The people are looked up by the flags that were found: for a reader of many sites the planner expects so many flags
+    that it would read everyone's names to join them.
+    """
+    return f"""
+WITH f AS MATERIALIZED ({flags}),
+people AS MATERIALIZED (
+    SELECT id, name FROM companion_participant
+    WHERE id = ANY (ARRAY(SELECT participant FROM f WHERE conversation_id IS NOT NULL))
+)
+SELECT {_COLUMNS} FROM f LEFT JOIN people p ON p.id = f.participant AND f.conversation_id IS NOT NULL ORDER BY f.id
 """
-_JOINS = f"JOIN companion_site s ON s.id = f.site_id {_WHOSE}"
+
+
 # For each site by its index of flags that are not closed, so the cost does not grow with the closed ones. The sites
 # come first: joined to the flags of each, they were read once for every site of an operator.
-LIST_NOT_CLOSED = f"""
-SELECT {_COLUMNS}
-FROM companion_site s
+LIST_NOT_CLOSED = _write_read("""
+SELECT listed.*, s.name AS site_name FROM companion_site s
 CROSS JOIN LATERAL (
     SELECT * FROM companion_flag WHERE site_id = s.id AND state <> 'closed' ORDER BY id DESC LIMIT %(limit)s
-) f {_WHOSE}
-WHERE s.id = ANY(%(sites)s::bigint[]) ORDER BY f.id
-"""
-READ_LAST = f"""
-SELECT {_COLUMNS}
-FROM companion_site s
+) listed WHERE s.id = ANY(%(sites)s::bigint[])
+""")
+READ_LAST = _write_read("""
+SELECT newest.*, s.name AS site_name FROM companion_site s
 CROSS JOIN LATERAL (
     SELECT * FROM companion_flag WHERE site_id = s.id ORDER BY site_id DESC, opened_at DESC LIMIT %(limit)s
-) f {_WHOSE}
-WHERE s.id = ANY(%(sites)s::bigint[]) ORDER BY f.id
-"""
+) newest WHERE s.id = ANY(%(sites)s::bigint[])
+""")
 # `+ 0` leaves the primary key as the only index: a plan made while the table was small must not choose the site's.
-READ_FLAGS = f"""
-SELECT {_COLUMNS} FROM companion_flag f {_JOINS}
-WHERE f.id = ANY(%(flags)s) AND f.site_id + 0 = ANY(%(sites)s) ORDER BY f.id
-"""
-READ_OF_CONVERSATION = f"""
-SELECT {_COLUMNS}
-FROM (SELECT * FROM companion_flag WHERE conversation_id = %(conversation)s ORDER BY id DESC LIMIT %(limit)s) f {_JOINS}
-WHERE f.site_id = ANY(%(sites)s) ORDER BY f.id
-"""
+READ_FLAGS = _write_read("""
+SELECT flag.*, s.name AS site_name FROM companion_flag flag JOIN companion_site s ON s.id = flag.site_id
+WHERE flag.id = ANY(%(flags)s) AND flag.site_id + 0 = ANY(%(sites)s)
+""")
+READ_OF_CONVERSATION = _write_read("""
+SELECT newest.*, s.name AS site_name FROM (
+    SELECT * FROM companion_flag WHERE conversation_id = %(conversation)s ORDER BY id DESC LIMIT %(limit)s
+) newest JOIN companion_site s ON s.id = newest.site_id WHERE newest.site_id = ANY(%(sites)s)
+""")
 READ_STEPS = """
 SELECT s.flag_id, s.at, s.what, s.who, s.note
 FROM unnest(%(flags)s::bigint[]) AS wanted(flag)
