@@ -198,7 +198,7 @@ WHERE visit.ended_at IS NULL AND visit.expires_at > statement_timestamp()
 SELECT CASE WHEN made.at IS NULL THEN 'none was ever made' ELSE 'the last is of ' || to_char(
            made.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') END AS about
 FROM (SELECT (SELECT at FROM ops_round WHERE job = %(backup)s::text) AS at) made
-WHERE coalesce(made.at, (SELECT min(person.created_at) {_REAL_PEOPLE}))
+WHERE coalesce(made.at, (SELECT person.created_at {_REAL_PEOPLE} ORDER BY person.id LIMIT 1))
       < clock_timestamp() - %(max_backup_age)s::interval
   AND EXISTS (SELECT 1 {_REAL_PEOPLE})""",
     ),

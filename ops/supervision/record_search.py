@@ -32,14 +32,22 @@ LAST_ID = """
 SELECT max(id) FROM (SELECT id FROM ops_auditentry WHERE at < %(moment)s ORDER BY at DESC, id DESC LIMIT 100) nearest
 """
 
-# With sites: the newest entries about each of their people, each by its index, then the newest of all of them.
+# With sites: the newest entry about each of their people, each by its index; then the newest entries about the people
+# with the newest ones, because a page of N entries is about N people at most.
 _OF_SITES = """
-SELECT e.id, e.at, e.who, e.what, e.about, e.note FROM (
-    SELECT p.id FROM companion_participant p
-    WHERE p.site_id = ANY(%(sites)s) AND (%(people)s::bigint[] IS NULL OR p.id = ANY(%(people)s))
-) person
+WITH front AS MATERIALIZED (
+    SELECT person.id, newest.id AS entry FROM (
+        SELECT p.id FROM companion_participant p
+        WHERE p.site_id = ANY(%(sites)s) AND (%(people)s::bigint[] IS NULL OR p.id = ANY(%(people)s))
+    ) person
+    CROSS JOIN LATERAL (
+        SELECT a.id FROM ops_auditentry a WHERE a.about = person.id {conditions} ORDER BY a.id DESC LIMIT 1
+    ) newest
+    ORDER BY newest.id DESC LIMIT %(limit)s
+)
+SELECT e.id, e.at, e.who, e.what, e.about, e.note FROM front
 CROSS JOIN LATERAL (
-    SELECT * FROM ops_auditentry a WHERE a.about = person.id {conditions} ORDER BY a.id DESC LIMIT %(limit)s
+    SELECT * FROM ops_auditentry a WHERE a.about = front.id {conditions} ORDER BY a.id DESC LIMIT %(limit)s
 ) e
 ORDER BY e.id DESC LIMIT %(limit)s
 """
@@ -50,9 +58,13 @@ CROSS JOIN LATERAL (
 ) e
 ORDER BY e.id DESC LIMIT %(limit)s
 """
+# The ids first: an index holds all that is asked of the entries of one account, or of one kind.
 _OF_ALL = """
-SELECT a.id, a.at, a.who, a.what, a.about, a.note FROM ops_auditentry a
-WHERE true {conditions} ORDER BY a.id DESC LIMIT %(limit)s
+SELECT e.id, e.at, e.who, e.what, e.about, e.note FROM (
+    SELECT a.id FROM ops_auditentry a WHERE true {conditions} ORDER BY a.id DESC LIMIT %(limit)s
+) newest
+JOIN ops_auditentry e ON e.id = newest.id
+ORDER BY e.id DESC
 """
 _NAMES = """
 SELECT id, name FROM companion_participant WHERE id = ANY(%(people)s) AND site_id = ANY(%(sites)s)
