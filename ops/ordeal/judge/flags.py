@@ -10,8 +10,10 @@ from ops.ordeal.judge.findings import Findings, OrdealRule
 
 RANKS = {"open": 0, "accepted": 1, "closed": 2}
 TIERS = {"amber": 0, "red": 1}
-TOGETHER_S = 1.0
-"""A flag is stored with its cause; two moments of one transaction are not further apart."""
+TOGETHER_S = 0.25
+"""A flag is stored with its cause. The statements of one transaction are not further apart, while the storage works."""
+ACCEPTED_BEFORE_S = 1.0
+"""A flag that was accepted so shortly before a message may still have counted it."""
 LINE_WITHIN_S = 3.0
 """The line to a red message is shown within 2 s (S1); the rest is for a busy machine."""
 
@@ -46,7 +48,7 @@ def _covers(flag: Mapping[str, Any], turn: int, created_at: float) -> bool:
     """Whether a flag is about this message: raised by it, or open before it and counting it."""
     if flag["tier"] != "red" or flag["turn"] is None:
         return False
-    was_open = flag["accepted_at"] is None or flag["accepted_at"] >= created_at - TOGETHER_S
+    was_open = flag["accepted_at"] is None or flag["accepted_at"] >= created_at - ACCEPTED_BEFORE_S
     return bool(flag["turn"] == turn or (flag["turn"] < turn and flag["count"] > 1 and was_open))
 
 

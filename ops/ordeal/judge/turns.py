@@ -130,9 +130,16 @@ def check_slots_are_taken(evidence: Evidence, findings: Findings) -> None:
         if not is_in_line or ends <= starts:
             continue
         gap = _first_free(speaking, starts, ends, _surely_free_below(evidence, starts, ends))
-        disturbed = gap is not None and evidence.faults.touch(gap[0], gap[1], ON_PROCESSES | ON_STORAGE)
-        text = "" if gap is None else f"a slot was free for {gap[1] - gap[0]:.1f} s while the turn waited"
-        findings.expect(gap is None or disturbed, text, at=ends, turn=turn.id)
+        if gap is None:
+            findings.checked += 1
+            continue
+        owner = evidence.process_names.get(turn.owner)
+        faults_s = evidence.faults.seconds(*gap, ON_PROCESSES | ON_STORAGE, target=owner)
+        free_s = gap[1] - gap[0]
+        text = (
+            f"a slot was free for {free_s:.1f} s while the turn waited, {faults_s:.1f} s of them under faults"
+        )
+        findings.expect(free_s - faults_s <= FREE_SLOT_S, text, at=ends, turn=turn.id)
 
 
 def _surely_free_below(evidence: Evidence, starts: float, ends: float) -> int:
