@@ -38,10 +38,11 @@ QUERIES: Mapping[str, str] = {
     "audit": "SELECT id, at, who, what, about, note FROM ops_auditentry ORDER BY id",
     "processes": "SELECT id, pid, beat_at, draining FROM companion_process ORDER BY started_at",
 }
+# The row of a process goes when it leaves. One that was killed keeps its row, and its probe until the lease is over.
 LEFT: Mapping[str, str] = {
     "slot": "SELECT id::text AS name FROM companion_turn WHERE state IN ('waiting', 'speaking')",
     "probe": """SELECT lane AS name FROM companion_breaker
-                WHERE probe_owner IS NOT NULL AND probe_until > clock_timestamp()""",
+                WHERE probe_owner NOT IN (SELECT id FROM companion_process) AND probe_until > clock_timestamp()""",
     "lock": """SELECT objid::text AS name FROM pg_locks
                WHERE locktype = 'advisory' AND pid <> pg_backend_pid()""",
 }
