@@ -19,7 +19,7 @@ LEAVES_WITHIN_S = 30.0
 KILLED_WITHIN_S = 5.0
 READY_WITHIN_S = 120.0
 
-_threads = ThreadPoolExecutor(16, thread_name_prefix="arena")
+_threads = ThreadPoolExecutor(64, thread_name_prefix="arena")
 """For calls that block. A program that is stopped in the middle of its start keeps one of them."""
 
 

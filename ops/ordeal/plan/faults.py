@@ -18,6 +18,7 @@ PROVIDER_WAYS = (
     "cut close_early",
     "cut mid_json",
     "cut short_length",
+    "cut gzip",
     "hang before_byte",
     "hang before_word",
     "hang after_words",
