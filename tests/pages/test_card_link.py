@@ -12,6 +12,7 @@ from companion.models import Visit
 from tests.pages.axe import find_violations
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
 from tests.pages.leaving import close_in_time
+from tests.pages.profiles import find_files_with
 from tests.pages.room import Room
 from tests.people import People, Person, in_database
 from tests.processes import Web
@@ -57,6 +58,11 @@ async def test_what_the_browser_keeps_of_a_card_opens_nothing_for_the_next_perso
     # The browser writes the link down whatever a page does, so the link must not be the whole card.
     assert f"{service.url}/card/#{rosa.card.link}" in kept
     assert not any(rosa.card.code in url for url in kept)
+    # Nor is the rest of it in any other file of the profile: neither the code nor which pictures were pressed.
+    assert find_files_with(tmp_path, rosa.card.link) != []
+    first, second = rosa.card.pictures
+    for words in (rosa.card.code, f"first={first}", f"second={second}"):
+        assert find_files_with(tmp_path, words) == [], words
 
     async with profile(tmp_path) as context:
         for url in kept:

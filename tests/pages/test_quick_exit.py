@@ -14,6 +14,7 @@ from tests.pages.answers import WrongAnswers
 from tests.pages.axe import find_violations
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
 from tests.pages.leaving import close_in_time
+from tests.pages.profiles import find_files_with
 from tests.pages.room import Room
 from tests.pages.secret import DRAFT, SECRET, sees_nothing, tell_secret
 from tests.people import People, Person, in_database
@@ -263,17 +264,7 @@ async def test_nothing_of_a_visit_is_in_the_files_of_the_browser(
         listed = " ".join(f"{url} {title}" for url, title in history.execute("SELECT url, title FROM urls"))
     assert CANARY in listed
     assert not any(words in listed for words in (rosa.card.code, "blue door", "Rosa", "Robin"))
-    found = _files_with(tmp_path, "green gate")
+    found = find_files_with(tmp_path, "green gate")
     assert len(found) > 1, found
     for words in ("blue door", rosa.card.code):
-        assert _files_with(tmp_path, words) == []
-
-
-def _files_with(folder: Path, words: str) -> list[str]:
-    """The files that contain these words, as UTF-8 or UTF-16."""
-    forms = [words.encode(), words.encode("utf-16-le"), words.replace(" ", "%20").encode()]
-    return [
-        str(path.relative_to(folder))
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and any(form in path.read_bytes() for form in forms)
-    ]
+        assert find_files_with(tmp_path, words) == []

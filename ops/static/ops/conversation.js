@@ -135,7 +135,7 @@ function stand() {
   else if (person) say(find("standing"), `${person.name} has taken over.`);
   else if (quiet) say(find("standing"), `${character} is quiet. Take over, or let ${character} speak again.`);
   else if (paused) say(find("standing"), `${character} is paused.`);
-  else say(find("standing"), here ? words.doings[doingOf(here)] ?? "" : "");
+  else say(find("standing"), here ? `${words.doings[doingOf(here)] ?? ""}${here.locked ? ", and the screen is locked" : ""}` : "");
 }
 
 function showWriting() {
