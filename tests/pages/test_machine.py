@@ -1,13 +1,14 @@
 """A shared machine in a browser: it is paired, it waits, it asks, with touch and with keys alone (A1, A3)."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Route, expect
 
-from companion.machines.models import Machine
+from companion.machines.models import Machine, PairingCode
 from ops.people.machines import withdraw_machine
 from tests.machines import add_machine, last_visit, live_visits, offer, pass_time, read_machine, read_offer
 from tests.pages.axe import find_violations
@@ -39,6 +40,19 @@ async def test_a_screen_is_paired_by_its_code_and_asks_within_a_second(
     await yes(room.page).click()
     await room.ready()
     assert [visit.way for visit in live_visits(rosa)] == ["staff"]
+
+
+async def test_a_screen_whose_code_was_replaced_shows_another_one_within_seconds(open_room: OpenRoom) -> None:
+    room = await open_room()
+    await room.go_to("/machine/")
+    shown = room.page.locator("[data-code-text]")
+    await expect(shown).to_have_text(re.compile(r"^\w{4}-\w{4}$"))
+    replaced = await shown.inner_text()
+
+    in_database(lambda: PairingCode.objects.filter(machine=None).delete())
+
+    await expect(shown).not_to_have_text(replaced)
+    assert in_database(lambda: PairingCode.objects.filter(machine=None).count()) == 1
 
 
 async def test_no_says_that_the_staff_can_see_it_and_the_page_waits_again(
