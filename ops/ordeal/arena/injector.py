@@ -83,13 +83,11 @@ class FaultInjector:
 
     def _places(self, fault: PlannedFault) -> set[str]:
         match fault.kind:
-            case OrdealFaultKind.ROLL:
-                return set(self._service.webs)
             case OrdealFaultKind.CHANGE:
                 return {f"change {fault.how}"}
             case OrdealFaultKind.PROVIDER:
                 return {f"lane {fault.target}"}
-            case OrdealFaultKind.CLOCK | OrdealFaultKind.LISTEN:
+            case OrdealFaultKind.CLOCK | OrdealFaultKind.LISTEN | OrdealFaultKind.ROLL:
                 return {fault.kind.value}
             case _:
                 return {fault.target}
@@ -150,10 +148,22 @@ class FaultInjector:
     async def _roll(self, fault: PlannedFault) -> None:
         self._begin(fault)
         for name in self._service.webs:
-            program = self._service.programs[name]
-            await program.leave()
-            await self._until_ready(name)
+            # Only the process whose turn it is belongs to this fault: others meet the others.
+            await self._take(name)
+            try:
+                await self._service.programs[name].leave()
+                await self._until_ready(name)
+            finally:
+                self._taken.discard(name)
         self._end(fault)
+
+    async def _take(self, place: str) -> None:
+        """Wait until no other fault has this target, and take it."""
+        while True:
+            if place not in self._taken:
+                self._taken.add(place)
+                return
+            await asyncio.sleep(UNDO_EVERY_S)
 
     async def _until_ready(self, name: str) -> None:
         program = self._service.programs[name]
