@@ -88,7 +88,15 @@ def check_swept(evidence: Evidence, findings: Findings) -> None:
         if died_at is None or not turn.created_at < died_at < turn.ends_at:
             continue
         ends = min(turn.ends_at, evidence.ended_at)
-        faults_s = evidence.faults.seconds(died_at, ends, ON_STORAGE | {"stop"})
+        # The others sweep. While one of them is down or starts, it cannot.
+        others = set(evidence.process_names.values()) - {evidence.process_names[turn.owner]}
+        faults_s = max(
+            (
+                evidence.faults.seconds(died_at, ends, ON_STORAGE | ON_PROCESSES, target=other)
+                for other in others
+            ),
+            default=ends - died_at,
+        )
         took_s = ends - died_at
         text = f"the turn of a dead process was swept after {took_s:.1f} s, {faults_s:.1f} s of them under faults"
         findings.expect(took_s <= SWEPT_WITHIN_S + faults_s, text, at=ends, turn=turn.id)
