@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import psycopg
-from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
 
 from companion import frames
 from companion.access import LiveVisit, VisitAccess
 from companion.client_address import client_network
 from companion.cookies import read_cookie
+from companion.guarded_consumer import COME_BACK, NOT_ALLOWED, SESSION_ENDED, TOO_FAR_BEHIND, GuardedConsumer
 from companion.history import History
 from companion.outbox import Outbox
 from companion.outbox_events import KeptQuestionsRead
@@ -31,10 +31,6 @@ from companion.watchers import Watchers
 
 log = logging.getLogger(__name__)
 
-SESSION_ENDED = 4401
-NOT_ALLOWED = 4403
-TOO_FAR_BEHIND = 4408
-COME_BACK = 4503
 HELP_EVERY_S = 1.0
 WRITING_EVERY_S = 2.0
 """Seconds in which a socket's further `help`, or `writing`, is not acted on."""
@@ -118,7 +114,7 @@ class ChatService(Protocol):
     def is_draining(self) -> bool: ...
 
 
-class ChatConsumer(AsyncConsumer):
+class ChatConsumer(GuardedConsumer):
     """One socket of a participant's page, protocol version 1."""
 
     def __init__(self, service: Callable[[], ChatService], cookie_name: str) -> None:
@@ -131,8 +127,8 @@ class ChatConsumer(AsyncConsumer):
         self._closing: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler directly: Channels' own dispatch goes through the one database thread for every event."""
+    async def handle(self, message: dict[str, Any]) -> None:
+        """Handle one event of the socket."""
         match message["type"]:
             case "websocket.connect":
                 await self._connect()

@@ -11,9 +11,10 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.access import VisitAccess
 from companion.breakers import SharedBreakers
-from companion.consumers import COME_BACK, SocketRegistry
+from companion.consumers import SocketRegistry
 from companion.doorbell import Doorbell
 from companion.engine import LaneCaller
+from companion.guarded_consumer import COME_BACK
 from companion.heartbeat import Heartbeat, ServedRouting, describe_routing
 from companion.history import History
 from companion.journal import Journal

@@ -5,20 +5,19 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
-from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
 from django.conf import settings
 
-from companion.consumers import COME_BACK, NOT_ALLOWED, SESSION_ENDED
 from companion.cookies import read_cookie
 from companion.frames import serialize_frame
+from companion.guarded_consumer import COME_BACK, NOT_ALLOWED, SESSION_ENDED, GuardedConsumer
 from companion.machines.screens import MachineScreens
 from companion.machines.tokens import MachineToken, parse_token
 
 log = logging.getLogger(__name__)
 
 
-class MachineConsumer(AsyncConsumer):
+class MachineConsumer(GuardedConsumer):
     """One open waiting page. It sends `ping` alone; frames out: `hello`, `waiting`, `offer`, `pong`."""
 
     token: MachineToken
@@ -27,8 +26,8 @@ class MachineConsumer(AsyncConsumer):
         self._screens = screens()
         self._is_closed = False
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler directly. The stock dispatch hops through the one database thread for every event."""
+    async def handle(self, message: dict[str, Any]) -> None:
+        """Handle one event of the socket."""
         match message["type"]:
             case "websocket.connect":
                 await self._connect()

@@ -15,7 +15,7 @@ from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from companion.consumers import TOO_FAR_BEHIND
+from companion.guarded_consumer import TOO_FAR_BEHIND
 from ops.bucket import Bucket
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,9 @@ class SendGauge:
 
 class BoundedSocket(WebSocketProtocol):
     """Daphne's WebSocket with bounds in both directions; closes with 4408 once a client is far beyond them."""
+
+    maxMessagePayloadSize: int
+    """Autobahn's: bytes of one message, in either direction; 0: not bounded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +130,12 @@ class BoundedSocket(WebSocketProtocol):
             self._unsent_bytes += len(payload)
             if self._unsent_bytes > MAX_UNSENT_BYTES:
                 self._close_too_far("unsent_bytes")
-        super().sendMessage(payload, *arguments, **options)
+        # Autobahn holds what is sent to the bound of what is received, and a desk of many people is larger.
+        bound, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().sendMessage(payload, *arguments, **options)
+        finally:
+            self.maxMessagePayloadSize = bound
 
     def block(self) -> None:
         """The client does not take what is written for it: it is asked nothing more until it does."""

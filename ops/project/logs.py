@@ -20,6 +20,7 @@ _TEXTS_OF_OTHERS = ("asyncio", "psycopg.pool")
 
 _CAUSED_BY_CLIENTS = (
     "companion.consumers",
+    "companion.guarded_consumer",
     "companion.sockets",
     "companion.throttle",
     "companion.views",

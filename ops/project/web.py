@@ -19,7 +19,7 @@ from django.db import connection
 from twisted.internet import defer, reactor, task
 from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEndpoint
 
-from companion.consumers import COME_BACK
+from companion.guarded_consumer import COME_BACK
 from companion.process import WebProcess
 from ops.personal_data import erasure, erasure_list
 from ops.project import asgi

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from companion.consumers import NOT_ALLOWED
+from companion.guarded_consumer import NOT_ALLOWED
 from ops.access import StaffAccess
 from ops.staff.staff_socket import StaffSocket
 from ops.supervision import frames

@@ -1,22 +1,21 @@
 """What the sockets of staff share: admitting by the session cookie, sending, and closing once."""
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import psycopg
-from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
 
-from companion.consumers import COME_BACK, SESSION_ENDED
 from companion.cookies import read_cookie
 from companion.frames import serialize_frame
+from companion.guarded_consumer import COME_BACK, SESSION_ENDED, GuardedConsumer
 from ops.access import StaffAccess
 
 log = logging.getLogger(__name__)
 
 
-class StaffSocket(AsyncConsumer, ABC):
+class StaffSocket(GuardedConsumer):
     """A socket of a member of staff. `session_key` is empty until the session is admitted."""
 
     def __init__(self, cookie_name: str) -> None:
@@ -40,8 +39,8 @@ class StaffSocket(AsyncConsumer, ABC):
     def leave(self) -> None:
         """Forget this socket. May be called again."""
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler directly. The stock dispatch hops through the one database thread for every event."""
+    async def handle(self, message: dict[str, Any]) -> None:
+        """Handle one event of the socket."""
         match message["type"]:
             case "websocket.connect":
                 await self._connect()
@@ -53,9 +52,14 @@ class StaffSocket(AsyncConsumer, ABC):
                 raise StopConsumer
 
     async def send_frame(self, frame: dict[str, Any]) -> None:
-        """Send a frame, unless the socket is closed."""
-        if not self._is_closed:
+        """Send a frame, unless the socket is closed. One that cannot be sent closes this socket, and raises nothing."""
+        if self._is_closed:
+            return
+        try:
             await self.send({"type": "websocket.send", "text": serialize_frame(frame)})
+        except Exception as failure:
+            # Many screens are sent to in one round: what one cannot be sent must not end it for the others.
+            await self.fail(failure)
 
     async def deny(self) -> None:
         """Close, because this session may see no more."""
