@@ -19,6 +19,7 @@ from companion.access import (
     find_visit,
     session_visit_id,
 )
+from companion.asked_by_script import is_asked_by_script
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.history import read_earlier, read_since
@@ -159,7 +160,7 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
         return redirect("home")
     # Also from the locked page, which shows no words.
     lines, visit = context().persona.lines, find_visit(request) or find_locked_visit(request)
-    is_script = request.headers.get("Accept", "").startswith("application/json")
+    is_script = is_asked_by_script(request)
     if visit is None:
         return (
             _answer_signed_out(request)

@@ -13,7 +13,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import cache_control
 
 from ops.database import fetch_one
 
@@ -46,7 +45,6 @@ WHERE u.id = ANY(%(users)s) AND u.is_active AND u.is_staff
 SIGNED_OUT = "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
 
 ViewFunction = Callable[..., HttpResponseBase]
-never_store = cache_control(private=True, no_store=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,10 +95,9 @@ def access_params(users: list[int]) -> dict[str, Any]:
 
 
 def staff_only(view: ViewFunction) -> ViewFunction:
-    """For signed-in staff. Others are sent to the sign-in page, participants get a 403. No browser keeps the page."""
+    """For signed-in staff. Others are sent to the sign-in page, participants get a 403."""
 
     @wraps(view)
-    @never_store
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _redirect_to_sign_in(request)

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from companion.access import find_visit
+from companion.asked_by_script import is_asked_by_script
 from companion.client_address import read_client_address
 from companion.ids import parse_id
 from companion.machines.answers import OfferOutcome, answer_offer
@@ -101,7 +102,7 @@ def answer(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
     outcome = OfferOutcome.OVER
     if offer is not None:
         outcome = answer_offer(request, offer, is_yes=is_yes, note=context().note_machine)
-    if request.headers.get("Accept", "").startswith("application/json"):
+    if is_asked_by_script(request):
         return JsonResponse({"outcome": outcome, "line": _outcome_line(context(), outcome)})
     return redirect("chat" if outcome is OfferOutcome.OPENED else "machine")
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from companion.access import LiveVisit, find_end_reason, find_visit
+from companion.asked_by_script import is_asked_by_script
 from companion.needs import store
 from companion.needs.answers import build_answer, describe_change
 from companion.needs.choices import find_option, offer_choices
@@ -24,7 +24,6 @@ _SAID = "needs_said"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_store=True)
 @require_same_origin
 def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The page of choices. A POST names one choice and its option (`type=big`), or `undo`.
@@ -32,7 +31,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     A script is answered as `build_answer` says. After a change of language: {"language"}.
     """
     persona, visit = context().persona, find_visit(request)
-    is_script = request.headers.get("Accept", "").startswith("application/json")
+    is_script = is_asked_by_script(request)
     if visit is None:
         if is_script:
             return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)

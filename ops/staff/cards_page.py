@@ -7,6 +7,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from companion.ids import parse_id
 from companion.models import Participant, Site
 from ops import audit
 from ops.access import form_on, get_access, staff_only
@@ -14,7 +15,6 @@ from ops.changes import ChangeRefused
 from ops.people.card_sheets import MAX_CARDS, make_sheet, render_sheet
 from ops.staff.machine_queries import list_choices
 from ops.staff.name_search import read_name, record_search
-from ops.staff.turn_pages import parse_id
 
 
 @require_safe

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from companion.ids import LARGEST_ID
 from ops.access import StaffAccess
 from ops.staff.staff_socket import StaffSocket
-from ops.staff.turn_pages import MAX_ID
 from ops.status.live import LiveStatus
 from ops.supervision.frames import PONG
 
@@ -51,4 +51,4 @@ def _parse_frame(text: str | None) -> dict[str, Any]:
 
 
 def _is_id(turn: object) -> bool:
-    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= MAX_ID
+    return isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn <= LARGEST_ID

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.frames import MAX_MESSAGE_CHARS
+from companion.ids import LARGEST_ID, parse_id
 from companion.models import Conversation
 from companion.needs import store
 from companion.supervision.staff import clean_reason
@@ -25,7 +26,6 @@ from ops.staff.desk_queries import get_control, list_pauses
 from ops.staff.machine_queries import list_machines, list_offers
 from ops.staff.machines_page import describe
 from ops.staff.openings import OpenedPages
-from ops.staff.turn_pages import MAX_ID, parse_id
 from ops.supervision.reasons import has_stated_reason, store_reason
 from ops.transcripts.timeline import TimelineHead, TimelinePage, get_head, read_flags, read_timeline
 from ops.transcripts.visit_text import PAST_OFFERS, describe_end
@@ -165,7 +165,7 @@ def _state_reason(request: HttpRequest, head: TimelineHead, access: StaffAccess)
 
 
 def _get_head(request: HttpRequest, conversation: int, access: StaffAccess) -> TimelineHead:
-    if conversation > MAX_ID:
+    if conversation > LARGEST_ID:
         raise Http404
     head = get_head(conversation, sites=access.sites)
     if head is None:

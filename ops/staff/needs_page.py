@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from companion.asked_by_script import is_asked_by_script
 from companion.needs import store
 from companion.needs.answers import build_answer, describe_change
 from companion.needs.choices import find_option, offer_choices
@@ -41,7 +42,7 @@ def needs(request: HttpRequest, conversation: int) -> HttpResponseBase:
     if request.method != "POST":
         return _render(request, head)
     said, focus = _change(request, head)
-    if request.headers.get("Accept", "").startswith("application/json"):
+    if is_asked_by_script(request):
         return JsonResponse(build_answer(head.participant, request.session, said=said))
     request.session[_SAID] = [said, focus]
     return redirect("staff_needs", conversation)

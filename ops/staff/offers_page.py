@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
+from companion.ids import LARGEST_ID, parse_id
 from companion.machines.models import VisitOffer
 from companion.machines.offers import OfferMade, OfferRefusal, OfferRefused, offer_visit, take_back
 from companion.models import Conversation
@@ -15,7 +16,6 @@ from companion.supervision.staff import Staff
 from ops import audit
 from ops.access import StaffAccess, form_on, get_access, staff_only
 from ops.staff.machines_page import render_machine
-from ops.staff.turn_pages import MAX_ID, parse_id
 
 REFUSALS = {
     OfferRefusal.NO_MACHINE: "There is no such machine at your sites. Look at the list again.",
@@ -42,7 +42,7 @@ def open_on_machine(request: HttpRequest, machine: UUID) -> HttpResponseBase:
 def open_for_person(request: HttpRequest, conversation: int) -> HttpResponseBase:
     """From the page of a person: open their visit on one of the machines of their site."""
     access = get_access(request.user)
-    there = Conversation.objects.filter(pk=min(conversation, MAX_ID))
+    there = Conversation.objects.filter(pk=min(conversation, LARGEST_ID))
     person = there.filter(participant__site__in=access.supervised).first()
     if person is None:
         if other := there.first():
@@ -65,7 +65,7 @@ def take_offer_back(request: HttpRequest, offer: int) -> HttpResponseBase:
     """The machine asks no longer."""
     access = get_access(request.user)
     with transaction.atomic():
-        participant = take_back(min(offer, MAX_ID), sites=access.supervised)
+        participant = take_back(min(offer, LARGEST_ID), sites=access.supervised)
         if participant is not None:
             audit.record(
                 audit.TOOK_BACK_OFFER,
@@ -74,7 +74,9 @@ def take_offer_back(request: HttpRequest, offer: int) -> HttpResponseBase:
                 note=f"offer {offer}",
             )
     if participant is None:
-        others = VisitOffer.objects.filter(pk=min(offer, MAX_ID)).exclude(machine__site__in=access.supervised)
+        others = VisitOffer.objects.filter(pk=min(offer, LARGEST_ID)).exclude(
+            machine__site__in=access.supervised
+        )
         if others.exists():
             _record_refusal(request, f"offer {offer}")
         messages.warning(request, "It was answered before, or is over.")

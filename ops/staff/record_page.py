@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from companion.ids import parse_id
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
 from ops.staff.desk_queries import find_people
-from ops.staff.turn_pages import parse_id
 from ops.supervision.record_search import WHATS, RecordPage, RecordQuery, list_whats, search_record
 
 

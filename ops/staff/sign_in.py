@@ -11,14 +11,13 @@ from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.decorators import method_decorator
 
 from companion.client_address import read_client_address
 from companion.throttle import WINDOW_S, SignInThrottle
 from companion.visits.ends import EndReason
 from companion.visits.leaving import end_visit
 from ops import audit
-from ops.access import get_access, never_store
+from ops.access import get_access
 from ops.staff.passwords import TooBusy, check_staff_password
 
 MAX_NAME_CHARS = 150
@@ -44,7 +43,6 @@ class StaffForm(AuthenticationForm):
             raise self.get_invalid_login_error()
 
 
-@method_decorator(never_store, name="dispatch")
 class SignIn(LoginView):
     """The staff's sign-in. It ends a participant's visit in the same browser, on every screen."""
 

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from companion.ids import LARGEST_ID, parse_id
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
 from ops.staff.openings import OpenedPages
@@ -16,7 +17,6 @@ from ops.transcripts.queries import get_participant_id, get_turn, list_turns
 from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnRecord
 from ops.transcripts.text import explain_reason
 
-MAX_ID = 2**63 - 1
 OPENED = OpenedPages(salt="ops.turns.opened", lasts_s=3_600)
 
 
@@ -75,7 +75,7 @@ def turn(request: HttpRequest, turn: int) -> HttpResponse:
 
     An operator who does not supervise its site sees how it went, and no name or word unless a reason is stated.
     """
-    if turn > MAX_ID:
+    if turn > LARGEST_ID:
         raise Http404
     access = get_access(request.user)
     record = get_turn(turn, sites=access.sites)
@@ -99,7 +99,7 @@ def turn(request: HttpRequest, turn: int) -> HttpResponse:
 def words(request: HttpRequest, turn: int) -> JsonResponse:
     """The reply so far, for an open page of a live turn. The page's opening is recorded, its reading on is not."""
     access = get_access(request.user)
-    record = get_turn(turn, sites=access.sites) if turn <= MAX_ID else None
+    record = get_turn(turn, sites=access.sites) if turn <= LARGEST_ID else None
     if record is None:
         raise Http404
     if not _may_read(record, access):
@@ -133,10 +133,3 @@ def _build_context(record: TurnRecord) -> dict[str, object]:
             for attempt in record.attempts
         ],
     }
-
-
-def parse_id(text: str | None) -> int | None:
-    """The id in a text; None for any other text."""
-    if text is None or not (text.isascii() and text.isdigit()) or len(text) > len(str(MAX_ID)):
-        return None
-    return min(int(text), MAX_ID)
