@@ -19,7 +19,7 @@ from ops.people import machines as machine_changes
 from ops.staff import desk_text
 from ops.staff.machine_queries import find_machine, list_choices, list_machines, list_offers
 from ops.staff.name_search import clean_typed, read_name, record_search
-from ops.supervision.machines import MachineView
+from ops.supervision.machines import MAX_MACHINES, MachineView
 
 TOO_MANY_CODES = "Too many codes were entered. Wait ten minutes, and look at the screen again."
 
@@ -40,6 +40,7 @@ def machines(request: HttpRequest, throttle: Callable[[], SignInThrottle]) -> Ht
             audit.record_refusal(request.user.get_username(), note="pairing code")
     context = {
         "machines": [describe(one) for one in list_machines(access.supervised)],
+        "max_listed": MAX_MACHINES,
         "sites": sites,
         "refused": refused,
         "typed": {name: _typed(request, name) for name in ("code", "name", "site")} if refused else {},

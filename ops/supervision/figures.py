@@ -24,7 +24,7 @@ _TIMES = """
        max(closed_s),
        count(*) FILTER (WHERE accepted_s <= %(target_s)s), count(*) FILTER (WHERE state = 'open')
 """
-# Each site by its index of flags and times.
+# Each site by its index of flags and times: joined without OFFSET, all flags of many sites would be read in whole.
 _FLAGS = """
 FROM companion_site s
 CROSS JOIN LATERAL (
@@ -32,7 +32,7 @@ CROSS JOIN LATERAL (
            extract(epoch FROM f.seen_at - f.opened_at)::float8 AS seen_s,
            extract(epoch FROM f.accepted_at - f.opened_at)::float8 AS accepted_s,
            extract(epoch FROM f.closed_at - f.opened_at)::float8 AS closed_s
-    FROM companion_flag f WHERE f.site_id = s.id AND f.opened_at >= {since}
+    FROM companion_flag f WHERE f.site_id = s.id AND f.opened_at >= {since} OFFSET 0
 ) f
 """
 READ_WEEKS = f"""

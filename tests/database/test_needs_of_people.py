@@ -2,14 +2,17 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from companion.models import Participant
 from companion.needs import store
 from companion.needs.models import Needs
+from ops.people.needs import MAX_LISTED, has_overdue, list_overdue
 from tests.database.test_desk_pages import page_of, text_of
 from tests.people import People, Person, in_database
 from tests.processes import Web
@@ -91,6 +94,28 @@ def test_an_overdue_review_is_seen_and_listed_and_hides_no_need(
     needs = needs_of(rosa)
     assert needs is not None and (needs.review_by, needs.type_percent) == (day, 150)
     assert "reviewed_needs" in [entry.what for entry in get_audit_entries(rosa)]
+
+
+def test_a_review_that_is_overdue_is_seen_behind_many_older_ones_of_other_sites(people: People) -> None:
+    """Only so many of the oldest are read at first."""
+    rosa = people.rosa
+    today = timezone.localdate()
+
+    def store_older() -> None:
+        site = people.elsewhere
+        others = Participant.objects.bulk_create(
+            Participant(site=site, name="Otto", card_handle=uuid4().hex[:8]) for _ in range(MAX_LISTED)
+        )
+        Needs.objects.bulk_create(
+            Needs(participant=one, review_by=today - timedelta(days=4_000)) for one in others
+        )
+
+    in_database(store_older)
+    assert not in_database(lambda: has_overdue([people.site.pk]))
+    set_needs(rosa, days_to_review=-1)
+
+    assert in_database(lambda: has_overdue([people.site.pk]))
+    assert [one.participant for one in in_database(lambda: list_overdue([people.site.pk]))] == [rosa.row.pk]
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "2020-01-01", "2099-01-01", "0001-01-01"])
