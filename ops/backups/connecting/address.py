@@ -27,8 +27,11 @@ class Address:
     """Every libpq keyword that was given, including the password."""
 
     @classmethod
-    def parse(cls, text: str, *, setting: str) -> "Address":
-        """Parse a URL or conninfo string. Raises CouldNotRun, which names `setting` and never quotes the text."""
+    def parse(cls, text: str, *, setting: str, may_name_several: bool = False) -> "Address":
+        """Parse a URL or conninfo string. Raises CouldNotRun, which names `setting` and never quotes the text.
+
+        `may_name_several`: of an address that names several servers, `find_primary` gives the one in use.
+        """
         try:
             given = conninfo.conninfo_to_dict(text)
         except psycopg.ProgrammingError:
@@ -36,9 +39,10 @@ class Address:
         keywords = {name: str(value) for name, value in given.items() if value is not None}
         if not keywords.get("dbname"):
             raise CouldNotRun(f"{setting} names no database.", mend="Add the database's name.")
-        if "," in keywords.get("host", "") + keywords.get("hostaddr", ""):
+        address = cls(keywords=keywords)
+        if address.names_several and not may_name_several:
             raise CouldNotRun(f"{setting} names several servers.", mend="Name one of them.")
-        return cls(keywords=keywords)
+        return address
 
     @property
     def database(self) -> str:
@@ -50,6 +54,11 @@ class Address:
         host = self.keywords.get("host") or self.keywords.get("hostaddr") or "the local socket"
         where = "a local socket" if host.startswith(("/", "@")) else host
         return f"{self.database} at {where}, port {self.keywords.get('port', '5432')}"
+
+    @property
+    def names_several(self) -> bool:
+        """Whether it names several servers, of which libpq chooses one."""
+        return "," in self.keywords.get("host", "") + self.keywords.get("hostaddr", "")
 
     @property
     def is_local(self) -> bool:
@@ -71,6 +80,27 @@ class Address:
     def with_database(self, database: str) -> "Address":
         """Return the address of another database on the same server."""
         return replace(self, keywords={**self.keywords, "dbname": database})
+
+    def find_primary(self, *, setting: str) -> "Address":
+        """Return the address of the one server in use, so that every later connection leads to it.
+
+        Raises CouldNotRun where none of several servers can be used.
+        """
+        # Sessions of a drill are read-only, which a server that must accept writes is refused for.
+        keywords = {name: value for name, value in self.keywords.items() if name != "target_session_attrs"}
+        if not self.names_several:
+            return replace(self, keywords=keywords)
+        try:
+            with self.connect_as_service() as connection:
+                info = connection.info
+                keywords |= {"host": info.host, "port": str(info.port)}
+        except psycopg.OperationalError:
+            raise CouldNotRun(
+                f"None of the servers that {setting} names accepts writes.",
+                mend="Start the primary, or wait.",
+            ) from None
+        keywords.pop("hostaddr", None)
+        return replace(self, keywords=keywords)
 
     def connect(self, options: Mapping[str, str], *, timeout_s: int = 10) -> psycopg.Connection[Any]:
         """Open a new autocommit connection that starts with these server settings."""

@@ -16,9 +16,8 @@ from ops.backups.backup import BackupOrder, back_up
 from ops.backups.commands import arguments
 from ops.backups.commands.error_exit import exit_on_error
 from ops.backups.commands.progress_bar import ProgressBar
-from ops.backups.connecting.address import Address
 from ops.backups.run.monitor import NoProgress, RunMonitor
-from ops.management.commands.restore_drill import read_service_address
+from ops.management.commands.restore_drill import find_direct_address, read_service_address
 from ops.personal_data import erasure, erasure_list
 from ops.personal_data.erasure_list import ListUnreadable
 
@@ -60,7 +59,7 @@ class Command(BaseCommand):
             with exit_on_error(self.stderr.write, monitor):
                 made = back_up(
                     BackupOrder(
-                        source=Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                        source=find_direct_address(),
                         key=settings.BACKUP_KEY,
                         into=options["to"] or settings.COMPANION_STATE_DIR / "backups",
                         keep=options["keep"],

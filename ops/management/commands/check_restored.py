@@ -16,7 +16,7 @@ from ops.backups.commands.progress_bar import ProgressBar
 from ops.backups.connecting.address import Address
 from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.run.monitor import RunMonitor
-from ops.management.commands.restore_drill import read_service_address
+from ops.management.commands.restore_drill import find_direct_address, read_service_address
 from ops.personal_data import erasure_list
 from ops.personal_data.erasure_list import ListUnreadable
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         monitor = RunMonitor(ProgressBar(Console(file=sys.stderr)))
         with exit_on_error(self.stderr.write, monitor):
             if options["statements"]:
-                serving = Address.parse(settings.DATABASE_URL, setting="DATABASE_URL")
+                serving = Address.parse(settings.DATABASE_URL, setting="DATABASE_URL", may_name_several=True)
                 owner = serving.keywords.get("user", "companion")
                 for statement in list_statements(
                     backup.absolute(),
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                     self.stdout.write(statement)
                 return
             held = compare_with_manifest(
-                Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
+                find_direct_address(),
                 backup.absolute(),
                 setting=SETTING,
                 jobs=jobs,

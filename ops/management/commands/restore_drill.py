@@ -134,7 +134,7 @@ def make_order(options: dict[str, Any]) -> DrillOrder:
             mend="Put the whole address into DRILL_TARGET_URL, or the password into ~/.pgpass.",
         )
     return DrillOrder(
-        source=Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING),
+        source=find_direct_address(),
         state=settings.COMPANION_STATE_DIR,
         key=settings.BACKUP_KEY,
         trust=options["trust"],
@@ -164,8 +164,14 @@ def _find_newest(folder: Path | None) -> Path | None:
     return found
 
 
+def find_direct_address() -> Address:
+    """Return the address that backup and drill connect to: of several servers the primary. Raises CouldNotRun."""
+    direct = Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING, may_name_several=True)
+    return direct.find_primary(setting=SETTING)
+
+
 def read_service_address() -> Address | None:
     """Return the service's address, or None if it is the direct one. Raises CouldNotRun."""
     if settings.DATABASE_URL == settings.DIRECT_DATABASE_URL:
         return None
-    return Address.parse(settings.DATABASE_URL, setting="DATABASE_URL")
+    return Address.parse(settings.DATABASE_URL, setting="DATABASE_URL", may_name_several=True)

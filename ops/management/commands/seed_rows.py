@@ -4,15 +4,14 @@ import random
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from ops.backups.commands import arguments
 from ops.backups.commands.error_exit import exit_on_error
-from ops.backups.connecting.address import Address
 from ops.backups.connecting.session import open_scratch
 from ops.backups.run.monitor import RunMonitor
 from ops.backups.seed import seed
+from ops.management.commands.restore_drill import find_direct_address
 
 SETTING = "DIRECT_DATABASE_URL"
 
@@ -28,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, rows: int, **options: Any) -> None:
         with exit_on_error(self.stderr.write, RunMonitor()):
-            address = Address.parse(settings.DIRECT_DATABASE_URL, setting=SETTING)
+            address = find_direct_address()
             with open_scratch(address, setting=SETTING) as session:
                 # The queries name the service's tables without a schema.
                 session.execute("SET search_path TO DEFAULT")

@@ -37,6 +37,15 @@ def test_an_address_never_shows_its_password() -> None:
     assert address.label == "live at db.example.org, port 5433"
 
 
+def test_several_servers_are_accepted_where_the_one_in_use_is_looked_for() -> None:
+    several = "postgresql://ines@one,two:5433/live?target_session_attrs=read-write"
+
+    assert Address.parse(several, setting="DATABASE_URL", may_name_several=True).names_several
+    # One server is the one in use; read-only sessions of a drill may connect to it.
+    one = Address.parse(several.replace("one,", ""), setting="X").find_primary(setting="X")
+    assert (one.label, "target_session_attrs" in one.keywords) == ("live at two, port 5433", False)
+
+
 def test_a_programs_environment_holds_everything_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c role=another")
     monkeypatch.setenv("PGTZ", "UTC")
