@@ -50,6 +50,10 @@ ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_replychunk.text
 RETURNING turn_id
 """
 
+COUNT_CHUNKS = """
+SELECT turn_id, count(*) FROM companion_replychunk WHERE turn_id = ANY(%(ids)s) GROUP BY turn_id
+"""
+
 AFTER_TICK_S = 0.001
 _GRAPHEME = regex.compile(r"\X")
 
@@ -68,6 +72,8 @@ class TurnBuffer:
     cut_seq: int = 0
     """Seq of the last chunk that was cut, stored or not."""
     chunk: str = ""
+    moves: int = 0
+    """How often the database had moved to another server when all chunks of this turn were known to be there."""
     is_finished: bool = False
     is_lost: bool = False
     flushed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,7 +93,8 @@ class StoredChunk:
 class Journal:
     """Stores the words of the turns of this process, then calls `on_stored` with each chunk.
 
-    `on_lost` is called with a turn whose words could not be stored, or that this process no longer owns.
+    `on_lost` is called with a turn whose words could not be stored, or that this process no longer owns. `moves` counts
+    how often the database has moved to another server.
     """
 
     def __init__(
@@ -98,12 +105,14 @@ class Journal:
         process: UUID,
         on_stored: Callable[[StoredChunk], None],
         on_lost: Callable[[int], None],
+        moves: Callable[[], int] = int,
     ) -> None:
         self._pool = pool
         self._policy = policy
         self._process = process
         self._on_stored = on_stored
         self._on_lost = on_lost
+        self._moves = moves
         self._queued: dict[int, TurnBuffer] = {}
         self._wake = asyncio.Event()
         # The first and the last words of a turn do not wait for the tick.
@@ -210,12 +219,28 @@ class Journal:
         wait_s = 0.05
         while True:
             try:
-                return await self._store(batch)
-            except psycopg.OperationalError:
-                # Replaces the pool's connections to a server that has restarted, for the next try.
+                return await self._store_whole(batch)
+            except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
+                # Replaces the pool's connections to a server that has restarted, for the next try. One that has become
+                # read-only is left for its successor.
                 await self._pool.check()
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, 0.5)
+
+    async def _store_whole(self, batch: list[TurnBuffer]) -> set[int]:
+        """Store, and leave out the turns of which the server lacks a chunk, as an asynchronous standby may."""
+        live = await self._store(batch)
+        # Read after the commit: it may have been the first statement on the other server.
+        moves = self._moves()
+        unsure = [buffer for buffer in batch if buffer.moves != moves and buffer.seq > 0]
+        if unsure:
+            async with self._pool.connection() as connection:
+                counted = await connection.execute(COUNT_CHUNKS, {"ids": [buffer.turn for buffer in unsure]})
+                stored: dict[int, int] = dict(await counted.fetchall())
+            live -= {buffer.turn for buffer in unsure if stored.get(buffer.turn, 0) < buffer.cut_seq}
+        for buffer in batch:
+            buffer.moves = moves
+        return live
 
     async def _store(self, batch: list[TurnBuffer]) -> set[int]:
         parameters = {

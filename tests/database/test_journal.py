@@ -79,9 +79,13 @@ def turn(people: People) -> Iterator[Turn]:
 
 
 @asynccontextmanager
-async def journal_of(turn: Turn, pool: Any, reader: Reader) -> AsyncIterator[tuple[Journal, TurnBuffer]]:
+async def journal_of(
+    turn: Turn, pool: Any, reader: Reader, *, moves: Callable[[], int] = int
+) -> AsyncIterator[tuple[Journal, TurnBuffer]]:
     """The journal of the turn's process, and the turn's buffer."""
-    journal = Journal(pool, QUICK, process=turn.owner, on_stored=reader.show, on_lost=reader.lost.append)
+    journal = Journal(
+        pool, QUICK, process=turn.owner, on_stored=reader.show, on_lost=reader.lost.append, moves=moves
+    )
     flusher = asyncio.create_task(journal.run())
     try:
         yield journal, TurnBuffer(turn=turn.pk, conversation=turn.conversation_id, fence=turn.fence)
@@ -136,6 +140,26 @@ async def test_of_a_turn_that_is_taken_away_nothing_more_is_stored_or_shown(
     assert reader.text == "One "
     assert reader.lost == [turn.pk]
     assert in_database(lambda: stored_words(turn)) == "One "
+
+
+@pytest.mark.parametrize("lost_chunks", [0, 1])
+async def test_a_turn_goes_on_after_a_move_of_the_database_only_if_no_chunk_of_it_is_missing(
+    pool: Pool, turn: Turn, reader: Reader, lost_chunks: int
+) -> None:
+    moves = 0
+    async with journal_of(turn, pool, reader, moves=lambda: moves) as (journal, buffer):
+        for word in ("One ", "two "):
+            buffer.is_finished = False
+            journal.append(buffer, word)
+            assert await journal.finish(buffer)
+        moves = 1
+        # As an asynchronous standby that had not received it.
+        in_database(lambda: ReplyChunk.objects.filter(turn_id=turn.pk, seq__gt=2 - lost_chunks).delete())
+        buffer.is_finished = False
+        journal.append(buffer, "three.")
+        assert await journal.finish(buffer) is (lost_chunks == 0)
+    assert reader.lost == [turn.pk] * lost_chunks
+    assert reader.text == ("One two " if lost_chunks else "One two three.")
 
 
 def stored_words(turn: Turn) -> str:
