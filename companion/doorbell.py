@@ -25,6 +25,7 @@ from companion.notifications import (
     split_turns,
 )
 from companion.rows import Row
+from companion.transactions import is_read_only
 from companion.turn_close import ClosedTurn
 from companion.waiting_room import GateResult
 
@@ -74,7 +75,7 @@ async def notify_kept_changed(cursor: AsyncCursor[Row], *, by: UUID, conversatio
 class Doorbell:
     """Receives notifications and passes each to `on_notification`.
 
-    `on_connect` is awaited after every (re)connect, before the first notification.
+    `on_connect` is awaited after every (re)connect, before the first notification. `connection_class` connects.
     """
 
     def __init__(
@@ -83,17 +84,19 @@ class Doorbell:
         *,
         on_notification: Callable[[Notification], None],
         on_connect: Callable[[], Awaitable[None]],
+        connection_class: type[psycopg.AsyncConnection[Any]] = psycopg.AsyncConnection,
     ) -> None:
         self._url = make_conninfo(url, **conninfo_to_dict(_KEEPALIVE))
         self._on_notification = on_notification
         self._on_connect = on_connect
+        self._connection_class = connection_class
 
     async def run(self) -> None:
         """Listen until cancelled; reconnect when the connection is lost."""
         wait_s = 0.1
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(
+                async with await self._connection_class.connect(
                     self._url, autocommit=True, connect_timeout=5
                 ) as connection:
                     # LISTEN first, then read: a change in between arrives as a notification.
@@ -114,3 +117,6 @@ class Doorbell:
                     self._on_notification(notification)
             # After ten silent seconds: a statement finds a server that has gone behind a connection that looks open.
             await connection.execute("SELECT 1")
+            if is_read_only(connection):
+                # Its successor has the writers, and so the notifications.
+                raise psycopg.OperationalError("the server has become read-only")

@@ -60,14 +60,15 @@ class WebProcess:
     `on_selection` is given the version of every selection that is stored, `on_end` the end of every turn that this
     process has closed. `documents_refused` counts the selections it could not use, `conditions` names what is wrong
     with its configuration. `noticing` reads messages and replies; `on_message` is given each stored message that is not
-    red. `extra_loops` run as long as this process does.
+    red. `extra_loops` run as long as this process does. `database_moves` counts how often the database has moved to
+    another server.
     """
 
     def __init__(
         self,
         *,
         pool: AsyncConnectionPool[Any],
-        bell_url: str,
+        build_bell: Callable[..., Doorbell],
         policy: TurnPolicy,
         process: UUID,
         caller: LaneCaller,
@@ -81,6 +82,7 @@ class WebProcess:
         on_message: Callable[[int, FlagTier | None], None] = lambda _turn, _tier: None,
         extra_loops: Sequence[Callable[[], Awaitable[None]]] = (),
         on_database_back: Callable[[], None] = lambda: None,
+        database_moves: Callable[[], int] = int,
     ) -> None:
         self.id = process
         self.policy = policy
@@ -103,7 +105,7 @@ class WebProcess:
         self.ledger = Ledger(
             pool, policy, process=process, on_change=self._on_ledger_change, route=order_route
         )
-        self.journal = self._build_journal()
+        self.journal = self._build_journal(database_moves)
         self._noticing = noticing
         self._on_message = on_message
         self.safety = SafetyTurns(pool, policy, process=process, on_change=self.on_staff_act)
@@ -117,12 +119,10 @@ class WebProcess:
             lambda: describe_routing(route(), documents_refused(), conditions())
         )
         self._notifications = self._build_notification_handler(on_selection)
-        self._bell = Doorbell(
-            bell_url, on_notification=self._notifications.handle, on_connect=self._on_connect
-        )
+        self._bell = build_bell(on_notification=self._notifications.handle, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
 
-    def _build_journal(self) -> Journal:
+    def _build_journal(self, database_moves: Callable[[], int]) -> Journal:
         return Journal(
             self._pool,
             self.policy,
@@ -130,6 +130,7 @@ class WebProcess:
             on_stored=self.watchers.publish_chunk,
             # Looked up at each call: the runner is built after the journal, which it needs.
             on_lost=lambda turn: self.runner.abandon(turn),
+            moves=database_moves,
         )
 
     def _build_runner(

@@ -31,3 +31,9 @@ async def open_transaction(
     except TimeoutError:
         # Sockets answer a database that is away by *come back*.
         raise psycopg.OperationalError(f"the database did not answer within {within_s:g} s") from None
+
+
+def is_read_only(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether the server has said that it accepts no writes any more. Sends nothing: it reports this with an answer."""
+    status = connection.info.parameter_status
+    return "on" in (status("default_transaction_read_only"), status("in_hot_standby"))

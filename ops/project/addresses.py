@@ -9,6 +9,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from redis.connection import parse_url
 
+from ops.project.primary import split_servers
+
 VANISHED_SERVER = {
     "connect_timeout": 5,
     "keepalives_idle": 3,
@@ -17,6 +19,12 @@ VANISHED_SERVER = {
     "tcp_user_timeout": 8_000,
 }
 """Options of libpq: a connection to a vanished server fails within a lease."""
+
+SEVERAL_SERVERS = {**VANISHED_SERVER, "connect_timeout": 2}
+"""The same for one of several servers: the next is tried within the time that a caller waits for a connection."""
+
+RECONNECT_TIMEOUT_S = 2.0
+"""A pool doubles the delay before each next attempt until this is over. Then the next caller makes it try at once."""
 
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
@@ -38,20 +46,40 @@ class MailServer:
 
 
 def parse_postgres(name: str, raw: str) -> str:
-    """The address of a PostgreSQL, unchanged. Raises SettingInvalid where libpq cannot read it."""
+    """The address of a PostgreSQL, or of several, unchanged.
+
+    Raises SettingInvalid where libpq cannot read it, and where it does not say which of several servers to use.
+    """
     try:
-        conninfo_to_dict(raw)
-    except psycopg.Error:
+        options = conninfo_to_dict(raw)
+        servers = split_servers(options)
+    except (psycopg.Error, ValueError):
         raise _not_postgres(name) from None
     if not raw.startswith(("postgresql://", "postgres://")):
         raise _not_postgres(name)
+    if len(servers) > 1 and not follows_primary(raw):
+        raise SettingInvalid(
+            f"{name} names several servers and does not say which of them to use. "
+            "Add target_session_attrs=read-write: the one that accepts writes."
+        )
     return raw
+
+
+def follows_primary(url: str) -> bool:
+    """Whether connections by this address go to the server that accepts writes."""
+    return conninfo_to_dict(url).get("target_session_attrs") == "read-write"
 
 
 def parse_database(name: str, raw: str) -> dict[str, Any]:
     """The same as an entry of Django's DATABASES."""
+    options = conninfo_to_dict(parse_postgres(name, raw))
+    if len(split_servers(options)) > 1:
+        # A list of ports is beyond `urllib.parse`. Django passes lists on to libpq.
+        fields = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+        named = {field: str(options.pop(keyword, "")) for keyword, field in fields.items()}
+        return {**dj_database_url.parse("postgresql:///"), **named, "OPTIONS": options}
     try:
-        return dict(dj_database_url.parse(parse_postgres(name, raw)))
+        return dict(dj_database_url.parse(raw))
     except ValueError:
         raise _not_postgres(name) from None
 

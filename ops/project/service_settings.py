@@ -6,7 +6,9 @@
 
 from pathlib import Path
 
-from ops.project import addresses
+import psycopg
+
+from ops.project import addresses, primary
 from ops.project.addresses import SettingInvalid
 from ops.project.env import Setting, read_environment
 
@@ -18,9 +20,19 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 DATABASE_URL = env.need(
     "DATABASE_URL",
     shown="the embedded server",
-    meaning="PostgreSQL 15 or newer. A direct connection, not a pooler in transaction mode",
+    meaning="PostgreSQL 15 or newer. A direct connection, not a pooler in transaction mode. With a standby, both "
+    "servers: `postgresql://user@one:5432,two:5432/name?target_session_attrs=read-write` "
+    "(`ops/runbooks/the-database-moves.md`)",
 )
 DATABASE = addresses.parse_database("DATABASE_URL", DATABASE_URL)
+DATABASE_FOLLOWS_PRIMARY = addresses.follows_primary(DATABASE_URL)
+DATABASE_TIMEOUTS = addresses.SEVERAL_SERVERS if DATABASE_FOLLOWS_PRIMARY else addresses.VANISHED_SERVER
+PRIMARY_FINDER = primary.PrimaryFinder(primary.NewestTimeline(env.state_dir / primary.FILE))
+CONNECTION_CLASS, ASYNC_CONNECTION_CLASS = (
+    primary.build_connection_classes(PRIMARY_FINDER)
+    if DATABASE_FOLLOWS_PRIMARY
+    else (psycopg.Connection, psycopg.AsyncConnection)
+)
 DIRECT_DATABASE_URL = env.other_address(
     "DIRECT_DATABASE_URL",
     DATABASE_URL,

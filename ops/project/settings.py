@@ -77,9 +77,15 @@ TEMPLATES = [
 # A health check before each use: a restarted database costs no page an error.
 DATABASES = {"default": DATABASE | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}}
 DATABASES["default"]["OPTIONS"] = {
-    **addresses.VANISHED_SERVER,
+    **DATABASE_TIMEOUTS,
     **DATABASE.get("OPTIONS", {}),
-    "pool": {"min_size": 1, "max_size": 8, "timeout": 10},
+    "pool": {
+        "min_size": 1,
+        "max_size": 8,
+        "timeout": 10,
+        "reconnect_timeout": addresses.RECONNECT_TIMEOUT_S,
+        "connection_class": CONNECTION_CLASS,
+    },
 }
 if OWNER_DATABASE_URL != DATABASE_URL:
     # `manage.py migrate` alone uses it.

@@ -6,7 +6,8 @@ import psycopg
 from django.conf import settings
 from psycopg_pool import AsyncConnectionPool
 
-from ops.project.addresses import VANISHED_SERVER
+from companion.transactions import is_read_only
+from ops.project.addresses import RECONNECT_TIMEOUT_S
 
 
 def build_pool(
@@ -22,16 +23,28 @@ def build_pool(
 
     `plans_once` is for statements that come again and again with values of the same shape.
     """
-    return AsyncConnectionPool(
+
+    async def leave_read_only(connection: psycopg.AsyncConnection[Any]) -> None:
+        # Asked before each use, and sends nothing. The other connections of the pool lead to the same server.
+        if is_read_only(connection):
+            await connection.close()
+            await pool.drain()
+            raise psycopg.OperationalError("the server has become read-only")
+
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         settings.DATABASE_URL,
+        connection_class=settings.ASYNC_CONNECTION_CLASS,
         min_size=min_size,
         max_size=max_size,
         timeout=timeout_s,
+        reconnect_timeout=RECONNECT_TIMEOUT_S,
         open=False,
-        kwargs={**VANISHED_SERVER, "application_name": name, "autocommit": True, **options},
+        kwargs={**settings.DATABASE_TIMEOUTS, "application_name": name, "autocommit": True, **options},
         configure=_plan_once if plans_once else None,
+        check=leave_read_only if settings.DATABASE_FOLLOWS_PRIMARY else None,
         name=name,
     )
+    return pool
 
 
 async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -2,12 +2,14 @@
 
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
 from django.utils.timezone import localdate
 
+from companion.doorbell import Doorbell
 from companion.process import WebProcess
 from companion.prompt import min_context_tokens
 from companion.turn_end import TurnEnd
@@ -66,7 +68,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
     process = WebProcess(
         pool=pool,
         # A connection of its own, beside the pool: LISTEN holds one for as long as the process lives.
-        bell_url=settings.DATABASE_URL,
+        build_bell=partial(Doorbell, settings.DATABASE_URL, connection_class=settings.ASYNC_CONNECTION_CLASS),
         policy=policy,
         process=uuid.uuid4(),
         caller=caller,
@@ -89,6 +91,7 @@ def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
             escalation.send,
         ),
         on_database_back=replace_page_connections,
+        database_moves=lambda: settings.PRIMARY_FINDER.moves,
     )
     return process
 
