@@ -137,7 +137,13 @@ async def assert_all_talk_again(scene: Scene, *, since: float) -> None:
         await asyncio.gather(*(talk(talker.web, talker.cookie) for talker in scene.talkers))
 
 
-@pytest.mark.parametrize("is_noticed", [True, False], ids=["after a while", "at once"])
+@pytest.mark.parametrize(
+    "is_noticed",
+    [
+        pytest.param(True, id="after a while"),
+        pytest.param(False, id="at once", marks=pytest.mark.long),
+    ],
+)
 async def test_a_synchronous_standby_that_is_promoted_has_all_that_was_shown_accepted_and_flagged(
     another_web: Callable[..., Web],
     people: People,
