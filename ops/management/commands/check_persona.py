@@ -47,5 +47,11 @@ def _check_pages() -> list[str]:
     return catalogues + [
         f"{page}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
         for page in pages
-        for finding in lint_page(page.name, page.read_text(encoding="utf-8"))
+        for finding in lint_page(page.name, page.read_text(encoding="utf-8"), _language_of(page))
     ]
+
+
+def _language_of(page: Path) -> str:
+    """The language in the name of a page, as in `unavailable.es.html`; otherwise the first."""
+    named = page.stem.rpartition(".")[2]
+    return named if named in dict(settings.LANGUAGES) else settings.LANGUAGES[0][0]
