@@ -32,6 +32,8 @@ class Up:
     state: Path
     port: int
     lines: list[str] = field(default_factory=list)
+    start_used_s: float = 0.0
+    """Processor seconds used until it was ready, where a test has noted them."""
     _queue: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
 
     @property

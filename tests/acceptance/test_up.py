@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     with up(tmp_path_factory.mktemp("used-before")) as first:
         first.wait_until_ready()
         assert len(first.processes()) > 5
+        first.start_used_s = first.processor_seconds()
         first.stop(signal.SIGINT)
     yield first
 
@@ -45,18 +45,15 @@ def test_a_first_start_makes_the_database_and_ctrl_c_leaves_nothing_running(used
     assert_nothing_left(used_before)
 
 
-def test_a_second_start_takes_under_ten_seconds_prints_the_same_cards_and_ends_on_sigterm(
+def test_a_second_start_is_less_work_than_the_first_prints_the_same_cards_and_ends_on_sigterm(
     used_before: Up,
 ) -> None:
-    began = time.monotonic()
     with up(used_before.state, port=used_before.port) as run:
         run.wait_until_ready()
-        took = time.monotonic() - began
-        used = run.processor_seconds()
+        used_s = run.processor_seconds()
         run.stop(signal.SIGTERM)
 
-    # On a machine that does much else at the same time the clock says nothing, but the work done still does.
-    assert min(took, used) < 10
+    assert used_s < used_before.start_used_s
     before, now = ([line for line in one.lines if line.startswith("  ")] for one in (used_before, run))
     assert now == before
     assert_nothing_left(run)
