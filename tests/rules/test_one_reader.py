@@ -22,6 +22,7 @@ READERS = {
     "ops/ordeal/arena/stored.py": "the judge of a private run: compares whole replies with what was shown",
     "companion/history_queries.py": "the reader of every page and socket: it shows no half answer",
     "companion/prompt_inputs.py": "the reader of every prompt: of a paused turn it reads the question alone",
+    "companion/journal.py": "the writer of chunks: counts them after the database has moved, and reads no word",
     "companion/turn_close.py": "the writer: folds the chunks into the row when a turn ends",
     "companion/models.py": "names the tables to Django",
     "companion/turn_models.py": "says what the tables are",
