@@ -156,6 +156,8 @@ def with_much_stored(
     return found
 
 
+# It fills eleven tables with 40,000 rows each.
+@pytest.mark.long
 @pytest.mark.parametrize("reader", ["operator", "supervisor"])
 def test_no_page_for_staff_reads_or_shows_more_because_much_is_stored(people: People, reader: str) -> None:
     user: User = people.add_ines() if reader == "operator" else people.add_sam()
