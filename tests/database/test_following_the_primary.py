@@ -15,6 +15,7 @@ from ops.backups.connecting.direct import open_direct
 from ops.project.primary import NewestTimeline, PrimaryFinder, build_connection_classes
 from ops.project.wiring.pools import build_pool
 from ops.stack.postgres import EmbeddedPostgres
+from tests.patience import until
 from tests.standby import Pair, ask, start_pair
 
 CREATE = "CREATE TABLE moved (id int)"
