@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rooms: dict[str, list[Path]] = {}
     for path in files:
         rooms.setdefault(path.relative_to(TESTS).parts[0], []).append(path)
-    places = {}
+    places: dict[Path, float] = {}
     for room, paths in rooms.items():
         begin, part = SPREAD_OVER.get(room, (1.0, 1.0))
         places |= {path: begin + part * number / len(paths) for number, path in enumerate(paths)}
