@@ -55,6 +55,8 @@ def _selection_is_served(database: object) -> Iterator[None]:
     wait_until_selection_is_served()
 
 
+# The states of these pages in one look are among those of `access/test_every_state.py`.
+@pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_the_page_is_sound_in_every_look_and_state(
     browser: Browser, service: Web, people: People
