@@ -13,10 +13,6 @@ import pytest
 
 pytest_plugins = ["tests.loopback_only"]
 
-TESTS = Path(__file__).resolve().parent
-SPREAD_OVER = {"acceptance": (0.0, 0.6), "database": (0.0, 1.0), "pages": (0.0, 1.0), "sockets": (0.0, 1.0)}
-"""Which part of the run the files of a room are spread over: where it begins, and how much of it."""
-
 # Thousands of tests are collected and kept: the collector would go through all of them again and again.
 gc.disable()
 
@@ -25,26 +21,6 @@ def pytest_collection_finish() -> None:
     """Collect garbage from now on, and leave what was collected before in peace."""
     gc.enable()
     gc.freeze()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the files of the rooms that start processes over the run, so that not all workers wait at the same time.
-
-    Tests of sockets mostly wait, those of pages mostly compute. Acceptance tests are the longest and come early; what
-    is short comes last and fills the gaps.
-    """
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    rooms: dict[str, list[Path]] = {}
-    for path in files:
-        rooms.setdefault(path.relative_to(TESTS).parts[0], []).append(path)
-    places: dict[Path, float] = {}
-    for room, paths in rooms.items():
-        begin, part = SPREAD_OVER.get(room, (1.0, 1.0))
-        places |= {path: begin + part * number / len(paths) for number, path in enumerate(paths)}
-    items[:] = [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
 
 
 # No deadline for an example: its duration depends on the load of the machine.
