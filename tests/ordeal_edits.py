@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ops.ordeal.history import HistoryEvent, RunHistory
-from tests.simulated_run import SimulatedRun
+from tests.simulated_run.run import SimulatedRun
 
 Edit = Callable[[HistoryEvent], Iterable[HistoryEvent]]
 
@@ -13,34 +13,35 @@ Edit = Callable[[HistoryEvent], Iterable[HistoryEvent]]
 def rich_history() -> RunHistory:
     """Two people and two members of staff; every kind of end, at its place in the comments."""
     run = SimulatedRun(1, people=2, minutes=3.0, ceiling=1, planned=False)
+    people, staff = run.participants, run.staff
     ann, ben = run.people
     # Whole, a break before the first word, two half answers, whole for all three, then whole ones.
-    run.fates = [None, 0, 2, 2, *[None] * 40]
-    run.later(1.0, lambda: run.say(ann))  # turn 1: complete
-    run.later(1.1, lambda: run.say(ben))  # turn 2: waits, then breaks before its first word
-    run.later(1.2, lambda: run.say(ann))  # turn 3: waits behind turn 2, a half answer
-    run.later(4.0, lambda: run.say(ann))  # turn 4: a half answer
-    run.later(6.0, lambda: run.say(ann))  # turn 5: answers three questions
-    run.later(9.0, lambda: run.say(ben))  # turn 6: answers two, is stopped
-    run.later(9.6, lambda: run.stop(ben))
-    run.later(12.0, lambda: run.reconnect(ben))
-    run.later(13.0, lambda: run.say_red(ann))  # turn 7, flag 1
-    run.later(20.0, lambda: run.say_twice(ben))  # turn 8
-    run.later(24.0, lambda: run.say(ann))  # turn 9: handed over in the middle
-    run.later(24.4, lambda: run.take_over(ann))
-    run.later(25.0, lambda: run.say(ann))  # turn 10: a person reads it
-    run.later(30.0, lambda: run.say(ann))  # turn 11
-    run.later(35.0, lambda: run.press_help(ben))  # flag 2
-    run.later(40.0, lambda: run.pause(ben))
-    run.later(41.0, lambda: run.say(ben))  # turn 12: paused by staff
-    run.later(50.0, lambda: run.say(ben, extra_words=220))  # turn 13: long
-    run.later(50.2, lambda: run.say(ann))  # turn 14
-    run.later(70.0, lambda: run.say(ann, extra_words=60))  # turn 15: its process is killed
-    run.later(71.0, run.kill_busy)
-    run.later(90.0, lambda: run.say(ann, extra_words=520))  # turn 16: so long that turn 18 is refused
-    run.later(92.0, lambda: run.say(ann))  # turn 17: waits behind it
-    run.later(95.0, lambda: run.say(ben))
-    run.later(130.0, lambda: run.say(ann))  # turn 19: no other turn is near
+    run.service.fates = [None, 0, 2, 2, *[None] * 40]
+    run.later(1.0, lambda: people.say(ann))  # turn 1: complete
+    run.later(1.1, lambda: people.say(ben))  # turn 2: waits, then breaks before its first word
+    run.later(1.2, lambda: people.say(ann))  # turn 3: waits behind turn 2, a half answer
+    run.later(4.0, lambda: people.say(ann))  # turn 4: a half answer
+    run.later(6.0, lambda: people.say(ann))  # turn 5: answers three questions
+    run.later(9.0, lambda: people.say(ben))  # turn 6: answers two, is stopped
+    run.later(9.6, lambda: people.stop(ben))
+    run.later(12.0, lambda: run.service.reconnect(ben))
+    run.later(13.0, lambda: people.say_red(ann))  # turn 7, flag 1
+    run.later(20.0, lambda: people.say_twice(ben))  # turn 8
+    run.later(24.0, lambda: people.say(ann))  # turn 9: handed over in the middle
+    run.later(24.4, lambda: staff.take_over(ann))
+    run.later(25.0, lambda: people.say(ann))  # turn 10: a person reads it
+    run.later(30.0, lambda: people.say(ann))  # turn 11
+    run.later(35.0, lambda: people.press_help(ben))  # flag 2
+    run.later(40.0, lambda: staff.pause(ben))
+    run.later(41.0, lambda: people.say(ben))  # turn 12: paused by staff
+    run.later(50.0, lambda: people.say(ben, extra_words=220))  # turn 13: long
+    run.later(50.2, lambda: people.say(ann))  # turn 14
+    run.later(70.0, lambda: people.say(ann, extra_words=60))  # turn 15: its process is killed
+    run.later(71.0, run.service.kill_busy)
+    run.later(90.0, lambda: people.say(ann, extra_words=520))  # turn 16: so long that turn 18 is refused
+    run.later(92.0, lambda: people.say(ann))  # turn 17: waits behind it
+    run.later(95.0, lambda: people.say(ben))
+    run.later(130.0, lambda: people.say(ann))  # turn 19: no other turn is near
     return run.run()
 
 

@@ -22,7 +22,8 @@ from tests.ordeal_edits import (
     rich_history,
     with_frame,
 )
-from tests.simulated_run import QUEUED, SimulatedRun
+from tests.simulated_run.run import SimulatedRun
+from tests.simulated_run.service import QUEUED
 
 BEN = "heron-2"
 BEHIND, REFUSED, LAST = 17, 18, 19
