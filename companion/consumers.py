@@ -169,6 +169,11 @@ class ChatConsumer(GuardedConsumer):
         await self._send_frame(frames.over(reason))
         await self.close(SESSION_ENDED)
 
+    async def _end_refused(self, visit: LiveVisit) -> None:
+        # The refused message is the first news of it here: the notification is on its way, or is lost.
+        over = await self._service.visit_access.find_over([visit.visit])
+        await self._end(over.get(visit.visit, ""))
+
     async def close(self, code: int) -> None:
         """Send nothing more and close. Codes: 1000, 3000 to 4999."""
         if not self._is_closed:
@@ -306,7 +311,7 @@ class ChatConsumer(GuardedConsumer):
         request = SayRequest(visit=visit.visit, key=frame.key, question=frame.text, language=visit.language)
         opened = await self._service.runner.say(request)
         if opened is OpenRefusal.SIGNED_OUT:
-            await self.close(SESSION_ENDED)
+            await self._end_refused(visit)
         elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("too_many", self._lines_for(visit).one_at_a_time))
         # A new turn is announced by the runner, to every page of the conversation. A repeated key is answered here.
@@ -320,7 +325,7 @@ class ChatConsumer(GuardedConsumer):
         request = AskAgainRequest(visit=visit.visit, key=frame.key, turn=frame.turn)
         opened = await self._service.runner.ask_again(request)
         if opened is OpenRefusal.SIGNED_OUT:
-            await self.close(SESSION_ENDED)
+            await self._end_refused(visit)
         elif opened is OpenRefusal.TOO_MANY:
             await self._send_frame(frames.problem("not_now", self._lines_for(visit).ask_again_later))
         elif opened is OpenRefusal.SETTLED:

@@ -6,6 +6,7 @@ import json
 import httpx
 import pytest
 import websockets
+from django.db.models.functions import Now
 
 from companion.models import Participant, Site, Visit
 from tests.page_socket import Page
@@ -13,6 +14,7 @@ from tests.people import People, finish_visit, in_database
 from tests.processes import Rehearsal, Web
 
 KEY = "6a1cf7a0-27d3-4b6c-9d2c-2d1c6b0f3a11"
+PAST = "2026-01-01T00:00Z"
 
 
 @pytest.mark.parametrize(
@@ -94,16 +96,32 @@ async def test_without_a_session_the_socket_says_that_it_has_ended(service: Web,
         assert await page.close_code() == 4401
 
 
-async def test_an_expired_visit_is_a_session_that_has_ended(service: Web, people: People) -> None:
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"expires_at": PAST}, "expired"),
+        ({"locked_at": Now()}, "idle"),
+        ({"ended_at": PAST, "end_reason": "moved"}, "moved"),
+    ],
+    ids=["expired", "locked", "moved"],
+)
+@pytest.mark.parametrize(
+    "frame", [{"type": "say", "text": "One more thing."}, {"type": "ask_again", "turn": 1}]
+)
+async def test_a_message_of_a_visit_that_is_over_is_told_why_and_stored_nowhere(
+    service: Web, people: People, frame: dict[str, object], changes: dict[str, object], reason: str
+) -> None:
     rosa = people.rosa
     cookie = rosa.sign_in(service.url)
     async with Page(service.socket_url, cookie) as page:
         await page.next()
-        in_database(lambda: Visit.objects.filter(participant=rosa.row).update(expires_at="2020-01-01T00:00Z"))
-        await page.say("One more thing.")
-        assert await page.close_code() == 4401
-    async with Page(service.socket_url, cookie) as page:
-        assert await page.close_code() == 4401
+        # The row alone: no notification tells the process.
+        in_database(lambda: Visit.objects.filter(participant=rosa.row).update(**changes))
+        await page.send({**frame, "key": KEY})
+        assert await page.close_code(within_s=5) == 4401
+    async with Page(service.socket_url, cookie) as again:
+        assert await again.close_code() == 4401
+    assert [page.frames[-1], again.frames[-1]] == [{"type": "over", "reason": reason}] * 2
     assert rosa.turns() == []
 
 
