@@ -6,7 +6,7 @@ import logging
 import mimetypes
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -95,8 +95,9 @@ class StaticFiles:
 
 def _answers(files: Mapping[str, tuple[str, bytes]]) -> Iterator[tuple[str, Answer]]:
     for plain, (hashed, content) in files.items():
-        yield hashed, build_answer(hashed, content, FOR_EVER)
-        yield plain, build_answer(plain, content, ASK_EACH_TIME)
+        answer = build_answer(plain, content, FOR_EVER)
+        yield hashed, answer
+        yield plain, replace(answer, caching=ASK_EACH_TIME)
     # The unavailable page may request its files just after this process has taken over.
     for address, (_, path) in unavailable.FILES.items():
         name = address.removeprefix(settings.STATIC_URL)
