@@ -17,7 +17,6 @@ from functools import cache, cached_property
 
 Phrase = tuple[str, ...]
 
-MAX_GAP = 8
 MAX_PHRASES_OF_A_CLASS = 8000
 _WORD = re.compile(r"[a-z0-9#]+(?:_[a-z0-9]+)*")
 _GAP = re.compile(r"~([1-9])")
