@@ -14,17 +14,12 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.languages import OF_PERSON
-from companion.sessions import SessionStore, hash_session_key
+from companion.sessions import read_sessions
 from companion.visits import idle
 from companion.visits.conditions import IS_LIVE, IS_LOCKED, WITH_PERSON
 from companion.visits.ends import EndReason
 
 VISIT_KEY = "visit"
-
-SESSIONS = """
-SELECT session_key, session_data FROM django_session
-WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
-"""
 
 FIND_VISITS = f"""
 SELECT v.id, p.id, c.id, s.exit_address, {idle.IDLE_S}, {idle.IDLE_LEFT_S}, v.has_moved, {OF_PERSON}
@@ -113,32 +108,23 @@ class VisitAccess:
 
     async def find_visit(self, session_key: str | None) -> LiveVisit | None:
         """Return the live visit of a session cookie. Concurrent lookups share a query."""
-        # Reject malformed keys: lookups are batched.
-        is_well_formed = session_key is not None and session_key.isascii() and session_key.isalnum()
-        return await self._visits.submit(session_key) if session_key and is_well_formed else None
+        return await self._visits.submit(session_key) if session_key else None
 
     async def _find_visits(self, session_keys: Sequence[str]) -> list[LiveVisit | None]:
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSIONS, ([hash_session_key(key) for key in session_keys],))
-            # decode() checks the signature under the current and the older secret keys.
-            named = {
-                stored: _parse_uuid(SessionStore().decode(data).get(VISIT_KEY))
-                for stored, data in await cursor.fetchall()
-            }
+            sessions = await read_sessions(cursor, session_keys)
+            named = {key: _parse_uuid(session.get(VISIT_KEY)) for key, session in sessions.items()}
             await cursor.execute(LIVE_VISITS, ([visit for visit in named.values() if visit],))
             live = {row[0]: _make_live_visit(row) for row in await cursor.fetchall()}
-        return [
-            live.get(visit) if (visit := named.get(hash_session_key(key))) else None for key in session_keys
-        ]
+        return [live.get(visit) if (visit := named.get(key)) else None for key in session_keys]
 
     async def find_end_reason(self, session_key: str | None) -> str:
-        """Return why the visit of a session cookie is not live; empty: not known. Malformed keys are not looked up."""
-        if not (session_key and session_key.isascii() and session_key.isalnum()):
+        """Return why the visit of a session cookie is not live; empty: not known."""
+        if not session_key:
             return ""
         async with self._pool.connection() as native, native.cursor() as cursor:
-            await cursor.execute(SESSIONS, ([hash_session_key(session_key)],))
-            row = await cursor.fetchone()
-            visit = _parse_uuid(SessionStore().decode(row[1]).get(VISIT_KEY)) if row else None
+            session = (await read_sessions(cursor, [session_key])).get(session_key, {})
+            visit = _parse_uuid(session.get(VISIT_KEY))
             await cursor.execute(WHY_OVER, ([visit],))
             row = await cursor.fetchone()
         return str(row[1]) if row else ""

@@ -4,6 +4,7 @@ The key is the cookie's value: a reader of the database or of a dump must not be
 """
 
 import hashlib
+from collections.abc import Collection
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
@@ -12,6 +13,14 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.contrib.sessions.models import Session
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from psycopg import AsyncCursor
+
+from companion.rows import Row
+
+SELECT_SESSIONS = """
+SELECT session_key, session_data FROM django_session
+WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
+"""
 
 
 def hash_session_key(session_key: str) -> str:
@@ -54,6 +63,15 @@ class SessionStore(db.SessionStore):
 
     async def adelete(self, session_key: str | None = None) -> None:
         await sync_to_async(self.delete)(session_key)
+
+
+async def read_sessions(cursor: AsyncCursor[Row], session_keys: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return what the live ones of these sessions hold, by session key, without Django's connection."""
+    # Reject malformed keys: lookups are batched.
+    keys = {hash_session_key(key): key for key in session_keys if key.isascii() and key.isalnum()}
+    await cursor.execute(SELECT_SESSIONS, (list(keys),))
+    # decode() checks the signature under the current and the older secret keys.
+    return {keys[stored]: SessionStore().decode(data) for stored, data in await cursor.fetchall()}
 
 
 class SessionCookieMiddleware(SessionMiddleware):

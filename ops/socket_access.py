@@ -8,14 +8,8 @@ from django.contrib.auth.models import User
 from django.utils.crypto import constant_time_compare
 from psycopg_pool import AsyncConnectionPool
 
-from companion.sessions import SessionStore, hash_session_key
+from companion.sessions import read_sessions
 from ops.access import SELECT_ACCESS, StaffAccess, access_params, build_access
-
-SELECT_SESSIONS = """
-SELECT session_key, session_data FROM django_session
-WHERE session_key = ANY(%s) AND expire_date > clock_timestamp()
-"""
-
 
 RIGHTS_CHANGED: dict[str, Any] = {"type": "rights"}
 """The frame that says that the person's rights have changed: the page empties itself and loads again."""
@@ -49,10 +43,7 @@ class StaffSessions:
     async def get_access(self, session_keys: Collection[str]) -> dict[str, StaffAccess]:
         """What each session's user may see, by session key. Sessions without active staff are left out."""
         async with self._pool.connection() as native, native.cursor() as cursor:
-            keys = {hash_session_key(key): key for key in session_keys}
-            await cursor.execute(SELECT_SESSIONS, (list(keys),))
-            # decode() checks the signature under the current and the older secret keys.
-            sessions = {keys[stored]: SessionStore().decode(data) for stored, data in await cursor.fetchall()}
+            sessions = await read_sessions(cursor, session_keys)
             users = {key: _get_user_id(session) for key, session in sessions.items()}
             known = [user for user in users.values() if user is not None]
             await cursor.execute(SELECT_ACCESS, access_params(known))
