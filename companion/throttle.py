@@ -66,7 +66,7 @@ class SignInThrottle:
         )
 
     def reserve(self, name: str, address: str) -> bool:
-        """Count a password before it is checked, so that parallel attempts cannot exceed the limit pipeline.
+        """Count a password before it is checked, so that parallel attempts cannot exceed the limit.
 
         False: it must not be checked. Call `release` for a right password.
         """
