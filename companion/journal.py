@@ -50,8 +50,16 @@ ON CONFLICT (turn_id, seq) DO UPDATE SET text = companion_replychunk.text
 RETURNING turn_id
 """
 
-COUNT_CHUNKS = """
-SELECT turn_id, count(*) FROM companion_replychunk WHERE turn_id = ANY(%(ids)s) GROUP BY turn_id
+# Removes the chunk after the gap, so that a reply ends in the record where the gap begins.
+FIND_INCOMPLETE = """
+WITH incomplete AS (
+    SELECT c.id, c.seq FROM unnest(%(ids)s::bigint[], %(seqs)s::int[]) AS c(id, seq)
+    WHERE (SELECT count(*) FROM companion_replychunk s WHERE s.turn_id = c.id) < c.seq
+),
+removed AS (
+    DELETE FROM companion_replychunk s USING incomplete i WHERE s.turn_id = i.id AND s.seq = i.seq
+)
+SELECT id FROM incomplete
 """
 
 AFTER_TICK_S = 0.001
@@ -219,7 +227,11 @@ class Journal:
         wait_s = 0.05
         while True:
             try:
-                return await self._store_whole(batch)
+                live = await self._store(batch)
+                # Read after the commit: it may have been the first statement on the other server.
+                if moves := self._moves():
+                    live -= await self._find_incomplete(batch, moves)
+                return live
             except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
                 # Replaces the pool's connections to a server that has restarted, for the next try. One that has become
                 # read-only is left for its successor.
@@ -227,20 +239,21 @@ class Journal:
                 await asyncio.sleep(wait_s)
                 wait_s = min(wait_s * 2, 0.5)
 
-    async def _store_whole(self, batch: list[TurnBuffer]) -> set[int]:
-        """Store, and leave out the turns of which the server lacks a chunk, as an asynchronous standby may."""
-        live = await self._store(batch)
-        # Read after the commit: it may have been the first statement on the other server.
-        moves = self._moves()
+    async def _find_incomplete(self, batch: list[TurnBuffer], moves: int) -> set[int]:
+        """The turns of which the server lacks a chunk, as an asynchronous standby may."""
         unsure = [buffer for buffer in batch if buffer.moves != moves and buffer.seq > 0]
+        incomplete: set[int] = set()
         if unsure:
+            parameters = {
+                "ids": [buffer.turn for buffer in unsure],
+                "seqs": [buffer.cut_seq for buffer in unsure],
+            }
             async with self._pool.connection() as connection:
-                counted = await connection.execute(COUNT_CHUNKS, {"ids": [buffer.turn for buffer in unsure]})
-                stored: dict[int, int] = dict(await counted.fetchall())
-            live -= {buffer.turn for buffer in unsure if stored.get(buffer.turn, 0) < buffer.cut_seq}
+                found = await connection.execute(FIND_INCOMPLETE, parameters)
+                incomplete = {row[0] for row in await found.fetchall()}
         for buffer in batch:
             buffer.moves = moves
-        return live
+        return incomplete
 
     async def _store(self, batch: list[TurnBuffer]) -> set[int]:
         parameters = {

@@ -160,6 +160,33 @@ async def test_a_turn_goes_on_after_a_move_of_the_database_only_if_no_chunk_of_i
         assert await journal.finish(buffer) is (lost_chunks == 0)
     assert reader.lost == [turn.pk] * lost_chunks
     assert reader.text == ("One two " if lost_chunks else "One two three.")
+    # Without a gap: what follows the lost chunk is not stored either.
+    assert in_database(lambda: stored_words(turn)) == ("One " if lost_chunks else "One two three.")
+
+
+class Counted:
+    """A pool that counts how often a connection is taken from it."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.taken = 0
+
+    def connection(self) -> Any:
+        self.taken += 1
+        return self._pool.connection()
+
+
+@pytest.mark.parametrize("moves", [0, 1])
+async def test_while_the_database_does_not_move_a_chunk_costs_one_trip(
+    pool: Pool, turn: Turn, reader: Reader, moves: int
+) -> None:
+    counted = Counted(pool)
+    async with journal_of(turn, counted, reader, moves=lambda: moves) as (journal, buffer):
+        for word in ("One ", "two ", "three."):
+            buffer.is_finished = False
+            journal.append(buffer, word)
+            assert await journal.finish(buffer)
+    assert (len(reader.shown), counted.taken) == (3, 3)
 
 
 def stored_words(turn: Turn) -> str:
