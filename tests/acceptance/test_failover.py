@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -14,15 +15,16 @@ import websockets
 from companion.models import Flag, ReplyChunk, Turn
 from ops.stack.postgres import EmbeddedPostgres
 from tests.acceptance.test_death import SLOW, WITHIN_S, start_reply
-from tests.page_socket import ENDINGS, Page
+from tests.page_socket import ENDINGS, Frame, Page
 from tests.patience import until
-from tests.people import People, Person
+from tests.people import People, finish_visit
 from tests.processes import Rehearsal, Web
 from tests.standby import Pair, ask, start_pair
 
 RED = "I want to kill myself tonight."
 TURNS, FLAGS = Turn._meta.db_table, Flag._meta.db_table
 READ_TURN = f"SELECT state, reply, answered_by_id FROM {TURNS} WHERE id = %s"
+READ_FENCE = f"SELECT owner, fence FROM {TURNS} WHERE id = %s"
 COUNT_FLAGS = f"SELECT count(*) FROM {FLAGS} WHERE conversation_id = %s AND state = 'open'"
 READ_CHUNKS = f"""
 SELECT coalesce(string_agg(text, '' ORDER BY seq), '') FROM {ReplyChunk._meta.db_table} WHERE turn_id = %s
@@ -31,6 +33,8 @@ FIND_KEY = f"SELECT id, question FROM {TURNS} WHERE key = %s"
 COUNT_PROCESSES = (
     "SELECT count(*) FROM companion_process WHERE pid = ANY(%s) AND beat_at > now() - interval '5 seconds'"
 )
+HEARD_WITHIN_S = 5
+"""Seconds in which a notification closes a socket. Without one, a check of all visits does, every 30 seconds."""
 COUNT_SERVICE = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'companion%'"
 
 
@@ -38,7 +42,6 @@ COUNT_SERVICE = "SELECT count(*) FROM pg_stat_activity WHERE application_name LI
 class Talker:
     """A person in the middle of a reply, and what their page has shown of it."""
 
-    person: Person
     web: Web
     cookie: str
     page: Page
@@ -63,44 +66,100 @@ class Talker:
 class Scene:
     """Two web processes over a pair of servers, with people in the middle of replies."""
 
+    pair: Pair
+    rehearsal: Rehearsal
     webs: list[Web]
+    start_web: Callable[[], Web]
+    """Starts another process on the same machine."""
     talkers: list[Talker]
+    fences: list[tuple[object, ...]]
+    """(owner, fence) of each talker's turn."""
     rosa: Page
-    """Of a person whose red message was accepted just before."""
+    """Of a person who is not in a reply."""
     rosa_cookie: str
     rosa_conversation: int
 
+    async def raise_flag(self) -> str:
+        """Send a red message that is accepted; returns its key."""
+        key = await self.rosa.say(RED)
+        await self.rosa.until("accepted")
+        return key
 
-@contextlib.asynccontextmanager
-async def open_scene(
-    pair: Pair, cast: list[Person], another_web: Callable[..., Web], rehearsal: Rehearsal, state: Path
-) -> AsyncIterator[Scene]:
-    """Start two processes; the first person sends a red message, the others are in the middle of a reply."""
-    settings = {"DATABASE_URL": pair.url, "COMPANION_STATE_DIR": str(state)}
-    webs = [another_web(**settings), another_web(**settings)]
-    rosa, *others = cast
-    cookies = {person.row.pk: person.sign_in(webs[0].url) for person in cast}
-    rehearsal.inject(SLOW)
-    async with contextlib.AsyncExitStack() as stack:
-        talkers = []
-        for number, person in enumerate(others):
-            web, cookie = webs[number % 2], cookies[person.row.pk]
-            page = await stack.enter_async_context(Page(web.socket_url, cookie))
-            talkers.append(Talker(person=person, web=web, cookie=cookie, page=page))
-        turns = await asyncio.gather(*(start_reply(talker.page) for talker in talkers))
-        alarmed = await stack.enter_async_context(Page(webs[0].socket_url, cookies[rosa.row.pk]))
-        await alarmed.say(RED)
-        await alarmed.until("accepted")
-        for talker, turn in zip(talkers, turns, strict=True):
-            talker.turn = turn
-            talker.reading = asyncio.create_task(talker.read_on())
-        yield Scene(
-            webs=webs,
-            talkers=talkers,
-            rosa=alarmed,
-            rosa_cookie=cookies[rosa.row.pk],
-            rosa_conversation=rosa.conversation.pk,
-        )
+    async def promote(self) -> None:
+        """Let the provider answer at its usual pace again, and promote the standby."""
+        self.rehearsal.clear()
+        await asyncio.to_thread(self.pair.promote)
+
+    async def assert_all_talk_again(self, *, since: float) -> None:
+        """Assert that everybody is answered, at most WITHIN_S after `since`."""
+        async with asyncio.timeout(WITHIN_S - (time.monotonic() - since)):
+            await asyncio.gather(*(talk(talker.web, talker.cookie) for talker in self.talkers))
+
+    async def assert_processes_live_on(self, webs: list[Web]) -> None:
+        """Assert that the standby has their leases and their bell, and each turn under the fence that it had."""
+        standby = self.pair.standby
+        assert ask(standby, COUNT_PROCESSES, [web.process.pid for web in webs]) == [(len(webs),)]
+        assert [ask(standby, READ_FENCE, talker.turn)[0] for talker in self.talkers] == self.fences
+        wim = self.talkers[-1]
+        async with Page(webs[0].socket_url, wim.cookie) as page:
+            await page.until("hello")
+            await asyncio.to_thread(finish_visit, webs[1].url, wim.cookie)
+            async with asyncio.timeout(HEARD_WITHIN_S):
+                await page.close_code()
+
+
+OpenScene = Callable[..., contextlib.AbstractAsyncContextManager[Scene]]
+
+
+@pytest.fixture
+def open_scene(
+    another_web: Callable[..., Web],
+    people: People,
+    rehearsal: Rehearsal,
+    database: EmbeddedPostgres,
+    tmp_path: Path,
+) -> OpenScene:
+    """Start a pair of servers and two processes; all but the first person are in the middle of a reply."""
+
+    @contextlib.asynccontextmanager
+    async def open_it(*, is_synchronous: bool) -> AsyncIterator[Scene]:
+        rosa, *others = (people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim"))
+        with start_pair(database, is_synchronous=is_synchronous) as pair:
+
+            def start_web() -> Web:
+                return another_web(DATABASE_URL=pair.url, COMPANION_STATE_DIR=str(tmp_path))
+
+            webs = [start_web(), start_web()]
+            cookies = [person.sign_in(webs[0].url) for person in others]
+            rosa_cookie = rosa.sign_in(webs[0].url)
+            rehearsal.inject(SLOW)
+            async with contextlib.AsyncExitStack() as stack:
+
+                async def open_page(web: Web, cookie: str) -> Page:
+                    return await stack.enter_async_context(Page(web.socket_url, cookie))
+
+                rosa_page = await open_page(webs[0], rosa_cookie)
+                talkers = [
+                    Talker(web=web, cookie=cookie, page=await open_page(web, cookie))
+                    for web, cookie in zip(itertools.cycle(webs), cookies, strict=False)
+                ]
+                turns = await asyncio.gather(*(start_reply(talker.page) for talker in talkers))
+                for talker, turn in zip(talkers, turns, strict=True):
+                    talker.turn = turn
+                    talker.reading = asyncio.create_task(talker.read_on())
+                yield Scene(
+                    pair=pair,
+                    rehearsal=rehearsal,
+                    webs=webs,
+                    start_web=start_web,
+                    talkers=talkers,
+                    fences=[ask(pair.primary, READ_FENCE, turn)[0] for turn in turns],
+                    rosa=rosa_page,
+                    rosa_cookie=rosa_cookie,
+                    rosa_conversation=rosa.conversation.pk,
+                )
+
+    return open_it
 
 
 async def send_until_accepted(web: Web, cookie: str, key: str, text: str) -> int:
@@ -131,10 +190,11 @@ async def talk(web: Web, cookie: str) -> None:
         await asyncio.sleep(0.2)
 
 
-async def assert_all_talk_again(scene: Scene, *, since: float) -> None:
-    """Assert that everybody is answered, at most WITHIN_S after `since`."""
-    async with asyncio.timeout(WITHIN_S - (time.monotonic() - since)):
-        await asyncio.gather(*(talk(talker.web, talker.cookie) for talker in scene.talkers))
+async def read_hello(web: Web, cookie: str) -> list[Frame]:
+    """The turns that a page is told of when it opens, oldest first."""
+    async with Page(web.socket_url, cookie) as page:
+        turns: list[Frame] = (await page.until("hello"))["conversation"]["turns"]
+        return turns
 
 
 @pytest.mark.parametrize(
@@ -145,107 +205,100 @@ async def assert_all_talk_again(scene: Scene, *, since: float) -> None:
     ],
 )
 async def test_a_synchronous_standby_that_is_promoted_has_all_that_was_shown_accepted_and_flagged(
-    another_web: Callable[..., Web],
-    people: People,
-    rehearsal: Rehearsal,
-    database: EmbeddedPostgres,
-    tmp_path: Path,
-    is_noticed: bool,
+    open_scene: OpenScene, is_noticed: bool
 ) -> None:
-    cast = [people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
-    with start_pair(database, is_synchronous=True) as pair:
-        async with open_scene(pair, cast, another_web, rehearsal, tmp_path) as scene:
-            key = str(uuid.uuid4())
-            await scene.rosa.say("Is anyone there?", key)
-            await asyncio.to_thread(pair.primary.kill)
-            died = time.monotonic()
-            if is_noticed:
-                await until(
-                    lambda: all("journal.unstored" in web.log_text for web in scene.webs), within_s=WITHIN_S
-                )
-            rehearsal.clear()
-            await asyncio.to_thread(pair.promote)
-            await assert_all_talk_again(scene, since=died)
-            # Sent at the moment of the death: stored once, whether it was accepted before or is accepted now.
-            turn = await send_until_accepted(scene.webs[1], scene.rosa_cookie, key, "Is anyone there?")
-            assert ask(pair.standby, FIND_KEY, key) == [(turn, "Is anyone there?")]
-            for talker in scene.talkers:
-                assert talker.reading is not None
-                await talker.reading
-                talker.assert_stored(pair.standby)
-            assert ask(pair.standby, COUNT_FLAGS, scene.rosa_conversation) == [(1,)]
-            await assert_an_old_primary_is_left_alone(pair, scene, another_web, tmp_path)
+    async with open_scene(is_synchronous=True) as scene:
+        standby = scene.pair.standby
+        await scene.raise_flag()
+        key = await scene.rosa.say("Is anyone there?")
+        await asyncio.to_thread(scene.pair.primary.kill)
+        died = time.monotonic()
+        if is_noticed:
+            await until_nothing_is_stored(scene)
+        await scene.promote()
+        await scene.assert_all_talk_again(since=died)
+        # Sent at the moment of the death: stored once, whether it was accepted before or is accepted now.
+        turn = await send_until_accepted(scene.webs[1], scene.rosa_cookie, key, "Is anyone there?")
+        assert ask(standby, FIND_KEY, key) == [(turn, "Is anyone there?")]
+        for talker in scene.talkers:
+            assert talker.reading is not None
+            await talker.reading
+            talker.assert_stored(standby)
+        assert ask(standby, COUNT_FLAGS, scene.rosa_conversation) == [(1,)]
+        await assert_an_old_primary_is_left_alone(scene)
 
 
-async def assert_an_old_primary_is_left_alone(
-    pair: Pair, scene: Scene, another_web: Callable[..., Web], state: Path
-) -> None:
+async def until_nothing_is_stored(scene: Scene) -> None:
+    """Wait until each process has given up storing words."""
+    await until(lambda: all("journal.unstored" in web.log_text for web in scene.webs), within_s=WITHIN_S)
+
+
+async def assert_an_old_primary_is_left_alone(scene: Scene) -> None:
     """Start the old primary by mistake, first in the address: no process goes back to it, also none that starts."""
-    await asyncio.to_thread(pair.primary.start)
-    started = another_web(DATABASE_URL=pair.url, COMPANION_STATE_DIR=str(state))
-    ada = scene.talkers[0]
-    await talk(started, ada.cookie)
+    await asyncio.to_thread(scene.pair.primary.start)
+    started = scene.start_web()
+    await talk(started, scene.talkers[0].cookie)
     assert "database.old_primary" in started.log_text
-    pids = [web.process.pid for web in (*scene.webs, started)]
-    assert ask(pair.standby, COUNT_PROCESSES, pids) == [(3,)]
-    await until(lambda: ask(pair.primary, COUNT_SERVICE) == [(0,)])
+    await scene.assert_processes_live_on([*scene.webs, started])
+    await until(lambda: ask(scene.pair.primary, COUNT_SERVICE) == [(0,)])
 
 
 @pytest.mark.long
-async def test_an_asynchronous_standby_lacks_what_it_had_not_received_and_people_talk_again(
-    another_web: Callable[..., Web],
-    people: People,
-    rehearsal: Rehearsal,
-    database: EmbeddedPostgres,
-    tmp_path: Path,
+async def test_an_asynchronous_standby_lacks_what_it_had_not_received_and_the_record_says_so(
+    open_scene: OpenScene,
 ) -> None:
-    cast = [people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
-    with start_pair(database, is_synchronous=False) as pair:
-        async with open_scene(pair, cast, another_web, rehearsal, tmp_path) as scene:
-            await asyncio.to_thread(pair.cut_standby)
-            received = {talker.turn: talker.page.words(talker.turn) for talker in scene.talkers}
-            key = str(uuid.uuid4())
-            await scene.rosa.say("Is anyone there?", key)
-            await scene.rosa.until("accepted")
-            await until(
-                lambda: all(len(one.page.words(one.turn)) > len(received[one.turn]) for one in scene.talkers)
-            )
-            await asyncio.to_thread(pair.primary.kill)
-            died = time.monotonic()
-            rehearsal.clear()
-            await asyncio.to_thread(pair.promote)
-            await assert_all_talk_again(scene, since=died)
-            # What `the-database-moves.md` says: accepted and shown, and not there any more.
-            assert ask(pair.standby, FIND_KEY, key) == []
-            for talker in scene.talkers:
-                assert talker.reading is not None
-                await talker.reading
-                [(state, reply, _)] = ask(pair.standby, READ_TURN, talker.turn)
-                assert state in {"paused", "complete"}
-                assert reply.startswith(received[talker.turn][:1])
-            assert ask(pair.standby, COUNT_FLAGS, scene.rosa_conversation) == [(1,)]
+    async with open_scene(is_synchronous=False) as scene:
+        standby = scene.pair.standby
+        await asyncio.to_thread(scene.pair.cut_standby)
+        received = {talker.turn: talker.page.words(talker.turn) for talker in scene.talkers}
+        lost_keys = [await scene.raise_flag(), await scene.rosa.say("Is anyone there?")]
+        await scene.rosa.until("accepted")
+        assert ask(scene.pair.primary, COUNT_FLAGS, scene.rosa_conversation) == [(1,)]
+        await until(
+            lambda: all(len(one.page.words(one.turn)) > len(received[one.turn]) for one in scene.talkers)
+        )
+        await asyncio.to_thread(scene.pair.primary.kill)
+        died = time.monotonic()
+        await scene.promote()
+        await scene.assert_all_talk_again(since=died)
+        # What `the-database-moves.md` says: accepted, flagged and shown, and not there any more.
+        assert [ask(standby, FIND_KEY, key) for key in lost_keys] == [[], []]
+        assert ask(standby, COUNT_FLAGS, scene.rosa_conversation) == [(0,)]
+        assert await read_hello(scene.webs[1], scene.rosa_cookie) == []
+        for talker in scene.talkers:
+            assert talker.reading is not None
+            await talker.reading
+            await assert_told_what_is_left(talker, standby)
+        await scene.assert_processes_live_on(scene.webs)
+
+
+async def assert_told_what_is_left(talker: Talker, standby: EmbeddedPostgres) -> None:
+    """Assert that a reply of which words were lost is paused, ends where the loss begins, and is told so to a page."""
+    shown = talker.page.words(talker.turn)
+    [(state, reply, answered_by)] = ask(standby, READ_TURN, talker.turn)
+    assert (state, answered_by is not None) == ("paused", True)
+    lost_chars = len(shown) - len(reply)
+    assert reply
+    assert lost_chars > 0
+    assert reply == shown[:-lost_chars]
+    [told] = [turn for turn in await read_hello(talker.web, talker.cookie) if turn["id"] == talker.turn]
+    # The words before the loss are for staff: a page shows the line in place of a paused reply.
+    assert (told["state"], told["reply"]) == ("paused", "")
+    assert told["line"]
 
 
 @pytest.mark.long
 async def test_while_a_synchronous_standby_is_away_nothing_is_shown_that_it_lacks(
-    another_web: Callable[..., Web],
-    people: People,
-    rehearsal: Rehearsal,
-    database: EmbeddedPostgres,
-    tmp_path: Path,
+    open_scene: OpenScene,
 ) -> None:
-    cast = [people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim")]
-    with start_pair(database, is_synchronous=True) as pair:
-        async with open_scene(pair, cast, another_web, rehearsal, tmp_path) as scene:
-            await asyncio.to_thread(pair.cut_standby)
-            await until(
-                lambda: all("journal.unstored" in web.log_text for web in scene.webs), within_s=WITHIN_S
-            )
-            rehearsal.clear()
-            for talker in scene.talkers:
-                stored = ask(pair.standby, READ_CHUNKS, talker.turn)[0][0]
-                assert stored.startswith(talker.page.words(talker.turn))
-            # As the runbook says: the operator decides that the service goes on without a standby.
-            ask(pair.primary, "ALTER SYSTEM RESET synchronous_standby_names")
-            ask(pair.primary, "SELECT pg_reload_conf()")
-            await assert_all_talk_again(scene, since=time.monotonic())
+    async with open_scene(is_synchronous=True) as scene:
+        await asyncio.to_thread(scene.pair.cut_standby)
+        await until_nothing_is_stored(scene)
+        scene.rehearsal.clear()
+        for talker in scene.talkers:
+            stored = ask(scene.pair.standby, READ_CHUNKS, talker.turn)[0][0]
+            assert stored.startswith(talker.page.words(talker.turn))
+        # As the runbook says: the operator decides that the service goes on without a standby.
+        ask(scene.pair.primary, "ALTER SYSTEM RESET synchronous_standby_names")
+        ask(scene.pair.primary, "SELECT pg_reload_conf()")
+        await scene.assert_all_talk_again(since=time.monotonic())
