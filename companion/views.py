@@ -12,13 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from companion import drafts
-from companion.access import (
-    LiveVisit,
-    find_end_reason,
-    find_locked_visit,
-    find_visit,
-    session_visit_id,
-)
+from companion.access import LiveVisit, find_locked_visit, find_visit, session_visit_id
 from companion.asked_by_script import is_asked_by_script
 from companion.cards import PICTURES
 from companion.forms import CodeForm
@@ -34,7 +28,7 @@ from companion.visits.ends import EndReason
 from companion.visits.errors import NotHere, SiteClosed, WrongPictures
 from companion.visits.leaving import end_visit
 from companion.visits.openings import open_visit_by_code, open_visit_by_link
-from companion.visits.pages import confirm, exit_facts
+from companion.visits.pages import answer_signed_out, confirm, exit_facts
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +157,7 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
     is_script = is_asked_by_script(request)
     if visit is None:
         return (
-            _answer_signed_out(request)
+            answer_signed_out(request)
             if is_script
             else _render_help(request, context(), lines.signed_out, status=403)
         )
@@ -187,7 +181,7 @@ def turns(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     """Return a page of turns before or after one turn, as snapshots, oldest first."""
     visit = find_visit(request)
     if visit is None:
-        return _answer_signed_out(request)
+        return answer_signed_out(request)
     before, after = parse_id(request.GET.get("before")), parse_id(request.GET.get("after"))
     if (before is None) == (after is None):
         return JsonResponse({"problem": "name before or after, once, as a turn's id"}, status=400)
@@ -210,7 +204,7 @@ def draft(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
         return _save_draft(request)
     visit = find_visit(request)
     if visit is None:
-        return _answer_signed_out(request)
+        return answer_signed_out(request)
     text = drafts.find_earlier(visit.conversation, visit.visit, own="own" in request.GET)
     return JsonResponse({"conversation": visit.conversation, "text": text})
 
@@ -223,10 +217,6 @@ def _save_draft(request: HttpRequest) -> HttpResponse:
     # The page names the conversation: another participant may have signed in with this browser since.
     is_saved = visit is not None and drafts.save(visit, conversation=conversation, text=text)
     return JsonResponse({"kept": is_saved})
-
-
-def _answer_signed_out(request: HttpRequest) -> HttpResponse:
-    return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)
 
 
 def _render_card(

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from companion.access import LiveVisit, find_end_reason, find_visit
+from companion.access import LiveVisit, find_visit
 from companion.asked_by_script import is_asked_by_script
 from companion.needs import store
 from companion.needs.answers import build_answer, describe_change
@@ -16,7 +16,7 @@ from companion.needs.undo import UndoSteps
 from companion.page_context import PageContext
 from companion.same_origin import require_same_origin
 from companion.visits.idle import note_active
-from companion.visits.pages import exit_facts
+from companion.visits.pages import answer_signed_out, exit_facts
 from personas.schema import Persona
 
 _SAID = "needs_said"
@@ -34,7 +34,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     is_script = is_asked_by_script(request)
     if visit is None:
         if is_script:
-            return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)
+            return answer_signed_out(request)
         return render(request, "companion/needs_closed.html", _name_lines(persona))
     if request.method != "POST":
         # A page that is open asks whether its visit still is.

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from companion.access import LiveVisit, find_locked_visit
+from companion.access import LiveVisit, find_end_reason, find_locked_visit
 from companion.cards import PICTURES
 from companion.forms import CodeForm
 from companion.machines.wrong_cards import count_wrong_card
@@ -46,6 +46,11 @@ def confirm(request: HttpRequest, key: str, visit: UUID | None) -> HttpResponse 
         log.warning("visit.not_named key=%s", key)
         return JsonResponse({"problem": "not_known"}, status=409)
     return JsonResponse({key: proof})
+
+
+def answer_signed_out(request: HttpRequest) -> JsonResponse:
+    """Answer the script of a page whose visit shows nothing any more, with the reason, as the frame `over` does."""
+    return JsonResponse({"problem": "signed_out", "reason": find_end_reason(request)}, status=401)
 
 
 @require_POST
