@@ -125,15 +125,18 @@ def open_scene(
     async def open_it(*, is_synchronous: bool) -> AsyncIterator[Scene]:
         rosa, *others = (people.add_participant(name) for name in ("Rosa", "Ada", "Tomas", "Wim"))
         with start_pair(database, is_synchronous=is_synchronous) as pair:
-
-            def start_web() -> Web:
-                return another_web(DATABASE_URL=pair.url, COMPANION_STATE_DIR=str(tmp_path))
-
-            webs = [start_web(), start_web()]
-            cookies = [person.sign_in(webs[0].url) for person in others]
-            rosa_cookie = rosa.sign_in(webs[0].url)
-            rehearsal.inject(SLOW)
             async with contextlib.AsyncExitStack() as stack:
+
+                def start_web() -> Web:
+                    web = another_web(DATABASE_URL=pair.url, COMPANION_STATE_DIR=str(tmp_path))
+                    # Its database goes next, and to leave in order it would wait for it.
+                    stack.callback(web.kill)
+                    return web
+
+                webs = [start_web(), start_web()]
+                cookies = [person.sign_in(webs[0].url) for person in others]
+                rosa_cookie = rosa.sign_in(webs[0].url)
+                rehearsal.inject(SLOW)
 
                 async def open_page(web: Web, cookie: str) -> Page:
                     return await stack.enter_async_context(Page(web.socket_url, cookie))
