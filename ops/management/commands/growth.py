@@ -20,7 +20,7 @@ from ops.growth.clients import OperationFailed
 from ops.growth.filling import CEILING, OnProgress
 from ops.growth.operations import ServiceParts
 from ops.growth.run import GrowthRun, run_churn
-from ops.project.wiring.pools import build_pool
+from ops.project.wiring.pools import build_turn_pool
 from ops.project.wiring.routing import build_routing
 from ops.project.wiring.turns import build_turn_policy
 from ops.stack.errors import CannotStart
@@ -133,7 +133,5 @@ def _build_parts() -> ServiceParts:
     return ServiceParts(
         policy=replace(build_turn_policy(), ceiling=CEILING),
         route=build_route(build_routing(), NORMAL, 0),
-        build_pool=lambda: build_pool(
-            "companion", min_size=2, max_size=8, timeout_s=5, plans_once=True, prepare_threshold=0
-        ),
+        build_pool=build_turn_pool,
     )

@@ -47,6 +47,13 @@ def build_pool(
     return pool
 
 
+def build_turn_pool() -> AsyncConnectionPool[Any]:
+    """The pool of turns and sockets. Pages have Django's own, so that a slow page cannot delay a reply."""
+    # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
+    # statement is one trip when it commits by itself, and three when a transaction is put around it.
+    return build_pool("companion", min_size=2, max_size=8, timeout_s=5, plans_once=True, prepare_threshold=0)
+
+
 async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:
     # To plan them each time took longer than to carry them out.
     await connection.execute("SET plan_cache_mode = force_generic_plan")

@@ -19,7 +19,7 @@ from ops.alerts.process_conditions import ConditionMonitor, WatchedFile, check_p
 from ops.alerts.watch import AlertWatch
 from ops.character import get_languages
 from ops.project.wiring.noticing import build_noticing, build_second_reader
-from ops.project.wiring.pools import build_pool
+from ops.project.wiring.pools import build_turn_pool
 from ops.project.wiring.routing import build_copy
 from ops.selections.store import RoutingStore
 from ops.status.usage import UsageBuffer
@@ -39,10 +39,7 @@ from routing.errors import RoutingFileInvalid
 
 def build_process(policy: TurnPolicy, routing: lanes.Routing) -> WebProcess:
     """One web process. Call on the event loop it is to live on; it is started by `WebProcess.start`."""
-    # Of turns and sockets. Pages have Django's own, so that a slow page cannot delay a reply.
-    # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
-    # statement is one trip when it commits by itself, and three when a transaction is put around it.
-    pool = build_pool("companion", min_size=2, max_size=8, timeout_s=5, plans_once=True, prepare_threshold=0)
+    pool = build_turn_pool()
     # `process` is built below: the store calls it only once it runs.
     alerts = AlertBuffer(pool)
     store = RoutingStore(
