@@ -4,7 +4,6 @@ It waits for its standard input to close, which happens however `up` ends, and t
 still on the roster. It shares the lock of the state folder, so the next `up` waits until it has finished.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,10 +15,13 @@ from ops.stack.state import StateFolder
 BROKEN_OFF = "An earlier start was broken off. What it had left running has been ended."
 
 
-def start(state: StateFolder, lock: int) -> subprocess.Popen[bytes]:
-    """Start the guard of one state folder. It ends by itself soon after its standard input is closed."""
+def start(state: StateFolder, lock: int, *, program: str = "ops.stack.guard") -> subprocess.Popen[bytes]:
+    """Start the guard of one state folder. It ends by itself soon after its standard input is closed.
+
+    `program` is the module to run.
+    """
     return subprocess.Popen(
-        [sys.executable, "-m", "ops.stack.guard", str(state.path)],
+        [sys.executable, "-m", program, str(state.path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -38,14 +40,17 @@ def clear_up(state: StateFolder) -> bool:
     return bool(left)
 
 
-def main() -> None:
-    """Wait for the end of `up`, then clear up behind it."""
+def wait_for_end() -> bytes:
+    """Wait until the program that started this guard closes the pipe; returns what it wrote into it."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
-    state = StateFolder(Path(sys.argv[1]))
-    while os.read(0, 1024):
-        pass
-    clear_up(state)
+    return sys.stdin.buffer.read()
+
+
+def main() -> None:
+    """Wait for the end of `up`, then clear up behind it."""
+    wait_for_end()
+    clear_up(StateFolder(Path(sys.argv[1])))
 
 
 if __name__ == "__main__":

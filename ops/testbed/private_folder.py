@@ -7,9 +7,12 @@ import atexit
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from collections.abc import MutableMapping
 from pathlib import Path
+
+import psutil
 
 from ops.stack.postgres import EmbeddedPostgres
 
@@ -25,11 +28,11 @@ class NoPrivateFolder(Exception):
 
 
 def enter(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Create the folder and point every setting into it. It is deleted when this program ends."""
+    """Create the folder and point every setting into it. It is discarded when this program ends."""
     folder = Path(tempfile.mkdtemp(prefix="companion-bench-"))
     # The database server may run as another account, which must be able to enter.
     folder.chmod(0o755)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(discard, folder)
     environ[ORIGINAL_VARIABLE] = str(Path(environ.get("COMPANION_STATE_DIR") or ROOT / "var").absolute())
     for name in [name for name in environ if name.startswith("COMPANION_")]:
         del environ[name]
@@ -52,6 +55,19 @@ def current(environ: MutableMapping[str, str] = os.environ) -> Path:
     if not folder or environ.get("COMPANION_STATE_DIR") != folder:
         raise NoPrivateFolder("Run it through `manage.py`: it then brings a database of its own.")
     return Path(folder)
+
+
+def discard(folder: Path) -> None:
+    """Delete the folder with everything in it; disks that are mounted in it are given back first."""
+    unmount_under(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def unmount_under(folder: Path) -> None:
+    """Unmount this folder and what is mounted below it."""
+    mounted = [Path(disk.mountpoint) for disk in psutil.disk_partitions(all=True)]
+    for path in sorted((path for path in mounted if path.is_relative_to(folder.resolve())), reverse=True):
+        subprocess.run(["umount", "--lazy", str(path)], check=False, capture_output=True)
 
 
 def original_state_dir(environ: MutableMapping[str, str] = os.environ) -> Path:

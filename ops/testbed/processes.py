@@ -16,6 +16,7 @@ from ops.stack import guard, roster
 from ops.stack.logs import tail
 from ops.stack.process import Running
 from ops.stack.state import StateFolder
+from ops.testbed import folder_guard
 
 ROOT = Path(__file__).resolve().parents[2]
 GRACE_S = 15.0
@@ -28,7 +29,7 @@ class ChildFailed(Exception):
 
 
 class Children:
-    """All child processes of one measurement. A guard ends them if this program is killed."""
+    """All child processes of one measurement. A guard ends them and discards their folder if this program is killed."""
 
     def __init__(self, state: StateFolder) -> None:
         self._state = state
@@ -109,10 +110,8 @@ def run_children(folder: Path) -> Iterator[Children]:
     state = StateFolder(folder)
     with ExitStack() as stack:
         lock = stack.enter_context(state.lock())
-        guard_process = guard.start(state, lock)
-        assert guard_process.stdin is not None
-        stack.callback(guard_process.wait)
-        stack.callback(guard_process.stdin.close)
+        guard_process = guard.start(state, lock, program=folder_guard.PROGRAM)
+        stack.callback(guard_process.communicate, folder_guard.KEEP_FOLDER)
         running = Children(state)
         stack.callback(running.end)
         yield running

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from ops.stack.process import family, wait_until_over
-from ops.testbed.private_folder import postgres_in
+from ops.testbed.private_folder import postgres_in, unmount_under
 
 DISK_BYTES = 600_000_000
 """Of the small disk that can be filled, where this account may mount one."""
@@ -54,7 +54,7 @@ class RunDatabase:
         self.resume()
         self.server.stop()
         if self._is_mounted:
-            subprocess.run(["umount", "--lazy", str(self._folder)], check=False, capture_output=True)
+            unmount_under(self._folder)
 
     def shut_down(self, how: str) -> None:
         """`fast`, `immediate`, `smart` or `kill`."""
