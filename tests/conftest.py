@@ -59,9 +59,13 @@ import django  # noqa: E402
 
 django.setup()
 
+from django.db.backends.signals import connection_created  # noqa: E402
+
 from tests.lanes import Lanes, build_lanes  # noqa: E402
-from tests.people import People, in_database  # noqa: E402
+from tests.people import People, in_database, refuse_main_thread  # noqa: E402
 from tests.processes import Rehearsal, Web, start_rehearsal, start_web  # noqa: E402
+
+connection_created.connect(refuse_main_thread)
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +75,7 @@ def database() -> Iterator[EmbeddedPostgres]:
     from django.db import connections
 
     POSTGRES.start()
-    call_command("migrate", verbosity=0)
+    in_database(lambda: call_command("migrate", verbosity=0))
     yield POSTGRES
     in_database(connections.close_all)
     for connection in connections.all():

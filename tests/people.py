@@ -33,6 +33,12 @@ def in_database(call: Callable[[], Result]) -> Result:
     return _database.submit(_call_and_release, call).result()
 
 
+def refuse_main_thread(**_: object) -> None:
+    """Refuse a connection that would stay open after its test, and break when a later test restarts the database."""
+    if threading.current_thread() is threading.main_thread():
+        raise RuntimeError("Wrap the call in in_database().")
+
+
 def _call_and_release(call: Callable[[], Result]) -> Result:
     try:
         return call()

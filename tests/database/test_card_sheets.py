@@ -46,7 +46,7 @@ def test_no_name_is_on_a_card_unless_the_site_says_so(people: People) -> None:
     assert page.count("Rosa") == 1 and page.index("Rosa") > page.index("Whose card is which")
 
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(prints_names_on_cards=True))
-    rosa.row.site.refresh_from_db()
+    in_database(rosa.row.site.refresh_from_db)
     [card] = in_database(lambda: card_sheets.make_sheet([rosa.row], by="Sam"))
 
     assert card.name == "Rosa"
