@@ -1,13 +1,17 @@
-"""Collects the texts of participants' pages, and reads, writes and compiles their catalogues. Needs no settings.
+"""Collects the texts of all pages, and reads, writes and compiles their catalogues. Needs no settings.
 
 A catalogue is a gettext file, `locale/LANGUAGE/LC_MESSAGES/django.po`, with the compiled `.mo` committed beside it, so
 that a fresh clone needs no gettext of the system. English is in the templates themselves.
+
+One catalogue holds the texts of participants' pages and those of staff pages. The files that name a text tell the two
+apart: see `is_for_participants`. A text with a plural is kept as gettext compiles it: its forms, joined by NUL.
 """
 
 import ast
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from django.utils.translation.template import templatize
@@ -16,9 +20,31 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = ROOT / "templates"
 PAGES = (*sorted(TEMPLATES.glob("*.html")), *sorted((TEMPLATES / "companion").glob("*.html")))
 """The templates of participants' pages."""
-ROOMS = (ROOT / "companion",)
+REPORTS = {
+    "_export_lines.html",
+    "_plot.html",
+    "_report_style.html",
+    "drill_report.html",
+    "export_foot.html",
+    "export_head.html",
+    "growth_report.html",
+    "load_report.html",
+    "ordeal_report.html",
+}
+"""Templates of files that commands write. Like the output of commands, they are English and in no catalogue."""
+STAFF_PAGES = tuple(path for path in sorted((TEMPLATES / "ops").glob("*.html")) if path.name not in REPORTS)
+"""The templates of staff pages."""
+ROOMS = (ROOT / "companion", ROOT / "ops")
 """The packages whose Python may name texts of pages."""
-_NAMED = re.compile(r"""(?:\bgettext|\b_)\(u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+OF_STAFF = ("ops/", "templates/ops/")
+"""Where the texts of staff pages are named."""
+PLURAL = "\0"
+"""Stands between the forms of a text."""
+TRANSLATING = {"django.utils.translation", "ops.catalogue_marks"}
+"""The modules whose functions take a text of the catalogue."""
+_STRING = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_NAMED = re.compile(rf"(?:\bgettext|\b_)\(u?{_STRING}")
+_COUNTED = re.compile(rf"\bngettext\(u?{_STRING}, u?{_STRING}")
 _HEADER = "Content-Type: text/plain; charset=UTF-8\n"
 _MO_MAGIC = 0x950412DE
 
@@ -34,23 +60,49 @@ def collect_texts() -> dict[str, list[str]]:
     return texts
 
 
+def is_for_participants(places: Iterable[str]) -> bool:
+    """Return whether participants meet a text that these files name: every language must have it."""
+    return any(not place.startswith(OF_STAFF) for place in places)
+
+
 def _collect_from_templates() -> Iterator[tuple[str, Path]]:
-    for path in PAGES:
-        for written in _NAMED.findall(templatize(path.read_text(encoding="utf-8"))):
+    for path in (*PAGES, *STAFF_PAGES):
+        source = templatize(path.read_text(encoding="utf-8"))
+        for written in _NAMED.findall(source):
             yield ast.literal_eval(written), path
+        for forms in _COUNTED.findall(source):
+            yield PLURAL.join(map(ast.literal_eval, forms)), path
 
 
 def _collect_from_python() -> Iterator[tuple[str, Path]]:
     for room in ROOMS:
         for path in sorted(room.rglob("*.py")):
             text = path.read_text(encoding="utf-8")
-            if "gettext" not in text:
-                continue
-            for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "").startswith("gettext"):
-                    for argument in node.args:
-                        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                            yield argument.value, path
+            if "gettext" in text:
+                for named in find_named(ast.parse(text)):
+                    yield named, path
+
+
+def find_named(module: ast.Module) -> Iterator[str]:
+    """The texts that a module gives to functions that translate or mark, under whatever name it has them."""
+    names = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom) and node.module in TRANSLATING
+        for alias in node.names
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            function = names.get(node.func.id, "")
+            texts = [
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            ]
+            if function.startswith("ngettext") and len(texts) == 2:
+                yield PLURAL.join(texts)
+            elif function.startswith("gettext"):
+                yield from texts
 
 
 def catalogue_path(language: str) -> Path:
@@ -61,32 +113,56 @@ def catalogue_path(language: str) -> Path:
 def read_catalogue(path: Path) -> dict[str, str]:
     """Return the translations of a `.po` file by text, without its header. Raises OSError, SyntaxError, ValueError."""
     entries: dict[str, str] = {}
-    part, pieces = "", {"msgid": "", "msgstr": ""}
+    keyword = ""
+    parts: defaultdict[str, str] = defaultdict(str)
     for line in [*path.read_text(encoding="utf-8").splitlines(), "msgid"]:
-        keyword, _, rest = line.partition(" ")
-        if keyword == "msgid":
-            if pieces["msgid"]:
-                entries[pieces["msgid"]] = pieces["msgstr"]
-            pieces = {"msgid": "", "msgstr": ""}
-        if keyword in pieces:
-            part, quoted = keyword, rest
+        first, _, rest = line.partition(" ")
+        if first == "msgid":
+            if parts.get("msgid"):
+                entries[_join(parts, "msgid")] = _join(parts, "msgstr")
+            parts = defaultdict(str)
+        if first.startswith("msg"):
+            keyword, quoted = first, rest
         elif line.startswith('"'):
             quoted = line
         else:
             continue
-        pieces[part] += ast.literal_eval(quoted) if quoted else ""
+        parts[keyword] += ast.literal_eval(quoted) if quoted else ""
     return entries
+
+
+def _join(parts: Mapping[str, str], name: str) -> str:
+    """The forms of a text or of its translation; empty for a translation that lacks one."""
+    forms = [text for keyword, text in parts.items() if keyword.startswith(name)]
+    return PLURAL.join(forms) if all(forms) else ""
+
+
+def read_for_participants(language: str) -> dict[str, str]:
+    """Return the translations of the texts that participants meet, by text. Raises as `read_catalogue` does."""
+    texts = collect_texts()
+    translations = read_catalogue(catalogue_path(language))
+    return {text: says for text, says in translations.items() if is_for_participants(texts.get(text, ()))}
 
 
 def write_catalogue(path: Path, texts: Mapping[str, list[str]], translations: Mapping[str, str]) -> None:
     """Write the `.po` file: every text, with its translation or an empty one."""
     blocks = [f'msgid ""\nmsgstr {_quote(_HEADER)}\n']
     blocks += [
-        f"#: {' '.join(places)}\nmsgid {_quote(text)}\nmsgstr {_quote(translations.get(text, ''))}\n"
+        f"#: {' '.join(places)}\n{_write_entry(text, translations.get(text, ''))}"
         for text, places in sorted(texts.items())
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(blocks), encoding="utf-8")
+
+
+def _write_entry(text: str, translation: str) -> str:
+    one, *many = text.split(PLURAL)
+    if not many:
+        return f"msgid {_quote(one)}\nmsgstr {_quote(translation)}\n"
+    lines = [f"msgid {_quote(one)}", f"msgid_plural {_quote(many[0])}"]
+    forms = translation.split(PLURAL) if translation else ["", ""]
+    lines += [f"msgstr[{number}] {_quote(form)}" for number, form in enumerate(forms)]
+    return "\n".join(lines) + "\n"
 
 
 def compile_catalogue(translations: Mapping[str, str]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from ops.catalogues import catalogue_path, read_catalogue
+from ops.catalogues import catalogue_path, read_for_participants
 from ops.page_wording import lint_page, lint_texts
 from personas.errors import PersonaInvalid
 from personas.languages import load_languages
@@ -42,7 +42,7 @@ def _check_pages() -> list[str]:
     catalogues = [
         f"{catalogue_path(language)}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
         for language, _ in settings.LANGUAGES[1:]
-        for finding in lint_texts(language, read_catalogue(catalogue_path(language)).values())
+        for finding in lint_texts(language, read_for_participants(language).values())
     ]
     return catalogues + [
         f"{page}: “{finding.sentence}” {finding.rule}. To mend it: {finding.mend}."
