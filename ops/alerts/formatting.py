@@ -3,6 +3,9 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext, ngettext
+
 from ops.alerts.rows import AlertView
 
 MAX_SHOWN = 50
@@ -29,9 +32,18 @@ def format_title(count: int, *, operator: bool) -> str:
     if not count:
         return ""
     if operator:
-        shown = f"; the newest {MAX_SHOWN} are shown" if count > MAX_SHOWN else ""
-        return f"{count} {'thing needs' if count == 1 else 'things need'} a person{shown}"
-    return f"There {'is 1 open problem' if count == 1 else f'are {count} open problems'} for operators."
+        if count > MAX_SHOWN:
+            return gettext("{count} things need a person; the newest {shown} are shown").format(
+                count=count, shown=MAX_SHOWN
+            )
+        return ngettext("{count} thing needs a person", "{count} things need a person", count).format(
+            count=count
+        )
+    return ngettext(
+        "There is {count} open problem for operators.",
+        "There are {count} open problems for operators.",
+        count,
+    ).format(count=count)
 
 
 def _format_for_staff(alerts: Sequence[AlertView], sites: Collection[int]) -> str:
@@ -42,11 +54,14 @@ def _format_for_staff(alerts: Sequence[AlertView], sites: Collection[int]) -> st
 
 
 def _format_alert(alert: AlertView) -> dict[str, Any]:
-    times = f"{alert.count} times, last" if alert.count > 1 else "Once,"
+    at = date_format(alert.last_at, "d M, H:i:s")
+    times = ngettext("Once, {at} UTC", "{count} times, last {at} UTC", alert.count).format(
+        count=alert.count, at=at
+    )
     return {
         "id": alert.id,
         "says": alert.says,
         "do": alert.do,
         "runbook": alert.runbook,
-        "times": f"{times} {alert.last_at:%d %b, %H:%M:%S} UTC",
+        "times": times,
     }

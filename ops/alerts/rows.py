@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE, LIST_OPEN, RAISE, raise_params
@@ -71,8 +72,10 @@ def build_view(row: Alert) -> AlertView:
     return AlertView(
         id=row.pk,
         kind=row.kind,
-        says=f"{text} Last: turn {row.turn}." if row.turn else text,
-        do=kind.do if kind else "",
+        says=gettext("{sentence} Last: turn {number}.").format(sentence=text, number=row.turn)
+        if row.turn
+        else text,
+        do=gettext(kind.do) if kind else "",
         runbook=f"ops/runbooks/{kind.runbook}" if kind else "",
         first_at=row.first_at,
         last_at=row.last_at,
