@@ -3,10 +3,15 @@
 import unicodedata
 from datetime import UTC, datetime, timedelta
 
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext, ngettext
+
 
 def format_time(moment: datetime | None) -> str:
     """A moment to the second, in UTC; a dash for none."""
-    return "–" if moment is None else f"{moment.astimezone(UTC):%d %b %Y, %H:%M:%S} UTC"
+    if moment is None:
+        return "–"
+    return f"{date_format(moment.astimezone(UTC), 'd M Y, H:i:s')} UTC"
 
 
 def format_duration(value: float) -> str:
@@ -17,8 +22,15 @@ def format_duration(value: float) -> str:
 def format_length(length_s: int) -> str:
     """A length of time in hours, minutes and seconds, without parts that are zero."""
     minutes, seconds = divmod(length_s, 60)
-    parts = zip((*divmod(minutes, 60), seconds), ("h", "min", "s"), strict=True)
-    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
+    hours, minutes = divmod(minutes, 60)
+    parts = (
+        (hours, gettext("{count} h")),
+        (minutes, gettext("{count} min")),
+        (seconds, gettext("{count} s")),
+    )
+    return " ".join(says.format(count=count) for count, says in parts if count) or gettext(
+        "{count} s"
+    ).format(count=0)
 
 
 def escape_controls(text: str) -> str:
@@ -39,13 +51,15 @@ def _is_control(letter: str) -> bool:
 def format_age(moment: datetime | None, now: datetime) -> str:
     """How long ago, in words. None means that nothing was found in the last day."""
     if moment is None:
-        return "not in the last day"
+        return gettext("not in the last day")
     seconds = max(0, round((now - moment).total_seconds()))
     if seconds < 120:
-        return "1 second ago" if seconds == 1 else f"{seconds} seconds ago"
+        return ngettext("{count} second ago", "{count} seconds ago", seconds).format(count=seconds)
     if seconds < 7200:
-        return f"{seconds // 60} minutes ago"
-    return f"{seconds // 3600} hours ago" if seconds < 172_800 else f"{seconds // 86_400} days ago"
+        return gettext("{count} minutes ago").format(count=seconds // 60)
+    if seconds < 172_800:
+        return gettext("{count} hours ago").format(count=seconds // 3600)
+    return gettext("{count} days ago").format(count=seconds // 86_400)
 
 
 def parse_length(text: str) -> timedelta:

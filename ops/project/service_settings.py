@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 
+from ops.catalogue_marks import gettext_noop as _
 from ops.project import addresses, primary
 from ops.project.addresses import SettingInvalid
 from ops.project.env import Setting, read_environment
@@ -145,54 +146,58 @@ COMPANION_CEILING = env.number(
     32,
     low=1,
     high=10_000,
-    meaning="turns in flight at once, over all processes together, unless operators have set a ceiling",
+    meaning=_("turns in flight at once, over all processes together, unless operators have set a ceiling"),
 )
 COMPANION_WAIT_CEILING_S = env.number(
     "COMPANION_WAIT_CEILING_S",
     45,
     low=1,
     high=600,
-    meaning="seconds in the waiting room, then a person is asked to try again",
+    meaning=_("seconds in the waiting room, then a person is asked to try again"),
 )
 COMPANION_HOLD_S = env.number(
     "COMPANION_HOLD_S",
     7_200,
     low=60,
     high=2_592_000,
-    meaning="seconds that an unanswered question is held, to be answered first with the next message",
+    meaning=_("seconds that an unanswered question is held, to be answered first with the next message"),
 )
 COMPANION_KEEP_S = env.number(
     "COMPANION_KEEP_S",
     86_400,
     low=60,
     high=2_592_000,
-    meaning="seconds until which a question whose hold is over is offered back, to ask again or let go; "
-    "then staff see it as expired",
+    meaning=_(
+        "seconds until which a question whose hold is over is offered back, to ask again or let go; "
+        "then staff see it as expired"
+    ),
 )
 COMPANION_STILL_HERE_S = env.number(
     "COMPANION_STILL_HERE_S",
     6,
     low=1,
     high=60,
-    meaning="seconds without a word after which a drafted line says that he is still there",
+    meaning=_("seconds without a word after which a drafted line says that he is still there"),
 )
 COMPANION_TURN_BUDGET_S = env.number(
     "COMPANION_TURN_BUDGET_S",
     60,
     low=5,
     high=600,
-    meaning="seconds until the first word of a reply, over all attempts; a reply that is being spoken is "
-    "bounded by its lane's reply_ms",
+    meaning=_(
+        "seconds until the first word of a reply, over all attempts; a reply that is being spoken is "
+        "bounded by its lane's reply_ms"
+    ),
 )
 COMPANION_ATTEMPTS = env.number(
-    "COMPANION_ATTEMPTS", 4, low=1, high=10, meaning="calls to a provider for one turn, at most"
+    "COMPANION_ATTEMPTS", 4, low=1, high=10, meaning=_("calls to a provider for one turn, at most")
 )
 COMPANION_BREAKER_COOLDOWN_S = env.number(
     "COMPANION_BREAKER_COOLDOWN_S",
     15,
     low=1,
     high=300,
-    meaning="seconds a failing lane is left alone at first; doubled each time a probe fails",
+    meaning=_("seconds a failing lane is left alone at first; doubled each time a probe fails"),
 )
 
 # The second reading: a lane that reads messages after they were stored.
@@ -203,19 +208,19 @@ COMPANION_SECOND_READING_LANE = env.text(
     "waits for it. Give it a lane that no chain names",
 )
 COMPANION_SECOND_READING_S = env.number(
-    "COMPANION_SECOND_READING_S", 10, low=1, high=120, meaning="seconds for one call of it, at most"
+    "COMPANION_SECOND_READING_S", 10, low=1, high=120, meaning=_("seconds for one call of it, at most")
 )
 COMPANION_SECOND_READING_CALLS = env.number(
     "COMPANION_SECOND_READING_CALLS",
     60,
     low=1,
     high=100_000,
-    meaning="its calls in a minute, in each web process. Messages beyond them are not read again",
+    meaning=_("its calls in a minute, in each web process. Messages beyond them are not read again"),
 )
 
 # Visits.
 COMPANION_VISIT_S = env.number(
-    "COMPANION_VISIT_S", 28_800, low=300, high=86_400, meaning="seconds after which a visit ends by itself"
+    "COMPANION_VISIT_S", 28_800, low=300, high=86_400, meaning=_("seconds after which a visit ends by itself")
 )
 COMPANION_PAGES_PER_PERSON = env.number(
     "COMPANION_PAGES_PER_PERSON",
@@ -223,22 +228,24 @@ COMPANION_PAGES_PER_PERSON = env.number(
     low=1,
     high=1_000,
     former_name="COMPANION_PAGES_PER_VISIT",
-    meaning="open chat pages of one person, over all visits, in each web process",
+    meaning=_("open chat pages of one person, over all visits, in each web process"),
 )
 COMPANION_PAGES_PER_ADDRESS = env.number(
     "COMPANION_PAGES_PER_ADDRESS",
     1_000,
     low=1,
     high=1_000_000,
-    meaning="open chat pages from one address, in each web process. A whole site may share one. Without a "
-    "proxy, twice as many connections and 200 more are accepted from one address",
+    meaning=_(
+        "open chat pages from one address, in each web process. A whole site may share one. Without a "
+        "proxy, twice as many connections and 200 more are accepted from one address"
+    ),
 )
 COMPANION_SIGN_IN_TRIES = env.number(
     "COMPANION_SIGN_IN_TRIES",
     30,
     low=1,
     high=10_000,
-    meaning="wrong cards, codes and passwords from one address within ten minutes",
+    meaning=_("wrong cards, codes and passwords from one address within ten minutes"),
 )
 
 # Watching, and alerts.
@@ -247,7 +254,9 @@ COMPANION_FLAG_TARGET_S = env.number(
     60,
     low=5,
     high=3_600,
-    meaning="seconds within which a flag should be accepted by a person: figures of flags are held against it",
+    meaning=_(
+        "seconds within which a flag should be accepted by a person: figures of flags are held against it"
+    ),
 )
 OPS_TOKEN = env.text("OPS_TOKEN", meaning="the bearer token for `/ops/status.json` and `/metrics`")
 ALERT_EMAIL = env.mailboxes(

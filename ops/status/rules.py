@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ops.catalogue_marks import gettext_noop
+
 POLICY_MEANINGS: Mapping[str, str] = {
-    "live_turns_per_person": "turns that one person may have under way",
-    "messages_per_minute": "messages that one person may send in a minute",
-    "lease_s": "seconds without a heartbeat, then a process counts as gone and its turns pause",
-    "away_s": "seconds without an open page, then a waiting person's place is given up",
-    "grace_s": "seconds that running replies have when a process is told to leave",
+    "live_turns_per_person": gettext_noop("turns that one person may have under way"),
+    "messages_per_minute": gettext_noop("messages that one person may send in a minute"),
+    "lease_s": gettext_noop("seconds without a heartbeat, then a process counts as gone and its turns pause"),
+    "away_s": gettext_noop("seconds without an open page, then a waiting person's place is given up"),
+    "grace_s": gettext_noop("seconds that running replies have when a process is told to leave"),
 }
 
 

@@ -4,9 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext, ngettext
+
 from companion.turn_policy import LEASE_S
 from ops.access import StaffAccess
 from ops.alerts.statements import WORKER_TIMEOUT
+from ops.catalogue_marks import gettext_noop
 from ops.status.held_questions import HeldQuestion
 from ops.text import format_length
 from ops.transcripts.text import NEEDS_A_PERSON, explain_reason
@@ -14,10 +18,10 @@ from ops.transcripts.text import NEEDS_A_PERSON, explain_reason
 LONG_WAIT_SHARE = 0.5
 """The share of the wait ceiling from which a wait is shown as long."""
 LEVELS = {
-    "free": ("○", "There is room"),
-    "full": ("◐", "Full: people wait their turn"),
-    "long": ("●", "Full: people have waited long"),
-    "unavailable": ("✕", "No replies possible"),
+    "free": ("○", gettext_noop("There is room")),
+    "full": ("◐", gettext_noop("Full: people wait their turn")),
+    "long": ("●", gettext_noop("Full: people have waited long")),
+    "unavailable": ("✕", gettext_noop("No replies possible")),
 }
 """How the service stands, worst last. Each level has a sign of its own shape."""
 
@@ -35,25 +39,26 @@ def format_texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
     """Every short text of the page, by the name of its place there."""
     sign, level = LEVELS[choose_level(figures)]
     waiting, held = figures["waiting"], figures["held_questions"]
-    first_word, ended = figures["first_word_ms"], figures["last_hour"]
-    known = first_word["p50"] is not None
+    ended = figures["last_hour"]
     return {
         "at": f"{at:%H:%M:%S} UTC",
         "sign": sign,
-        "stands": level,
+        "stands": gettext(level),
         "in_flight": str(figures["in_flight"]),
-        "in_flight_says": f"of {figures['ceiling']} replies are being said",
+        "in_flight_says": gettext("of {ceiling} replies are being said").format(ceiling=figures["ceiling"]),
         "waiting": _format_counted(figures, "waiting"),
-        "waiting_says": f"{'person waits' if waiting == 1 else 'people wait'} for a place",
-        "oldest_wait": f"{figures['oldest_wait_s']:.0f} s" if waiting else "–",
-        "oldest_wait_says": "the longest wait; "
-        f"after {format_length(figures['wait_ceiling_s'])} people are asked to try again",
+        "waiting_says": ngettext("person waits for a place", "people wait for a place", waiting),
+        "oldest_wait": gettext("{count} s").format(count=f"{figures['oldest_wait_s']:.0f}")
+        if waiting
+        else "–",
+        "oldest_wait_says": gettext("the longest wait; after {length} people are asked to try again").format(
+            length=format_length(figures["wait_ceiling_s"])
+        ),
         "held": _format_counted(figures, "held_questions"),
-        "held_says": f"{'question is' if held == 1 else 'questions are'} held for a next message",
-        "first_word": f"{first_word['p50']} ms" if known else "–",
-        "first_word_says": f"to the first word for half of all, {first_word['p95']} ms for 95 of 100, in the last hour"
-        if known
-        else "to the first word: no reply in the last hour",
+        "held_says": ngettext(
+            "question is held for a next message", "questions are held for a next message", held
+        ),
+        **_format_first_word(figures["first_word_ms"]),
         "character": figures["persona"]["name"],
         "character_version": figures["persona"]["version"],
         "preset": figures["routing"]["preset"],
@@ -66,16 +71,28 @@ def format_texts(figures: Mapping[str, Any], *, at: datetime) -> dict[str, str]:
     }
 
 
+def _format_first_word(times: Mapping[str, Any]) -> dict[str, str]:
+    if times["p50"] is None:
+        return {"first_word": "–", "first_word_says": gettext("to the first word: no reply in the last hour")}
+    says = gettext("to the first word for half of all, {most} ms for 95 of 100, in the last hour")
+    return {
+        "first_word": gettext("{count} ms").format(count=times["p50"]),
+        "first_word_says": says.format(most=times["p95"]),
+    }
+
+
 def _format_counted(figures: Mapping[str, Any], name: str) -> str:
     count = figures[name]
-    return f"over {count:,}" if name in figures["counted_in_part"] else str(count)
+    if name in figures["counted_in_part"]:
+        return gettext("over {count}").format(count=f"{count:,}")
+    return str(count)
 
 
 def format_rate(count: int, of: int) -> str:
     """`count` as a share of a hundred."""
     if not of:
-        return "none ended"
-    return f"{100 * count / of:.1f} of 100" if count else "0 of 100"
+        return gettext("none ended")
+    return gettext("{count} of 100").format(count=f"{100 * count / of:.1f}" if count else "0")
 
 
 def format_processes(figures: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -84,16 +101,26 @@ def format_processes(figures: Mapping[str, Any]) -> list[dict[str, str]]:
         {
             "says": ", ".join(
                 [
-                    _format_count(process["in_flight"], "reply", "replies"),
-                    _format_count(process["sockets"], "open page"),
-                    f"runs for {_format_age(int(process['age_s']))}",
-                    f"last heard of {process['beat_age_s']:.0f} s ago",
+                    ngettext("{count} reply", "{count} replies", process["in_flight"]).format(
+                        count=process["in_flight"]
+                    ),
+                    ngettext("{count} open page", "{count} open pages", process["sockets"]).format(
+                        count=process["sockets"]
+                    ),
+                    gettext("runs for {age}").format(age=_format_age(int(process["age_s"]))),
+                    gettext("last heard of {count} s ago").format(count=f"{process['beat_age_s']:.0f}"),
                 ]
             ),
-            "mark": "gone" if process["beat_age_s"] > LEASE_S else "leaving" if process["draining"] else "",
+            "mark": _mark_process(process),
         }
         for process in figures["processes"]
     ]
+
+
+def _mark_process(process: Mapping[str, Any]) -> str:
+    if process["beat_age_s"] > LEASE_S:
+        return gettext("gone")
+    return gettext("leaving") if process["draining"] else ""
 
 
 def format_held(held: Sequence[HeldQuestion], access: StaffAccess, *, turn_url: str) -> list[dict[str, str]]:
@@ -101,10 +128,13 @@ def format_held(held: Sequence[HeldQuestion], access: StaffAccess, *, turn_url: 
     return [
         {
             "href": turn_url.replace("/0/", f"/{question.turn}/"),
-            "turn": f"Turn {question.turn}",
+            "turn": gettext("Turn {number}").format(number=question.turn),
             "person": access.name_of(question.person, participant=question.participant, site=question.site),
             "house": question.house,
-            "says": f"asked {question.asked_at:%d %b, %H:%M}, held until {question.held_until:%d %b, %H:%M} UTC",
+            "says": gettext("asked {asked}, held until {until} UTC").format(
+                asked=date_format(question.asked_at, "d M, H:i"),
+                until=date_format(question.held_until, "d M, H:i"),
+            ),
         }
         for question in held
     ]
@@ -138,36 +168,43 @@ def format_alarms(figures: Mapping[str, Any]) -> list[dict[str, str]]:
 def _describe_alerting(alerts: Mapping[str, Any]) -> Iterator[str]:
     yield _describe_worker(alerts["looked_through_s"])
     if not alerts["ways"]:
-        yield "alerts stand on these pages alone: neither ALERT_EMAIL nor ALERT_WEBHOOK_URL is set"
+        yield gettext("alerts stand on these pages alone: neither ALERT_EMAIL nor ALERT_WEBHOOK_URL is set")
     elif unsent := alerts["unsent"]:
-        yield f"CANNOT SEND: {unsent} {'alert has' if unsent == 1 else 'alerts have'} not been sent by every transport"
+        yield ngettext(
+            "CANNOT SEND: {count} alert has not been sent by every transport",
+            "CANNOT SEND: {count} alerts have not been sent by every transport",
+            unsent,
+        ).format(count=unsent)
 
 
 def _describe_worker(looked_through_s: float | None) -> str:
     if looked_through_s is None:
-        return "has never looked through the alerts: nothing goes out by e-mail or webhook"
+        return gettext("has never looked through the alerts: nothing goes out by e-mail or webhook")
     if looked_through_s > WORKER_TIMEOUT.total_seconds():
-        return f"AWAY: alerts were last looked through {_format_age(int(looked_through_s))} ago"
-    return f"alerts were last looked through {looked_through_s:.0f} s ago"
+        return gettext("AWAY: alerts were last looked through {age} ago").format(
+            age=_format_age(int(looked_through_s))
+        )
+    return gettext("alerts were last looked through {count} s ago").format(count=f"{looked_through_s:.0f}")
 
 
 def _describe_ceiling(figures: Mapping[str, Any]) -> str:
     origin = figures["ceiling_from"]
     in_force = figures["ceiling"]
     if origin["preset"] == in_force and origin["preset"] != origin["operators"]:
-        return f"{in_force}: the preset allows no more"
+        return gettext("{ceiling}: the preset allows no more").format(ceiling=in_force)
     if origin["operators"] is None:
-        return f"{in_force}: the setting COMPANION_CEILING"
-    return f"{in_force}: set by {origin['by']} ({origin['reason']})"
-
-
-def _format_count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+        return gettext("{ceiling}: the setting COMPANION_CEILING").format(ceiling=in_force)
+    return gettext("{ceiling}: set by {by} ({reason})").format(
+        ceiling=in_force, by=origin["by"], reason=origin["reason"]
+    )
 
 
 def _format_age(seconds: int) -> str:
     """In the largest unit, so that the text changes seldom."""
-    for unit, length in (("days", 172_800), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // (86_400 if unit == 'days' else length)} {unit}"
-    return "less than a minute"
+    if seconds >= 172_800:
+        return gettext("{count} days").format(count=seconds // 86_400)
+    if seconds >= 3_600:
+        return gettext("{count} h").format(count=seconds // 3_600)
+    if seconds >= 60:
+        return gettext("{count} min").format(count=seconds // 60)
+    return gettext("less than a minute")

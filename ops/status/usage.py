@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from django.utils.translation import gettext, ngettext
 from psycopg_pool import AsyncConnectionPool
 
 from companion.states import TurnState
@@ -161,18 +162,22 @@ class LaneUsage:
     @property
     def tokens_text(self) -> str:
         if not self.calls_told:
-            return "not reported"
-        text = f"{self.input_tokens:,} in, {self.output_tokens:,} out"
+            return gettext("not reported")
+        counts = {"read": f"{self.input_tokens:,}", "written": f"{self.output_tokens:,}"}
         unreported = self.calls - self.calls_told
         if not unreported:
-            return text
-        return f"{text} (not reported for {unreported:,} {'call' if unreported == 1 else 'calls'})"
+            return gettext("{read} in, {written} out").format(**counts)
+        return ngettext(
+            "{read} in, {written} out (not reported for {count} call)",
+            "{read} in, {written} out (not reported for {count} calls)",
+            unreported,
+        ).format(**counts, count=f"{unreported:,}")
 
     @property
     def cost_text(self) -> str:
         if not self.currency:
-            return "no price is set"
-        return f"{self.cost:,.2f} {self.currency}" if self.calls_told else "not reported"
+            return gettext("no price is set")
+        return f"{self.cost:,.2f} {self.currency}" if self.calls_told else gettext("not reported")
 
     def build_document(self) -> dict[str, Any]:
         """For /ops/status.json. An unknown figure is null."""

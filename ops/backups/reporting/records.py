@@ -8,15 +8,29 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ops.backups.reporting.report import format_age, format_duration
+from django.utils.translation import gettext, ngettext
+
+from ops.backups.reporting.report import format_duration
 from ops.backups.reporting.verdict import DrillVerdict
 from ops.backups.run.clock import is_in_the_future
+from ops.catalogue_marks import gettext_noop
 
 REPORTS_FOLDER = "drills"
 QUARTER = timedelta(days=91)
 UNREADABLE = "UNREADABLE"
 NO_VALUE = "–"
-EVIDENCE = {"A": "fresh dump", "B": "backup", "C": "file alone"}
+EVIDENCE = {"A": gettext_noop("fresh dump"), "B": gettext_noop("backup"), "C": gettext_noop("file alone")}
+
+VERDICTS = {
+    DrillVerdict.PROVED: gettext_noop("PROVED"),
+    DrillVerdict.PROCEDURE_ONLY: gettext_noop("PROCEDURE ONLY"),
+    DrillVerdict.DIFFERENT: gettext_noop("DIFFERENT"),
+    DrillVerdict.COULD_NOT_RUN: gettext_noop("COULD NOT RUN"),
+    DrillVerdict.INCONCLUSIVE: gettext_noop("INCONCLUSIVE"),
+    DrillVerdict.LEFT_SOMETHING_BEHIND: gettext_noop("LEFT SOMETHING BEHIND"),
+    UNREADABLE: gettext_noop("UNREADABLE"),
+}
+"""The words of each verdict, on the page."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,16 +59,17 @@ class DrillRecord:
     @property
     def verdict_text(self) -> str:
         """The verdict, with a note if it does not count."""
-        return f"{self.verdict}, not in use" if self.in_use_doubt else self.verdict
+        verdict = gettext(VERDICTS.get(self.verdict, self.verdict))
+        return gettext("{verdict}, not in use").format(verdict=verdict) if self.in_use_doubt else verdict
 
     @property
     def age_text(self) -> str:
-        return format_age(self.at - self.as_of).removesuffix(" old") if self.as_of else NO_VALUE
+        return format_data_age(self.at - self.as_of) if self.as_of else NO_VALUE
 
     @property
     def evidence(self) -> str:
         """What was drilled, as text."""
-        return EVIDENCE.get(self.level, NO_VALUE)
+        return gettext(EVIDENCE.get(self.level, NO_VALUE))
 
     @property
     def rows_text(self) -> str:
@@ -67,7 +82,19 @@ class DrillRecord:
     @property
     def tenfold_text(self) -> str:
         """Expected duration for ten times the data, as text."""
-        return f"about {format_duration(10 * self.restore_s)}" if self.restore_s else NO_VALUE
+        if not self.restore_s:
+            return NO_VALUE
+        return gettext("about {duration}").format(duration=format_duration(10 * self.restore_s))
+
+
+def format_data_age(age: timedelta) -> str:
+    """How old the drilled data were."""
+    hours = max(0.0, age.total_seconds() / 3600)
+    if hours < 1:
+        return gettext("under 1 hour")
+    if hours < 48:
+        return ngettext("{count} hour", "{count} hours", round(hours)).format(count=round(hours))
+    return gettext("{count} days").format(count=round(hours / 24))
 
 
 def read_all(state_dir: Path) -> Iterator[DrillRecord]:
@@ -143,11 +170,15 @@ def find_contradiction(state_dir: Path) -> str | None:
 
 def _explain_contradiction(record: DrillRecord) -> str:
     if record.source_is_damaged:
-        return (
-            f"the drill of {record.at:%Y-%m-%d} found the database in use damaged: part of it cannot be read, "
+        sentence = gettext(
+            "the drill of {day} found the database in use damaged: part of it cannot be read, "
             "and no drill since has proved it"
         )
-    return f"the drill of {record.at:%Y-%m-%d} says {record.verdict}, and none since has proved it"
+    else:
+        sentence = gettext("the drill of {day} says {verdict}, and none since has proved it")
+    return sentence.format(
+        day=f"{record.at:%Y-%m-%d}", verdict=gettext(VERDICTS.get(record.verdict, record.verdict))
+    )
 
 
 def make_status(state_dir: Path) -> dict[str, str | None]:
