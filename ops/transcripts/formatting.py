@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.translation import gettext
+
 from companion.states import Settlement, TurnState
+from ops.catalogue_marks import gettext_noop
 from ops.text import escape_controls, format_duration, format_time
 from ops.transcripts.records import AttemptRecord, TurnRecord
 from ops.transcripts.text import explain_reason
@@ -64,11 +67,15 @@ def format_turn(story: TurnRecord) -> str:
 
 SETTLED: Mapping[str, str] = MappingProxyType(
     {
-        Settlement.ASKED_AGAIN: "Nothing. Its hold was over, and the participant asked it again as a new turn.",
-        Settlement.LET_GO: "Nothing. Its hold was over, and the participant let it go.",
+        Settlement.ASKED_AGAIN: gettext_noop(
+            "Nothing. Its hold was over, and the participant asked it again as a new turn."
+        ),
+        Settlement.LET_GO: gettext_noop("Nothing. Its hold was over, and the participant let it go."),
         Settlement.UNANSWERABLE: (
-            "Nothing. Asked along with later messages it failed again, so it is not asked any more, and the "
-            "participant was told. A person may want to talk about it."
+            gettext_noop(
+                "Nothing. Asked along with later messages it failed again, so it is not asked any more, and the "
+                "participant was told. A person may want to talk about it."
+            )
         ),
     }
 )
@@ -79,33 +86,35 @@ def describe_next_step(story: TurnRecord) -> str:
     """What happens next with this turn's question, in plain words."""
     match story.state:
         case TurnState.WAITING:
-            return "It waits for a place, in order of arrival."
+            return gettext("It waits for a place, in order of arrival.")
         case TurnState.SPEAKING:
-            return "The reply is being said now."
+            return gettext("The reply is being said now.")
         case TurnState.COMPLETE:
-            return "Nothing. The reply is whole."
+            return gettext("Nothing. The reply is whole.")
         case TurnState.STOPPED:
-            return "Nothing. What was said stays, and the question is not held."
+            return gettext("Nothing. What was said stays, and the question is not held.")
         case TurnState.REFUSED:
-            return "Nothing. The participant was told to try again; no provider was asked."
+            return gettext("Nothing. The participant was told to try again; no provider was asked.")
         case TurnState.HANDED_OVER:
-            return "A member of staff has taken over."
+            return gettext("A member of staff has taken over.")
     if story.answered_by is not None:
-        return f"Nothing. Turn {story.answered_by} answered this question."
+        return gettext("Nothing. Turn {number} answered this question.").format(number=story.answered_by)
     if story.settled:
-        return SETTLED.get(story.settled, f"Nothing. The question was settled: {story.settled}.")
+        if known := SETTLED.get(story.settled):
+            return gettext(known)
+        return gettext("Nothing. The question was settled: {how}.").format(how=story.settled)
     if story.is_expired:
-        return (
-            f"The question was held until {format_time(story.held_until)} and is no longer answered by itself. "
+        return gettext(
+            "The question was held until {at} and is no longer answered by itself. "
             "For a while (COMPANION_KEEP_S) the page offers it back, to ask again or to let go; then it is here alone. "
             "A person may want to ask after it."
-        )
+        ).format(at=format_time(story.held_until))
     if story.held_until is not None:
-        return (
-            f"The question is held until {format_time(story.held_until)}. The next message opens with the "
+        return gettext(
+            "The question is held until {at}. The next message opens with the "
             "“I am back” line, and this question is answered first."
-        )
-    return "Nothing. The question is not held, because asking again would be refused again."
+        ).format(at=format_time(story.held_until))
+    return gettext("Nothing. The question is not held, because asking again would be refused again.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,18 +137,23 @@ def list_steps(story: TurnRecord) -> list[Step]:
             otherwise=otherwise,
         )
         for name, at, otherwise in (
-            ("Asked", story.created_at, ""),
-            ("Got a place", story.admitted_at, "never"),
-            ("First word", story.first_word_at, "none"),
-            ("Ended", story.closed_at, "not yet"),
+            (gettext("Asked"), story.created_at, ""),
+            (gettext("Got a place"), story.admitted_at, gettext("never")),
+            (gettext("First word"), story.first_word_at, gettext("none")),
+            (gettext("Ended"), story.closed_at, gettext("not yet")),
         )
     ]
 
 
 def format_skipped_lane(lane: Mapping[str, Any]) -> str:
     """A lane that its breaker barred, why and until when, and whether it was tried nevertheless."""
-    tried = "; tried nevertheless, as every lane was barred" if lane["tried"] else ""
-    return f"{lane['lane']}: {lane['why']}, until {format_time(datetime.fromisoformat(lane['until']))}{tried}"
+    sentence = (
+        gettext("{lane}: {why}, until {at}; tried nevertheless, as every lane was barred")
+        if lane["tried"]
+        else gettext("{lane}: {why}, until {at}")
+    )
+    at = format_time(datetime.fromisoformat(lane["until"]))
+    return sentence.format(lane=lane["lane"], why=lane["why"], at=at)
 
 
 def _lines(story: TurnRecord) -> Iterator[str]:
