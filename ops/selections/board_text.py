@@ -5,16 +5,19 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
+from ops.catalogue_marks import gettext_noop
 from ops.selections.board import Board, LaneStatus, ServingProcess, board_summary
 from ops.text import escape_controls, format_age, format_length, format_time
 from routing.lanes import Routing
 from routing.selection import Selection, to_document
 
 STATES: Mapping[str, str] = {
-    "closed": "is called",
-    "open": "is left alone: it failed",
-    "half_open": "is being tried again",
-    "resting": "is left alone: it asked for that",
+    "closed": gettext_noop("is called"),
+    "open": gettext_noop("is left alone: it failed"),
+    "half_open": gettext_noop("is being tried again"),
+    "resting": gettext_noop("is left alone: it asked for that"),
 }
 """What each state of its breaker means for a lane."""
 
@@ -63,20 +66,20 @@ def format_time_left(board: Board) -> str:
 def format_last_drill(lane: LaneStatus, now: datetime) -> str:
     """The result of its last drill."""
     if lane.drill_at is None:
-        return "never drilled"
+        return gettext("never drilled")
     if lane.is_trusted:
-        return f"drill passed {format_age(lane.drill_at, now)}"
-    return (
-        f"NOT TRUSTED: its drill failed ({lane.drill_failure or 'no reply'}) {format_age(lane.drill_at, now)}"
+        return gettext("drill passed {ago}").format(ago=format_age(lane.drill_at, now))
+    return gettext("NOT TRUSTED: its drill failed ({why}) {ago}").format(
+        why=lane.drill_failure or gettext("no reply"), ago=format_age(lane.drill_at, now)
     )
 
 
 def format_first_words(lane: LaneStatus) -> str:
     """Its times to the first word in the last hour."""
     if lane.first_word_p50_ms is None:
-        return "no reply in the last hour"
-    return (
-        f"first word within {lane.first_word_p50_ms} ms for half, {lane.first_word_p95_ms} ms for 95 of 100"
+        return gettext("no reply in the last hour")
+    return gettext("first word within {half} ms for half, {most} ms for 95 of 100").format(
+        half=lane.first_word_p50_ms, most=lane.first_word_p95_ms
     )
 
 
@@ -144,7 +147,9 @@ def _format_processes(board: Board) -> str:
 def format_serving(serving: ServingProcess) -> str:
     """What one web process serves, in words."""
     preset = f" ({escape_controls(serving.preset)})" if serving.preset else ""
-    return f"{serving.process[:8]} serves version {serving.version}{preset}"
+    return gettext("{process} serves version {version}{preset}").format(
+        process=serving.process[:8], version=serving.version, preset=preset
+    )
 
 
 def format_unrecorded(board: Board) -> str:
@@ -152,9 +157,14 @@ def format_unrecorded(board: Board) -> str:
     if not board.unrecorded:
         return ""
     unrecorded = ", ".join(format_serving(serving) for serving in board.unrecorded)
-    return (
-        f"of {len(board.serving)} web processes, {unrecorded}, from the copy on disk. "
-        f"The last row in the table is version {board.newest.version} ({escape_controls(board.newest.preset)})."
+    return gettext(
+        "of {count} web processes, {unrecorded}, from the copy on disk. "
+        "The last row in the table is version {version} ({preset})."
+    ).format(
+        count=len(board.serving),
+        unrecorded=unrecorded,
+        version=board.newest.version,
+        preset=escape_controls(board.newest.preset),
     )
 
 

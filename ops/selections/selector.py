@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from companion.models import Process
 from companion.notifications import NOTIFY, SelectionChanged, notify_parameters
@@ -128,20 +129,28 @@ class Selector:
         """Raise SelectionRefused if the request is invalid, independent of what is in force."""
         if request.preset not in self._routing.presets:
             known = ", ".join(self._routing.presets)
-            raise SelectionRefused(f"There is no preset {request.preset!r}. Select one of: {known}.")
+            raise SelectionRefused(
+                gettext("There is no preset {preset}. Select one of: {known}.").format(
+                    preset=repr(request.preset), known=known
+                )
+            )
         try:
             names.clean_by(request.by)
             names.clean_reason(request.reason)
         except ChangeRefused as refusal:
-            raise SelectionRefused(f"{refusal} It stays on record.") from None
+            raise SelectionRefused(gettext("{why} It stays on record.").format(why=refusal)) from None
         if request.lasts is None:
             return
         if request.preset == NORMAL:
-            raise SelectionRefused(f"{NORMAL} does not end, so it takes no time.")
+            raise SelectionRefused(
+                gettext("{preset} does not end, so it takes no time.").format(preset=NORMAL)
+            )
         if not MIN_DURATION <= request.lasts <= LASTS_AT_MOST:
             raise SelectionRefused(
-                f"It can last from one minute to {LASTS_AT_MOST.days} days. "
-                "Select it again with a reason if it is needed for longer."
+                gettext(
+                    "It can last from one minute to {days} days. "
+                    "Select it again with a reason if it is needed for longer."
+                ).format(days=LASTS_AT_MOST.days)
             )
 
     def _floor(self, newest_version: int) -> int:
@@ -184,6 +193,8 @@ def _refuse_if_changed(now: Selection, request: SelectionRequest) -> None:
     if request.seen is not None and request.seen != now.version:
         at: datetime = now.at
         raise SelectionConflict(
-            f"Meanwhile {now.by} selected {now.preset} at {at:%H:%M:%S} UTC (version {now.version}). "
-            "Look at what is in force now, and select again if it is still needed."
+            gettext(
+                "Meanwhile {by} selected {preset} at {at} UTC (version {version}). "
+                "Look at what is in force now, and select again if it is still needed."
+            ).format(by=now.by, preset=now.preset, at=f"{at:%H:%M:%S}", version=now.version)
         )
