@@ -13,7 +13,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 
+from ops.catalogue_marks import gettext_noop
 from ops.database import fetch_one
 
 OPERATORS = "operators"
@@ -42,7 +44,9 @@ CROSS JOIN LATERAL (SELECT {IS_OPERATOR} AS is_operator) role
 WHERE u.id = ANY(%(users)s) AND u.is_active AND u.is_staff
 """
 
-SIGNED_OUT = "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
+SIGNED_OUT = gettext_noop(
+    "You had been signed out, so nothing was changed. Sign in, look again, and do it once more."
+)
 
 ViewFunction = Callable[..., HttpResponseBase]
 
@@ -63,10 +67,15 @@ class StaffAccess:
 
     def name_of(self, name: str, *, participant: int, site: int) -> str:
         """What this reader is shown of a participant of this site: the name, or else the number."""
-        return name if site in self.supervised else f"Person {participant}"
+        return name if site in self.supervised else name_person(participant)
 
 
 NO_ACCESS = StaffAccess()
+
+
+def name_person(participant: int) -> str:
+    """What stands for a participant whose name is not shown."""
+    return gettext("Person {number}").format(number=participant)
 
 
 def get_access(user: AbstractBaseUser | AnonymousUser) -> StaffAccess:
@@ -141,7 +150,7 @@ def _redirect_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     if request.method in ("GET", "HEAD"):
         return redirect_to_login(request.get_full_path())
     # Drop the form: another person may sign in now.
-    messages.warning(request, SIGNED_OUT)
+    messages.warning(request, gettext(SIGNED_OUT))
     referrer = request.headers.get("Referer", "")
     is_own = url_has_allowed_host_and_scheme(referrer, {request.get_host()})
     path = urlsplit(referrer).path if is_own else ""

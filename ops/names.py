@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from django.utils.translation import gettext
+
 from companion.frames import is_visible
 from ops.changes import ChangeRefused
 
@@ -19,23 +21,23 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]*", re.ASCII)
 
 
-def clean_name(typed: str, *, whose: str = "A name", holds: int = MAX_NAME_CHARS) -> str:
+def clean_name(typed: str, *, whose: str = "", holds: int = MAX_NAME_CHARS) -> str:
     """A name as it is stored: single spaces, in normal form C; `holds` so many characters. Raises ChangeRefused."""
-    return _clean(typed, whose=whose, holds=holds)
+    return _clean(typed, whose=whose or gettext("A name"), holds=holds)
 
 
 def clean_by(typed: str | None) -> str:
     """Who decides a change, for the record. Raises ChangeRefused."""
     if typed is None:
         raise ChangeRefused("Say who decides it: --by WHO. It stays on record.")
-    return _clean(typed, whose="The name of who decides it", holds=MAX_BY_CHARS)
+    return _clean(typed, whose=gettext("The name of who decides it"), holds=MAX_BY_CHARS)
 
 
 def clean_reason(typed: str | None) -> str:
     """Why a change is made, for the record. Raises ChangeRefused."""
     if typed is None:
         raise ChangeRefused("Say why: --reason WHY. It stays on record; no word about any participant.")
-    return _clean(typed, whose="The reason", holds=MAX_REASON_CHARS)
+    return _clean(typed, whose=gettext("The reason"), holds=MAX_REASON_CHARS)
 
 
 def clean_slug(typed: str) -> str:
@@ -75,17 +77,25 @@ def clean_regions(typed: Sequence[str], *, known: Collection[str]) -> list[str]:
 def _clean(typed: str, *, whose: str, holds: int) -> str:
     if any(0xD800 <= ord(letter) <= 0xDFFF for letter in typed):
         raise ChangeRefused(
-            f"{whose} cannot be read: it is not UTF-8. Look at the settings of this terminal."
+            gettext("{whose} cannot be read: it is not UTF-8. Look at the settings of this terminal.").format(
+                whose=whose
+            )
         )
     if len(typed.strip().splitlines()) > 1:
-        raise ChangeRefused(f"{whose} has to be one line. Write it without line breaks.")
+        raise ChangeRefused(
+            gettext("{whose} has to be one line. Write it without line breaks.").format(whose=whose)
+        )
     plain = " ".join(unicodedata.normalize("NFC", typed).split())
     if not plain:
-        raise ChangeRefused(f"{whose} cannot be empty.")
+        raise ChangeRefused(gettext("{whose} cannot be empty.").format(whose=whose))
     if len(plain) > holds:
-        raise ChangeRefused(f"{whose} can have {holds} characters; this has {len(plain)}.")
+        raise ChangeRefused(
+            gettext("{whose} can have {most} characters; this has {count}.").format(
+                whose=whose, most=holds, count=len(plain)
+            )
+        )
     if not is_visible(plain) or any(map(_is_forbidden, plain)):
-        raise ChangeRefused(f"{whose} holds a character that cannot be shown.")
+        raise ChangeRefused(gettext("{whose} holds a character that cannot be shown.").format(whose=whose))
     return plain
 
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
 
 from companion.cards import Card
 from companion.models import Participant
@@ -54,12 +55,16 @@ def build_link(card: Card) -> str:
 def make_sheet(people: Collection[Participant], *, by: str, note: str = "") -> list[PrintedCard]:
     """The cards of these participants, by name. Each printing is recorded. Raises ChangeRefused."""
     if not people:
-        raise ChangeRefused("Choose at least one person.")
+        raise ChangeRefused(gettext("Choose at least one person."))
     if len(people) > MAX_CARDS:
-        raise ChangeRefused(f"A sheet has at most {MAX_CARDS} cards; these are {len(people)}.")
+        raise ChangeRefused(
+            gettext("A sheet has at most {most} cards; these are {count}.").format(
+                most=MAX_CARDS, count=len(people)
+            )
+        )
     if any(not person.is_active for person in people):
         raise ChangeRefused(
-            "A card on this sheet was withdrawn. manage.py card NAME --restore gives a new one."
+            gettext("A card on this sheet was withdrawn. manage.py card NAME --restore gives a new one.")
         )
     sheet = []
     for number, person in enumerate(sorted(people, key=lambda one: (one.name, one.pk)), start=1):

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from companion.machines import pairing
 from companion.machines.models import Machine
@@ -29,14 +30,17 @@ def pair_machine(site: int, name: str, code: str, *, by: str, note: str = "") ->
     machine = pairing.pair(code, site=site, name=title, by=by)
     if machine is PairingRefusal.NO_SUCH_CODE:
         raise ChangeRefused(
-            "No screen shows this code now. A code is good for ten minutes and once: look at the screen again."
+            gettext(
+                "No screen shows this code now. A code is good for ten minutes and once: look at the screen again."
+            )
         )
     if isinstance(machine, PairingRefusal):
         raise _refuse_taken(title)
     _record(audit.PAIRED_MACHINE, machine, by=by, note=note)
     return ChangeResult(
-        sentence=f"{escape_controls(machine.name)} is a machine of {escape_controls(machine.site.name)} now. "
-        "Its screen shows it within some seconds."
+        sentence=gettext(
+            "{machine} is a machine of {site} now. Its screen shows it within some seconds."
+        ).format(machine=escape_controls(machine.name), site=escape_controls(machine.site.name))
     )
 
 
@@ -65,7 +69,9 @@ def rename_machine(machine: UUID, name: str, *, sites: Collection[int], by: str)
     """Give a machine another name. Raises ChangeRefused."""
     title, row = clean_machine_name(name), _lock(machine, sites)
     if row.name == title:
-        return ChangeResult(sentence=f"Its name was {escape_controls(title)} before.", is_new=False)
+        return ChangeResult(
+            sentence=gettext("Its name was {name} before.").format(name=escape_controls(title)), is_new=False
+        )
     try:
         with transaction.atomic():
             row.name = title
@@ -73,7 +79,7 @@ def rename_machine(machine: UUID, name: str, *, sites: Collection[int], by: str)
     except IntegrityError:
         raise _refuse_taken(title) from None
     _record(audit.RENAMED_MACHINE, row, by=by)
-    return ChangeResult(sentence=f"Its name is {escape_controls(title)} now.")
+    return ChangeResult(sentence=gettext("Its name is {name} now.").format(name=escape_controls(title)))
 
 
 @transaction.atomic
@@ -81,7 +87,10 @@ def withdraw_machine(machine: UUID, *, sites: Collection[int], by: str, note: st
     """A machine opens no visit any more. Its visit ends, and its screen says so. Raises ChangeRefused."""
     row = _lock(machine, sites, withdrawn=True)
     if row.withdrawn_at is not None:
-        return ChangeResult(sentence=f"{escape_controls(row.name)} was withdrawn before.", is_new=False)
+        return ChangeResult(
+            sentence=gettext("{name} was withdrawn before.").format(name=escape_controls(row.name)),
+            is_new=False,
+        )
     Machine.objects.filter(pk=row.pk).update(withdrawn_at=Now(), withdrawn_by=by[:150])
     end_offers(row.pk)
     ended = end_visits_on_machine(row.pk)
@@ -92,7 +101,9 @@ def withdraw_machine(machine: UUID, *, sites: Collection[int], by: str, note: st
         note=audit.join_note(f"visits ended {ended}", note),
     )
     return ChangeResult(
-        sentence=f"{escape_controls(row.name)} is withdrawn and opens no visit; visits ended: {ended}."
+        sentence=gettext("{name} is withdrawn and opens no visit; visits ended: {count}.").format(
+            name=escape_controls(row.name), count=ended
+        )
     )
 
 
@@ -129,7 +140,7 @@ def describe_state(machine: Machine) -> str:
 
 def clean_machine_name(typed: str) -> str:
     """The name of a machine as it is stored. Raises ChangeRefused."""
-    return names.clean_name(typed, whose="The name of a machine", holds=MAX_NAME_CHARS)
+    return names.clean_name(typed, whose=gettext("The name of a machine"), holds=MAX_NAME_CHARS)
 
 
 def _list_names(site: Site) -> list[str]:
@@ -141,14 +152,16 @@ def _lock(machine: UUID, sites: Collection[int], *, withdrawn: bool = False) -> 
     rows = Machine.objects.select_for_update(of=("self",), no_key=True).select_related("site")
     row = rows.filter(pk=machine, site_id__in=sites).first()
     if row is None or (row.withdrawn_at is not None and not withdrawn):
-        raise ChangeRefused("There is no such machine at your sites.")
+        raise ChangeRefused(gettext("There is no such machine at your sites."))
     return row
 
 
 def _refuse_taken(name: str) -> ChangeRefused:
     return ChangeRefused(
-        f"A machine of the site is named {escape_controls(name)} and is open at this moment. Close its page and wait "
-        "two minutes, or choose another name."
+        gettext(
+            "A machine of the site is named {name} and is open at this moment. Close its page and wait "
+            "two minutes, or choose another name."
+        ).format(name=escape_controls(name))
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from companion.needs import store
 from companion.needs.choices import CHOICES, UNRECORDED, Choice, Option
@@ -86,10 +87,10 @@ def set_review(participant: int, review_by: str, *, by: str) -> None:
     except ValueError:
         day = today
     if not timedelta(0) < day - today <= store.MAX_REVIEW:
-        raise ChangeRefused("The day must be after today and within a year. Nothing was changed.")
+        raise ChangeRefused(gettext("The day must be after today and within a year. Nothing was changed."))
     if store.find_needs(participant) is None:
         raise ChangeRefused(
-            "Nothing is recorded yet, so there is nothing to look at again. Make a choice first."
+            gettext("Nothing is recorded yet, so there is nothing to look at again. Make a choice first.")
         )
     store.change_needs(participant, {}, by=by, review_by=day)
     audit.record(audit.REVIEWED_NEEDS, who=by, about=participant, note=f"next {day.isoformat()}")
