@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext
 
 from companion.supervision.act_answers import ActKind
 from ops import audit
@@ -167,7 +168,7 @@ def list_whats() -> list[tuple[str, str]]:
 
 def describe_what(what: str) -> str:
     """A code of the record in words."""
-    return what.replace("_", " ").capitalize()
+    return gettext(what.replace("_", " ").capitalize())
 
 
 def _find_bounds(cursor: Any, query: RecordQuery) -> IdBounds | None:
