@@ -12,6 +12,7 @@ from ops.access import get_access, staff_only
 from ops.staff import desk_text
 from ops.staff.desk_queries import list_flags
 from ops.staff.people_page import flag_context
+from ops.staff.script_texts import write_script_texts
 from ops.staff.shown import cut_list
 
 SOUND = "sound"
@@ -39,6 +40,9 @@ def _build_bell(request: HttpRequest) -> dict[str, Any]:
     return {
         "flags": [flag_context(flag) for flag in ringing],
         "more": more,
+        "texts": write_script_texts(),
         "sounds": bool(request.session.get(SOUND)),
-        "kinds": json.dumps({"tiers": dict(desk_text.TIERS), "kinds": dict(desk_text.name_kinds())}),
+        "kinds": json.dumps(
+            {"tiers": desk_text.translate(desk_text.TIERS), "kinds": dict(desk_text.name_kinds())}
+        ),
     }

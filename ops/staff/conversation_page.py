@@ -10,6 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.frames import MAX_MESSAGE_CHARS
@@ -62,14 +64,14 @@ def conversation(request: HttpRequest, conversation: int) -> HttpResponseBase:
         "needs": describe_needs(record, get_persona().choices) if record else [],
         "needs_review": record.review_by if record else None,
         "needs_overdue": is_overdue(record),
-        "items": [_with_words(item, head) for item in page.items],
+        "items": [with_words(item, head) for item in page.items],
         "earlier": page.earlier,
         "before": before,
         "control": get_control(head.conversation),
         "pauses": pauses,
         "me": request.user.pk,
         "my_name": access.name,
-        "outcomes": desk_text.OUTCOMES,
+        "outcomes": desk_text.translate(desk_text.OUTCOMES),
         "max_chars": MAX_MESSAGE_CHARS,
         "character": desk_text.get_character(),
         "opened": OPENED.sign(request, head.conversation),
@@ -99,7 +101,7 @@ def transcript(request: HttpRequest, conversation: int) -> HttpResponse:
             break
     context = {
         "head": head,
-        "items": [_with_words(item, head) for item in found],
+        "items": [with_words(item, head) for item in found],
         "earlier": before,
         "by": access.name,
         "now": timezone.now(),
@@ -121,9 +123,9 @@ def items(request: HttpRequest, conversation: int) -> JsonResponse:
         record_about(request, audit.OPENED_CONVERSATION, head)
     if (flag := parse_id(request.GET.get("flag"))) is not None:
         found = read_flags([flag], conversation=head.conversation)
-        return JsonResponse({"items": [_with_words(one, head) for one in found], "earlier": None})
+        return JsonResponse({"items": [with_words(one, head) for one in found], "earlier": None})
     page: TimelinePage = read_timeline(head, before=parse_id(request.GET.get("before")))
-    return JsonResponse({"items": [_with_words(item, head) for item in page.items], "earlier": page.earlier})
+    return JsonResponse({"items": [with_words(item, head) for item in page.items], "earlier": page.earlier})
 
 
 def _offer_context(head: TimelineHead, access: StaffAccess) -> dict[str, Any]:
@@ -184,41 +186,45 @@ def record_about(request: HttpRequest, what: str, head: TimelineHead) -> None:
     audit.record(what, who=request.user.get_username(), about=head.participant, note=note)
 
 
-def _with_words(item: dict[str, Any], head: TimelineHead) -> dict[str, Any]:
+def with_words(item: dict[str, Any], head: TimelineHead) -> dict[str, Any]:
     """The item with the words that the page shows beside what was written, and its time as a clock shows it."""
     item = {**item, "clock": _clock(item["at"])}
     match item["kind"]:
         case "turn":
             return {**item, "says": desk_text.describe_turn(item["state"], item["reason"])}
         case "entry":
-            return {**item, "says": desk_text.ENTRIES.get(item["entry"], "")}
+            return {**item, "says": gettext(desk_text.ENTRIES.get(item["entry"], ""))}
         case "flag":
             steps = [
-                {**step, "says": desk_text.STEPS.get(step["what"], step["what"]), "clock": _clock(step["at"])}
+                {
+                    **step,
+                    "says": gettext(desk_text.STEPS.get(step["what"], step["what"])),
+                    "clock": _clock(step["at"]),
+                }
                 for step in item["steps"]
             ]
             return {
                 **item,
                 "steps": steps,
                 "says": desk_text.describe_kind(item["about"]),
-                "tier_says": desk_text.TIERS[item["tier"]],
-                "outcome_says": desk_text.OUTCOMES.get(item["outcome"], ""),
+                "tier_says": gettext(desk_text.TIERS[item["tier"]]),
+                "outcome_says": gettext(desk_text.OUTCOMES.get(item["outcome"], "")),
             }
         case "visit":
             item["ended_clock"] = _clock(item["ended_at"]) if item["ended_at"] else ""
             return {**item, "ended_says": describe_end(item)}
         case "offer":
-            return {**item, "says": PAST_OFFERS[item["state"]]}
+            return {**item, "says": gettext(PAST_OFFERS[item["state"]])}
     return item
 
 
 def _clock(moment: str) -> str:
-    return f"{datetime.fromisoformat(moment).astimezone(UTC):%d %b, %H:%M:%S}"
+    return date_format(datetime.fromisoformat(moment).astimezone(UTC), "d M, H:i:s")
 
 
 def _words() -> dict[str, Any]:
     return {
         "turns": desk_text.name_character(desk_text.TURN_STATES),
-        "entries": dict(desk_text.ENTRIES),
+        "entries": desk_text.translate(desk_text.ENTRIES),
         "doings": desk_text.name_character(desk_text.DOINGS),
     }

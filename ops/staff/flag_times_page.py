@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.timezone import localdate
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from companion.models import Site
@@ -75,5 +76,7 @@ def _seconds(times: StepTimes, name: str) -> str:
     # A clock that was set back between two steps makes no time negative.
     value = max(0.0, value)
     if value < 120:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 7_200 else f"{value / 3_600:.1f} h"
+        return gettext("{count} s").format(count=f"{value:.0f}")
+    if value < 7_200:
+        return gettext("{count} min").format(count=f"{value / 60:.0f}")
+    return gettext("{count} h").format(count=f"{value / 3_600:.1f}")

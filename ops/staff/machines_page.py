@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from companion.machines.models import Machine
@@ -14,6 +15,7 @@ from companion.models import Site
 from companion.throttle import SignInThrottle
 from ops import audit
 from ops.access import StaffAccess, form_on, get_access, staff_only
+from ops.catalogue_marks import gettext_noop
 from ops.changes import ChangeRefused
 from ops.people import machines as machine_changes
 from ops.staff import desk_text
@@ -21,7 +23,7 @@ from ops.staff.machine_queries import find_machine, list_choices, list_machines,
 from ops.staff.name_search import clean_typed, read_name, record_search
 from ops.supervision.machines import MAX_MACHINES, MachineView
 
-TOO_MANY_CODES = "Too many codes were entered. Wait ten minutes, and look at the screen again."
+TOO_MANY_CODES = gettext_noop("Too many codes were entered. Wait ten minutes, and look at the screen again.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -113,16 +115,16 @@ def render_machine(request: HttpRequest, machine: UUID, *, refused: str = "") ->
 
 def describe(view: MachineView) -> dict[str, object]:
     """A machine with its state in words."""
-    return {"machine": view, "says": desk_text.MACHINE_STATES[view.state]}
+    return {"machine": view, "says": gettext(desk_text.MACHINE_STATES[view.state])}
 
 
 def _pair(request: HttpRequest, access: StaffAccess, sites: list[Site], throttle: SignInThrottle) -> str:
     slug = _typed(request, "site")
     site = sites[0] if len(sites) == 1 else next((one for one in sites if one.slug == slug), None)
     if site is None:
-        raise ChangeRefused("Choose the site that the machine belongs to.")
+        raise ChangeRefused(gettext("Choose the site that the machine belongs to."))
     if not throttle.count_guess(staff=access.user or 0, site=site.pk):
-        raise ChangeRefused(TOO_MANY_CODES)
+        raise ChangeRefused(gettext(TOO_MANY_CODES))
     result = machine_changes.pair_machine(
         site.pk, _typed(request, "name"), _typed(request, "code"), by=request.user.get_username()
     )

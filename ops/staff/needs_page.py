@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from companion.asked_by_script import is_asked_by_script
@@ -77,7 +78,7 @@ def _change(request: HttpRequest, head: TimelineHead) -> tuple[str, str]:
             changes.set_review(head.participant, request.POST["review_by"].strip(), by=by)
         except ChangeRefused as refusal:
             return str(refusal), ""
-        return "The day of the next review is set.", ""
+        return gettext("The day of the next review is set."), ""
     if (found := find_option(request.POST.dict())) is None:
         return lines.not_changed, ""
     choice, option = found

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 from companion.ids import LARGEST_ID, parse_id
 from companion.machines.models import VisitOffer
@@ -15,15 +16,20 @@ from companion.models import Conversation
 from companion.supervision.staff import Staff
 from ops import audit
 from ops.access import StaffAccess, form_on, get_access, staff_only
+from ops.catalogue_marks import gettext_noop
 from ops.staff.machines_page import render_machine
 
 REFUSALS = {
-    OfferRefusal.NO_MACHINE: "There is no such machine at your sites. Look at the list again.",
-    OfferRefusal.NOT_PAIRED: "{name} has to be paired first: its screen shows a code.",
-    OfferRefusal.NO_PERSON: "This person cannot come in on {name}: the card is withdrawn, or of another site.",
-    OfferRefusal.SITE_CLOSED: "The site of {name} is closed.",
-    OfferRefusal.BUSY: "{person} is on {name}. End that visit first, or choose another machine.",
-    OfferRefusal.HERE_ALREADY: "{person} is on {name} already.",
+    OfferRefusal.NO_MACHINE: gettext_noop("There is no such machine at your sites. Look at the list again."),
+    OfferRefusal.NOT_PAIRED: gettext_noop("{name} has to be paired first: its screen shows a code."),
+    OfferRefusal.NO_PERSON: gettext_noop(
+        "This person cannot come in on {name}: the card is withdrawn, or of another site."
+    ),
+    OfferRefusal.SITE_CLOSED: gettext_noop("The site of {name} is closed."),
+    OfferRefusal.BUSY: gettext_noop(
+        "{person} is on {name}. End that visit first, or choose another machine."
+    ),
+    OfferRefusal.HERE_ALREADY: gettext_noop("{person} is on {name} already."),
 }
 
 
@@ -51,7 +57,7 @@ def open_for_person(request: HttpRequest, conversation: int) -> HttpResponseBase
     try:
         machine = UUID(request.POST.get("machine", ""))
     except ValueError:
-        messages.warning(request, "Choose a machine.")
+        messages.warning(request, gettext("Choose a machine."))
         return redirect("staff_conversation", conversation)
     made = _offer(request, access, machine, person.participant_id)
     if isinstance(made, OfferRefused):
@@ -79,7 +85,7 @@ def take_offer_back(request: HttpRequest, offer: int) -> HttpResponseBase:
         )
         if others.exists():
             _record_refusal(request, f"offer {offer}")
-        messages.warning(request, "It was answered before, or is over.")
+        messages.warning(request, gettext("It was answered before, or is over."))
     machine, conversation = request.POST.get("machine", ""), parse_id(request.POST.get("conversation"))
     if conversation is not None:
         return redirect("staff_conversation", conversation)
@@ -95,7 +101,7 @@ def _record_refusal(request: HttpRequest, note: str, *, about: int | None = None
 
 def explain_refusal(refused: OfferRefused) -> str:
     """Why nothing was offered, and what to do."""
-    sentence = REFUSALS[refused.code]
+    sentence = gettext(REFUSALS[refused.code])
     return sentence.replace("{name}", refused.name).replace("{person}", refused.person)
 
 

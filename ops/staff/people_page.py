@@ -8,11 +8,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState, PauseScope
-from ops.access import get_access, staff_only
+from ops.access import get_access, name_person, staff_only
 from ops.people.needs import has_overdue
 from ops.staff import desk_text
 from ops.staff.desk_queries import find_people, list_flags, list_pauses, list_people, list_reasons
@@ -31,7 +32,7 @@ def people(request: HttpRequest) -> HttpResponse:
     here = list_people(access, flags)
     name = read_name(request)
     doings = desk_text.name_character(desk_text.DOINGS)
-    items = [_person_context(item, doings) for item in here]
+    items = [person_context(item, doings) for item in here]
     shown, more_people = cut_list([one for one in items if _is_wanted(one, name.casefold())])
     accepted, more_flags = cut_list([flag for flag in flags if flag.state == FlagState.ACCEPTED])
     context: dict[str, Any] = {
@@ -60,7 +61,11 @@ def people(request: HttpRequest) -> HttpResponse:
 
 def flag_context(flag: FlagView) -> dict[str, Any]:
     """A flag with the words that lists show."""
-    return {"flag": flag, "tier": desk_text.TIERS[flag.tier], "about": desk_text.describe_kind(flag.kind)}
+    return {
+        "flag": flag,
+        "tier": gettext(desk_text.TIERS[flag.tier]),
+        "about": desk_text.describe_kind(flag.kind),
+    }
 
 
 def _is_wanted(person: Mapping[str, Any], wanted: str) -> bool:
@@ -69,12 +74,12 @@ def _is_wanted(person: Mapping[str, Any], wanted: str) -> bool:
     return any(wanted in text for text in texts) or person["site_name"].casefold().startswith(wanted)
 
 
-def _person_context(item: Mapping[str, Any], doings: Mapping[str, str]) -> dict[str, Any]:
+def person_context(item: Mapping[str, Any], doings: Mapping[str, str]) -> dict[str, Any]:
     """An item of a `people` frame with its words and times, for the template."""
     doing = desk_text.choose_doing(item)
     return {
         **item,
-        "name": item["name"] or f"Person {item['participant']}",
+        "name": item["name"] or name_person(item["participant"]),
         "doing": doing,
         "says": doings[doing],
         "person_name": item["person"]["name"] if item["person"] else "",

@@ -9,9 +9,11 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from ops.access import form_on, operators_only, staff_only
+from ops.catalogue_marks import gettext_noop
 from ops.models import ContractCheck
 from ops.selections import board_text, rows
 from ops.selections.board import Board, LaneStatus, list_concerns, read_board
@@ -22,7 +24,12 @@ from routing.contracts import Preset
 from routing.lanes import NORMAL, Routing
 from routing.selection import Concern, Selection
 
-LENGTHS = ((1, "one hour"), (4, "four hours"), (8, "eight hours"), (24, "one day"))
+LENGTHS = (
+    (1, gettext_noop("one hour")),
+    (4, gettext_noop("four hours")),
+    (8, gettext_noop("eight hours")),
+    (24, gettext_noop("one day")),
+)
 DEFAULT_HOURS = 4
 MAX_HISTORY = 10
 REVERT_REASON = "Back to normal, from the page."
@@ -94,7 +101,12 @@ def select(
             {"chosen": chosen, "concerns": refusal.concerns, "here": "routing"},
         )
     except SelectionRefused as refusal:
-        return _render(request, routing(), problem=f"Nothing was selected. {refusal}", entered=request.POST)
+        return _render(
+            request,
+            routing(),
+            problem=gettext("Nothing was selected. {why}").format(why=refusal),
+            entered=request.POST,
+        )
     return _redirect_after(request, selection)
 
 
@@ -113,7 +125,9 @@ def revert(
 def _redirect_after(request: HttpRequest, selection: Selection) -> HttpResponse:
     messages.success(
         request,
-        f"{selection.preset} is selected, as version {selection.version}. New turns follow it at once.",
+        gettext("{preset} is selected, as version {version}. New turns follow it at once.").format(
+            preset=selection.preset, version=selection.version
+        ),
     )
     return redirect("staff_routing")
 
@@ -140,7 +154,7 @@ def _render(
         "check": ContractCheck.objects.filter(preset=NORMAL).order_by("-id").first(),
         "normal": routing.presets[NORMAL],
         "history": rows.read_history(MAX_HISTORY),
-        "lengths": LENGTHS,
+        "lengths": [(hours, gettext(says)) for hours, says in LENGTHS],
         "usual": str(DEFAULT_HOURS),
         "problem": problem,
         "entered": entered or {},
@@ -156,7 +170,7 @@ def _sort_by_place(standing: Board) -> list[LaneStatus]:
 def _build_row(standing: Board, lane: LaneStatus) -> LaneRow:
     return LaneRow(
         lane=lane,
-        state=board_text.STATES[lane.state],
+        state=gettext(board_text.STATES[lane.state]),
         answered=format_age(lane.last_answered_at, standing.now),
         first_words=board_text.format_first_words(lane),
         drill=board_text.format_last_drill(lane, standing.now),
@@ -165,5 +179,5 @@ def _build_row(standing: Board, lane: LaneStatus) -> LaneRow:
 
 def _describe_error(form: SelectForm) -> str:
     if "reason" in form.errors:
-        return "Nothing was selected. Say why, in at most 200 characters: it stays on record."
-    return "Nothing was selected. Choose one of the presets."
+        return gettext("Nothing was selected. Say why, in at most 200 characters: it stays on record.")
+    return gettext("Nothing was selected. Choose one of the presets.")

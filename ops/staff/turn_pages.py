@@ -1,15 +1,19 @@
 """The staff's pages about turns: lists of them, and everything that is known of one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from companion.ids import LARGEST_ID, parse_id
 from ops import audit
 from ops.access import StaffAccess, get_access, staff_only
+from ops.catalogue_marks import gettext_noop
 from ops.staff.openings import OpenedPages
 from ops.supervision.reasons import has_stated_reason
 from ops.transcripts.formatting import describe_next_step, format_skipped_lane, list_steps
@@ -18,6 +22,18 @@ from ops.transcripts.records import AttemptRecord, TurnEntry, TurnList, TurnReco
 from ops.transcripts.text import explain_reason
 
 OPENED = OpenedPages(salt="ops.turns.opened", lasts_s=3_600)
+LISTS: Mapping[TurnList, tuple[str, str]] = MappingProxyType(
+    {
+        TurnList.NOW: (gettext_noop("Now"), gettext_noop("Turns now")),
+        TurnList.ANSWERED: (gettext_noop("Answered"), gettext_noop("Answered turns")),
+        TurnList.PAUSED: (gettext_noop("Paused"), gettext_noop("Paused turns")),
+        TurnList.HELD: (gettext_noop("Held"), gettext_noop("Held turns")),
+        TurnList.EXPIRED: (gettext_noop("Expired"), gettext_noop("Expired turns")),
+        TurnList.REFUSED: (gettext_noop("Refused"), gettext_noop("Refused turns")),
+        TurnList.STOPPED: (gettext_noop("Stopped"), gettext_noop("Stopped turns")),
+    }
+)
+"""The lists in their order: the name of each in the row of lists, and its heading."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,8 +68,9 @@ def turns(request: HttpRequest) -> HttpResponse:
         after=parse_id(request.GET.get("after")),
     )
     context = {
-        "lists": list(TurnList),
+        "lists": [(name, gettext(says)) for name, (says, _) in LISTS.items()],
         "chosen": chosen,
+        "title": gettext(LISTS[TurnList(chosen)][1]),
         "rows": [
             TurnRow(
                 turn=entry,
@@ -128,7 +145,9 @@ def _build_context(record: TurnRecord) -> dict[str, object]:
         "attempts": [
             AttemptRow(
                 attempt=attempt,
-                meaning=explain_reason(attempt.failure) if attempt.failure else "The reply was whole.",
+                meaning=explain_reason(attempt.failure)
+                if attempt.failure
+                else gettext("The reply was whole."),
             )
             for attempt in record.attempts
         ],

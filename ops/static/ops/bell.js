@@ -6,12 +6,11 @@ import { join, send } from "./desk_socket.js";
 import { FlagList, kindInWords } from "./flag_item.js";
 import { flagOf } from "./flag_frames.js";
 import { Sound } from "./sound.js";
+import { textOf } from "./texts.js";
 
 /** A flag that a colleague accepted stays for so long, so that everyone reads who has it. */
 const SHOW_OWNER_MS = 10_000;
 const OUT_OF_REACH_AFTER_MS = 10_000;
-const SILENT = "This screen is silent.";
-const BLOCKED = "This screen cannot sound until you press the button, or has no sound.";
 
 const bell = document.querySelector("[data-bell]");
 const find = (name) => bell.querySelector(`[data-${name}]`);
@@ -77,7 +76,8 @@ function draw() {
   bell.toggleAttribute("data-rings", open.length > 0);
   if (red.length) sound.ring();
   else sound.stop();
-  document.title = open.length ? `(${open.length}) ${red.length ? "RINGS" : "Flag"} – ${plainTitle}` : plainTitle;
+  const asTitle = { count: open.length, title: plainTitle };
+  document.title = open.length ? textOf(red.length ? "title_rings" : "title_flag", asTitle) : plainTitle;
   const wanted = red.length ? bell.dataset.ringIcon : plainIcon;
   if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
   requestAnimationFrame(() => requestAnimationFrame(confirmSeen));
@@ -114,14 +114,14 @@ async function switchOn({ pressed }) {
 
 /** Why a ring would not be heard here, in a word or two. */
 function trouble() {
-  if (unreachable === "yes") return "not connected";
-  return sound.isOn ? "" : "silent";
+  if (unreachable === "yes") return textOf("fold_away");
+  return sound.isOn ? "" : textOf("fold_silent");
 }
 
 function saySound() {
   const says = find("sound-says");
-  const silent = sound.isOn ? "The sound is on." : wasOn ? BLOCKED : SILENT;
-  says.textContent = unreachable === "yes" ? "This screen is not connected: it cannot ring. It keeps trying." : silent;
+  const heard = sound.isOn ? "sound_on" : wasOn ? "sound_blocked" : "sound_silent";
+  says.textContent = textOf(unreachable === "yes" ? "sound_away" : heard);
   says.parentElement.toggleAttribute("data-silent", !sound.isOn || unreachable === "yes");
   find("sound-on").hidden = sound.isOn;
   find("sound-test").hidden = !sound.isOn;

@@ -1,5 +1,7 @@
 /** The bell's one line on a small screen: how many flags ring, and a press that opens the list. */
 
+import { countedText, textOf } from "./texts.js";
+
 /** `bell` is the section. Style sheets decide where the line is shown; elsewhere the list is always open. */
 export class BellFold {
   #bell;
@@ -46,7 +48,7 @@ export class BellFold {
 
 /** "3 flags, 2 red". */
 export function countInWords(open, red) {
-  if (!open) return "Flags accepted";
-  const colour = red === open ? (red > 1 ? ", all red" : ", red") : red ? `, ${red} red` : "";
-  return `${open} ${open > 1 ? "flags" : "flag"}${colour}`;
+  if (!open) return textOf("fold_accepted");
+  if (red === open) return countedText("fold_all_red", open);
+  return red ? textOf("fold_some_red", { count: open, red }) : countedText("fold_flags", open);
 }

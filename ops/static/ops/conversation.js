@@ -10,6 +10,7 @@ import { entryOf, itemsOf } from "./talk_frames.js";
 import { TalkView } from "./talk_view.js";
 import { leave } from "./staff.js";
 import { StepIn } from "./step_in.js";
+import { textOf } from "./texts.js";
 
 const NEAR_PX = 160;
 const WRITING_MS = 6_000;
@@ -111,7 +112,7 @@ async function showEarlier(event) {
   event.preventDefault();
   const below = document.documentElement.scrollHeight - window.scrollY;
   const answer = await refresh({ before: earlier });
-  if (!answer) return say(find("line"), "What was before could not be read. Try again.");
+  if (!answer) return say(find("line"), textOf("earlier_unread"));
   window.scrollTo({ top: document.documentElement.scrollHeight - below, behavior: "instant" });
   earlier = answer.earlier;
   if (!earlier) event.target.closest("p").replaceChildren();
@@ -130,16 +131,21 @@ function stand() {
   const { person, quiet, paused } = stepIn.state;
   const { name, character } = page.dataset;
   const isAway = here?.page_open === false;
-  const reads = isAway ? `${name} has no page open, and reads it when they come back.` : `${name} reads what you write.`;
-  if (stepIn.isMine) say(find("standing"), `You have taken over. ${reads}`);
-  else if (person) say(find("standing"), `${person.name} has taken over.`);
-  else if (quiet) say(find("standing"), `${character} is quiet. Take over, or let ${character} speak again.`);
-  else if (paused) say(find("standing"), `${character} is paused.`);
-  else say(find("standing"), here ? `${words.doings[doingOf(here)] ?? ""}${here.locked ? ", and the screen is locked" : ""}` : "");
+  if (stepIn.isMine) say(find("standing"), textOf(isAway ? "taken_over_away" : "taken_over_here", { name }));
+  else if (person) say(find("standing"), textOf("taken_over_by", { name: person.name }));
+  else if (quiet) say(find("standing"), textOf("quiet", { character }));
+  else if (paused) say(find("standing"), textOf("paused", { character }));
+  else say(find("standing"), here ? does(here) : "");
+}
+
+/** What the person is doing. */
+function does(item) {
+  const doing = words.doings[doingOf(item)] ?? "";
+  return item.locked ? textOf("doing_locked", { doing }) : doing;
 }
 
 function showWriting() {
-  say(find("writing"), `${page.dataset.name} is writing.`);
+  say(find("writing"), textOf("writing", { name: page.dataset.name }));
   clearTimeout(writing);
   writing = setTimeout(stopWriting, WRITING_MS);
 }

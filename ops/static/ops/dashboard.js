@@ -5,6 +5,7 @@ import { Alerts } from "./alerts.js";
 import { leave } from "./staff.js";
 import { Hour } from "./hour.js";
 import { fill } from "./lists.js";
+import { textOf } from "./texts.js";
 
 const OLD_AFTER_MS = 5_000;
 const CHECK_INTERVAL_MS = 1_000;
@@ -45,16 +46,14 @@ function markOld() {
   if (("old" in page.dataset) === old) return;
   if (old) page.dataset.old = "";
   else delete page.dataset.old;
-  find("old-says").textContent = old
-    ? `These figures are old: they are of ${shown}. Newer ones do not come. This page keeps trying.`
-    : "The figures are live again.";
+  find("old-says").textContent = old ? textOf("figures_old", { at: shown }) : textOf("figures_live");
 }
 
 function wake() {
   if (document.visibilityState === "visible") connection.wake();
 }
 
-find("how").textContent = "They change by themselves.";
+find("how").textContent = textOf("figures_change");
 hour.show(JSON.parse(find("hour").dataset.hour), Number(find("hour").dataset.ceiling));
 connection.open();
 setInterval(markOld, CHECK_INTERVAL_MS);

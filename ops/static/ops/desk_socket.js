@@ -2,12 +2,11 @@
 
 import { Connection } from "../companion/socket.js";
 import { leave } from "./staff.js";
+import { textOf } from "./texts.js";
 
 const PATH = "/ws/staff/";
 const ANSWER_WITHIN_MS = 8_000;
 const CONNECT_WITHIN_MS = 5_000;
-const NOT_CONNECTED = "Not connected: nothing was done. Press again once this page is connected.";
-const NO_ANSWER = "No answer came. Look what happened before you press again.";
 
 const parts = new Set();
 /** Acts that wait for their answer, by their `ref`: { answer, timer }. */
@@ -17,7 +16,7 @@ const connection = new Connection(PATH, {
   frame: take,
   up: () => tell("up"),
   down,
-  tooLarge: () => answerAll("The text is too long."),
+  tooLarge: () => answerAll(textOf("frame_too_long")),
   signedOut: leave,
   notAllowed: leave,
 });
@@ -42,9 +41,9 @@ export function send(frame) {
 export async function act(frame) {
   if (!connection.isUp) await connected();
   const ref = String(++lastRef);
-  if (!connection.ask({ ...frame, ref })) return { done: false, text: NOT_CONNECTED, code: "not_connected" };
+  if (!connection.ask({ ...frame, ref })) return { done: false, text: textOf("not_connected"), code: "not_connected" };
   return new Promise((resolve) => {
-    const timer = setTimeout(() => settle(ref, { done: false, text: NO_ANSWER, code: "no_answer" }), ANSWER_WITHIN_MS);
+    const timer = setTimeout(() => settle(ref, { done: false, text: textOf("no_answer"), code: "no_answer" }), ANSWER_WITHIN_MS);
     acts.set(ref, { answer: resolve, timer });
   });
 }
@@ -90,7 +89,7 @@ function answerAll(text) {
 }
 
 function down() {
-  answerAll(NO_ANSWER);
+  answerAll(textOf("no_answer"));
   tell("down");
 }
 

@@ -1,6 +1,7 @@
 /** What can be done about a flag within a conversation: accept, take on, note, close. */
 
 import { press, say } from "./acts.js";
+import { textOf } from "./texts.js";
 
 /** Show what this person can do about a flag: accept an open one, take on one handed to them, note and close their own. */
 export function showFlagActs(node, flag, me) {
@@ -35,7 +36,7 @@ async function submitted(event, refresh) {
   if (!done) return;
   form.reset();
   refresh(idOf(form));
-  say(says, closes ? "Closed." : "The note is kept.");
+  say(says, textOf(closes ? "flag_closed" : "note_kept"));
 }
 
 function idOf(node) {

@@ -2,6 +2,7 @@
 
 import { act } from "./desk_socket.js";
 import { arrange, put } from "./lists.js";
+import { textOf } from "./texts.js";
 
 /** `place` is a list with a <template>; `words` {tiers, kinds}; `page` the address of conversation 0. */
 export class FlagList {
@@ -26,9 +27,9 @@ export class FlagList {
     item.dataset.state = flag.state;
     put(item, "tier", this.#words.tiers[flag.tier] ?? flag.tier);
     put(item, "about", kindInWords(flag.kind, this.#words));
-    put(item, "name", flag.name || "A person");
+    put(item, "name", flag.name || textOf("a_person"));
     put(item, "site", flag.site_name ?? "");
-    put(item, "count", flag.count > 1 ? `, ${flag.count} times` : "");
+    put(item, "count", flag.count > 1 ? textOf("times", { count: flag.count }) : "");
     put(item, "owner", ownerInWords(flag));
     const link = item.querySelector("a");
     if (flag.conversation) link.setAttribute("href", this.#page.replace("/0/", `/${flag.conversation}/`));
@@ -49,8 +50,8 @@ export function kindInWords(kind, words) {
 /** Whose a flag is. */
 export function ownerInWords(flag) {
   if (flag.state === "open") return "";
-  const handed = flag.handed_to_name ? `, handed to ${flag.handed_to_name}` : "";
-  return `Accepted by ${flag.owner_name || "a colleague"}${handed}`;
+  const owner = flag.owner_name || textOf("a_colleague");
+  return flag.handed_to_name ? textOf("accepted_handed", { owner, other: flag.handed_to_name }) : textOf("accepted_by", { owner });
 }
 
 async function accept(item) {

@@ -1,5 +1,7 @@
 /** Draws the last hour: how many spoke and waited, the ceiling, and the minutes in which something went wrong. */
 
+import { textOf } from "./texts.js";
+
 const SPACE = document.querySelector("svg").namespaceURI;
 const HEIGHT = 150;
 const MARKS = 22;
@@ -43,7 +45,7 @@ export class Hour {
       shape("line", { class: "ceiling", x1: 0, x2: wide, y1: y(ceiling), y2: y(ceiling) }),
       ...all.flatMap((minute, place) => marks(minute, ((place + 0.5) * wide) / all.length)),
       words(0, -6, "start", `${most}`),
-      words(wide, -6, "end", `ceiling ${ceiling}`),
+      words(wide, -6, "end", textOf("ceiling", { count: ceiling })),
       words(0, HEIGHT + MARKS + 18, "start", all[0][TIME]),
       words(wide, HEIGHT + MARKS + 18, "end", all.at(-1)[TIME]),
     );

@@ -7,11 +7,13 @@ import { flagOf } from "./flag_frames.js";
 import { FlagList } from "./flag_item.js";
 import { arrange, put } from "./lists.js";
 import { words as flagWords } from "./bell.js";
+import { countedText, textOf } from "./texts.js";
 
 const list = document.querySelector("[data-people]");
 const words = JSON.parse(list.dataset.words);
 const name = document.querySelector("[data-find] input");
 const owned = new FlagList(document.querySelector("[data-flags]"), { words: flagWords, page: list.dataset.page });
+const FLAG_MARKS = { red: textOf("flag_red"), amber: textOf("flag_amber") };
 const people = new Map();
 const flags = new Map();
 
@@ -55,7 +57,7 @@ function isWanted(item, wanted) {
 /** A person who left, and whose link still has the focus. */
 function drawGone(node) {
   node.dataset.doing = "gone";
-  put(node, "doing", "Has left");
+  put(node, "doing", textOf("has_left"));
 }
 
 function drawPerson(node, item) {
@@ -63,21 +65,21 @@ function drawPerson(node, item) {
   node.dataset.doing = doing;
   node.dataset.flagTier = item.tier ?? "";
   node.querySelector("a").setAttribute("href", list.dataset.page.replace("/0/", `/${item.conversation}/`));
-  put(node, "name", item.name || `Person ${item.participant}`);
+  put(node, "name", item.name || textOf("person_number", { number: item.participant }));
   put(node, "doing", words.doings[doing] ?? doing);
   put(node, "person", item.person ? `: ${item.person.name}` : "");
   put(node, "site", item.site_name);
   put(node, "machine", item.machine ? `, ${item.machine}` : "");
-  put(node, "locked", item.locked ? ", screen locked" : "");
-  put(node, "page", item.page_open === false ? ", no page open" : "");
-  put(node, "readers", item.readers.length ? ` · ${item.readers.join(", ")} ${item.readers.length > 1 ? "read" : "reads"} along` : "");
-  put(node, "flag", { red: "Red flag", amber: "Amber flag" }[item.tier] ?? "");
+  put(node, "locked", item.locked ? textOf("screen_locked") : "");
+  put(node, "page", item.page_open === false ? textOf("no_page") : "");
+  put(node, "readers", item.readers.length ? ` ${countedText("reading", item.readers.length, { names: item.readers.join(", ") })}` : "");
+  put(node, "flag", FLAG_MARKS[item.tier] ?? "");
   const last = node.querySelector("[data-last]");
   last.dataset.ago = item.last_at ?? "";
-  if (!item.last_at) last.textContent = "nothing yet";
+  if (!item.last_at) last.textContent = textOf("nothing_yet");
   node.querySelector("[data-here]").dataset.since = item.since;
 }
 
-document.querySelector("[data-how]").textContent = "This page keeps itself up to date.";
+document.querySelector("[data-how]").textContent = textOf("page_kept");
 name.addEventListener("input", drawPeople);
 join({ frame: handle });

@@ -3,6 +3,7 @@
 import "./ages.js";
 import { press, say, showScripted } from "./acts.js";
 import { join } from "./desk_socket.js";
+import { textOf } from "./texts.js";
 
 const changed = document.querySelector("[data-changed]");
 const states = new Map();
@@ -25,9 +26,9 @@ async function pressed(event) {
   if (!button) return;
   const says = button.parentElement.querySelector("[data-act-says]");
   const flag = Number(button.closest("[data-flag]")?.dataset.flag);
-  if ("accept" in button.dataset) await finish(button, { type: "accept", flag }, says, "It is yours.");
-  else if ("takeOn" in button.dataset) await finish(button, { type: "take_on", flag, ...from(button) }, says, "It is yours now.");
-  else await finish(button, { type: "resume", scope: button.dataset.resume, id: Number(button.dataset.about) }, says, "Resumed.");
+  if ("accept" in button.dataset) await finish(button, { type: "accept", flag }, says, textOf("flag_yours"));
+  else if ("takeOn" in button.dataset) await finish(button, { type: "take_on", flag, ...from(button) }, says, textOf("flag_yours_now"));
+  else await finish(button, { type: "resume", scope: button.dataset.resume, id: Number(button.dataset.about) }, says, textOf("resumed"));
 }
 
 /** The owner who left without handing over, where this person takes a flag on from them. */
@@ -54,7 +55,7 @@ async function handedOver(event) {
   const chosen = form.elements.to.selectedOptions[0].textContent;
   const flag = Number(form.closest("[data-flag]").dataset.flag);
   const { done } = await press(form.querySelector("button"), { type: "hand", flag, [name]: Number(value) }, says);
-  if (done) say(says, `Handed to ${chosen}. It stays yours until ${chosen} takes it on.`);
+  if (done) say(says, textOf("handed", { name: chosen }));
 }
 
 showScripted(document.querySelector("#main"));

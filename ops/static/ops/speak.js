@@ -4,12 +4,13 @@ import { newKey } from "../companion/keys.js";
 import { isTooLong, isVisible } from "../companion/message.js";
 import { say } from "./acts.js";
 import { act, isUp, send } from "./desk_socket.js";
+import { textOf } from "./texts.js";
 
 const WRITING_EVERY_MS = 2_000;
 const LINES = {
-  long: "This is too long: a message has at most 4,000 characters. Nothing was lost.",
-  empty: "There is nothing to send.",
-  away: "Not connected. Your words stay here, and are sent once this page is connected.",
+  long: textOf("words_long"),
+  empty: textOf("words_empty"),
+  away: textOf("words_away"),
 };
 /** Refusals after which the same words are sent again by themselves. */
 const AGAIN = new Set(["not_connected", "no_answer", "lost", "try_again"]);

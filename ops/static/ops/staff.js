@@ -2,6 +2,7 @@
 
 import { reloadPatiently } from "../companion/backoff.js";
 import { Connection } from "../companion/socket.js";
+import { textOf } from "./texts.js";
 
 const OUT_OF_REACH_AFTER_MS = 10_000;
 /** Longer than a sign-out takes: an earlier reload may still be answered with the page. */
@@ -68,7 +69,7 @@ function blank() {
   connection.close();
   window.dispatchEvent(new Event("blanked"));
   document.body.replaceChildren();
-  document.title = "Staff";
+  document.title = textOf("staff");
 }
 
 tabs.onmessage = () => {

@@ -2,6 +2,7 @@
 
 import { press, say } from "./acts.js";
 import { Speak } from "./speak.js";
+import { textOf } from "./texts.js";
 
 /** `box` is the section; `page` {conversation, participant, site, me, myName}. `changed()` is called when the state is. */
 export class StepIn {
@@ -97,7 +98,7 @@ export class StepIn {
   }
 
   async #handBack(button) {
-    if (this.#speak.hasWords) return say(this.#says, "There are words in the box that were not sent. Send or delete them first.");
+    if (this.#speak.hasWords) return say(this.#says, textOf("words_unsent"));
     const done = await this.#do(button, { type: "hand_back", conversation: this.#page.conversation }, { person: null });
     if (done) this.#find("take-over").focus({ preventScroll: true });
   }

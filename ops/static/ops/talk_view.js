@@ -2,8 +2,9 @@
 
 import { grow } from "../companion/text.js";
 import { compare, isLive } from "./talk.js";
+import { textOf } from "./texts.js";
 
-const CLOCK = new Intl.DateTimeFormat("en-GB", {
+const CLOCK = new Intl.DateTimeFormat(document.documentElement.lang, {
   ...{ day: "2-digit", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" },
   timeZone: "UTC",
 });
@@ -87,9 +88,15 @@ function flag(node, part, item) {
 }
 
 function visit(node, part, item) {
-  put(part("where"), (item.machine ? ` on ${item.machine}` : "") + (item.opened_by ? `, let in by ${item.opened_by}` : ""));
+  put(part("where"), where(item));
   put(part("ended"), item.ended_says);
   node.querySelector("[data-end-visit]").hidden = !item.is_open;
+}
+
+/** Where a visit is, and by whom the person was let in, after when it began. */
+function where({ machine, opened_by: by }) {
+  if (machine) return ` ${textOf(by ? "visit_on_by" : "visit_on", { machine, by })}`;
+  return by ? textOf("visit_by", { by }) : "";
 }
 
 function offer(node, part, item) {
@@ -97,10 +104,10 @@ function offer(node, part, item) {
 }
 
 function stands(item) {
-  if (item.state === "closed") return `Closed: ${item.outcome_says}. It was ${item.owner_name}'s.`;
-  if (item.state === "open") return "Not accepted yet.";
-  const handed = item.handed_to_name ? `, handed to ${item.handed_to_name} and not taken on yet` : "";
-  return `Accepted by ${item.owner_name}${handed}.`;
+  const [owner, other, outcome] = [item.owner_name, item.handed_to_name, item.outcome_says];
+  if (item.state === "closed") return textOf("stands_closed", { outcome, owner });
+  if (item.state === "open") return textOf("stands_open");
+  return textOf(other ? "stands_handed" : "stands_accepted", { owner, other });
 }
 
 function stepItem(step) {

@@ -2,6 +2,7 @@
 
 import { reloadPatiently } from "../companion/backoff.js";
 import { follow } from "./staff.js";
+import { textOf } from "./texts.js";
 
 const story = document.querySelector("[data-story]").dataset;
 const reply = document.querySelector("[data-reply]");
@@ -27,5 +28,5 @@ function fetchWords() {
     .catch(() => null);
 }
 
-if (live) live.textContent = "This page reads along by itself.";
+if (live) live.textContent = textOf("reads_along");
 follow([Number(story.story)], changed);
