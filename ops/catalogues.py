@@ -23,13 +23,13 @@ PAGES = (*sorted(TEMPLATES.glob("*.html")), *sorted((TEMPLATES / "companion").gl
 REPORTS = {
     "_export_lines.html",
     "_plot.html",
-    "_report_style.html",
     "drill_report.html",
     "export_foot.html",
     "export_head.html",
     "growth_report.html",
     "load_report.html",
     "ordeal_report.html",
+    "report.html",
 }
 """Templates of files that commands write. Like the output of commands, they are English and in no catalogue."""
 STAFF_PAGES = tuple(path for path in sorted((TEMPLATES / "ops").glob("*.html")) if path.name not in REPORTS)
