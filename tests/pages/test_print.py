@@ -10,6 +10,11 @@ SECRET = "My secret is a blue door."
 DRAFT = "And the key is under a stone."
 COLOURS = """(node) => [getComputedStyle(node).color, getComputedStyle(document.body).backgroundColor]"""
 
+FADES = """[...document.querySelectorAll("body *")].flatMap((one) => ["::before", "::after"]
+    .map((part) => getComputedStyle(one, part))
+    .filter((style) => one.checkVisibility() && style.display !== "none" && style.backgroundImage !== "none")
+    .map((style) => `${one.className}: ${style.backgroundImage}`))"""
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_a_conversation_prints_whole_in_black_on_white_with_who_says_what_and_no_draft(
@@ -30,6 +35,8 @@ async def test_a_conversation_prints_whole_in_black_on_white_with_who_says_what_
     await expect(room.box).to_be_hidden()
     for button in await room.page.get_by_role("button").all():
         await expect(button).to_be_hidden()
+    # No fade lies over the words.
+    assert await room.page.evaluate(FADES) == []
     # Nothing is cut off by a box that scrolls.
     assert (
         await room.page.evaluate(
