@@ -124,9 +124,10 @@ def list_reasons(access: StaffAccess) -> list[ReasonView]:
     return [build_reason(row) for row in rows]
 
 
-def list_watched(sites: Collection[int]) -> list[WatchedPerson]:
-    """People of these sites whose companion is quiet, or with whom a member of staff is writing, longest first."""
-    rows = (
+def list_watched(sites: Collection[int]) -> tuple[list[WatchedPerson], bool]:
+    """People of these sites whose companion is quiet, or with whom a member of staff is writing, longest first, at most
+    `MAX_WATCHED`; and whether there may be more."""
+    rows = list(
         Control.objects.filter(
             Q(person__isnull=False) | Q(quiet_since__isnull=False), conversation__participant__site__in=sites
         )
@@ -139,11 +140,13 @@ def list_watched(sites: Collection[int]) -> list[WatchedPerson]:
             "person_since",
             "quiet_since",
             "quiet_until",
-        )[:MAX_WATCHED]
+        )[: MAX_WATCHED + 1]
     )
     now = timezone.now()
     watched = []
-    for conversation, name, site_name, person_name, person_since, quiet_since, quiet_until in rows:
+    for conversation, name, site_name, person_name, person_since, quiet_since, quiet_until in rows[
+        :MAX_WATCHED
+    ]:
         is_quiet = quiet_since is not None and (quiet_until is None or quiet_until > now)
         since = person_since or (quiet_since if is_quiet else None)
         if since is None:
@@ -158,7 +161,7 @@ def list_watched(sites: Collection[int]) -> list[WatchedPerson]:
                 quiet_until=quiet_until if is_quiet else None,
             )
         )
-    return sorted(watched, key=lambda one: one.since)
+    return sorted(watched, key=lambda one: one.since), len(rows) > MAX_WATCHED
 
 
 def find_people(text: str, access: StaffAccess, *, is_whole_name: bool = False) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from companion.supervision.flag_views import FlagView
 from companion.supervision.states import FlagState
 from ops.access import get_access, staff_only
 from ops.staff.desk_queries import (
-    WatchedPerson,
     count_handled,
     list_flags,
     list_pauses,
@@ -47,7 +46,7 @@ def shift(request: HttpRequest) -> HttpResponse:
     unaccepted, more_unaccepted = cut_list(flags.unaccepted)
     of_others, more_of_others = cut_list(flags.of_others)
     pauses, more_pauses = cut_list(list_pauses(access))
-    watched: list[WatchedPerson] = list_watched(access.supervised)
+    watched, may_watch_more = list_watched(access.supervised)
     now: datetime = timezone.now()
     context = {
         "mine": _contexts(mine),
@@ -59,6 +58,7 @@ def shift(request: HttpRequest) -> HttpResponse:
         "of_others": _contexts(of_others),
         "more_of_others": more_of_others,
         "watched": watched,
+        "may_watch_more": may_watch_more,
         "pauses": pauses,
         "more_pauses": more_pauses,
         "colleagues": list_receivers(access),

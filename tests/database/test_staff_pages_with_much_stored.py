@@ -12,10 +12,12 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, get_resolver
+from django.utils import timezone
 
-from companion.models import Flag
+from companion.models import Control, Flag
 from companion.supervision.flag_views import MAX_LISTED_PER_SITE
 from ops.models import Supervision
+from ops.staff.desk_queries import MAX_WATCHED
 from ops.staff.shift_page import MAX_MINE
 from ops.staff.shown import MAX_SHOWN
 from ops.supervision.machines import MAX_MACHINES
@@ -176,12 +178,14 @@ def test_no_page_for_staff_reads_or_shows_more_because_much_is_stored(people: Pe
 
 
 def read_pages(people: People, *addresses: str) -> list[str]:
-    """Pages of a supervisor of one site: 250 people are here, each with a flag; Sam has accepted half of the flags."""
+    """Pages of a supervisor of one site: 250 people are here, each with a flag; Sam has accepted half of the flags, and
+    the companion is quiet for all."""
     sam = people.add_sam()
 
     def read() -> list[str]:
         Supervision.objects.create(user=sam, site_id=FIRST + 1)
         Flag.objects.filter(site=FIRST + 1, state="accepted").update(owner=sam.pk)
+        Control.objects.filter(conversation__gt=FIRST).update(quiet_since=timezone.now())
         client = Client()
         client.force_login(sam)
         return [client.get(address, headers={"Host": "127.0.0.1"}).text for address in addresses]
@@ -204,6 +208,13 @@ def test_of_many_flags_of_the_reader_the_shift_shows_twenty_and_how_many_more_th
     # The list of all flags holds the newest 200 of a site, and half of them are Sam's.
     more = MAX_LISTED_PER_SITE // 2 - MAX_MINE
     assert f"{more} more are not shown here. They follow when these are handed over." in shift
+
+
+def test_the_shift_says_that_more_people_may_be_watched_than_it_lists(people: People) -> None:
+    [shift] = read_pages(people, "/ops/shift/")
+
+    assert shift.count("the companion is quiet after a red message") == MAX_WATCHED
+    assert f"These are {MAX_WATCHED} of them; there may be more." in shift
 
 
 def test_a_machine_behind_the_last_of_the_list_is_opened_by_its_address(people: People) -> None:
