@@ -122,9 +122,12 @@ def find_machine(slug: str, name: str) -> Machine:
 
 
 def list_machines() -> Iterator[str]:
-    """One line for each machine that is in use, by site and name."""
+    """One line for each machine that is in use, by site and name, at most `MAX_LISTED`; then whether there are more."""
     machines = Machine.objects.filter(withdrawn_at=None).select_related("site")
-    for machine in machines.order_by("site__slug", "name")[:MAX_LISTED]:
+    for place, machine in enumerate(machines.order_by("site__slug", "name")[: MAX_LISTED + 1]):
+        if place == MAX_LISTED:
+            yield f"These are the first {MAX_LISTED} by site and name; there are more."
+            return
         name = escape_controls(machine.name)
         yield f"{machine.site.slug}  {name}  {describe_state(machine)}, paired by {escape_controls(machine.paired_by)}"
 
