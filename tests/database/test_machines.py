@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
 from companion.machines.models import Machine, PairingCode
 from companion.machines.pairing import PairingRefusal, pair
 from ops.models import Alert, AuditEntry
+from ops.people.machines import MAX_LISTED, list_machines
 from tests.commands import run, run_lines
 from tests.machines import (
     add_machine,
@@ -169,6 +171,22 @@ def test_the_command_prints_a_code_that_is_typed_on_the_machine(service: Web, pe
     assert (answer.status_code, answer.headers["location"]) == (302, "/machine/")
     assert WAITS in browser.look()
     assert any(people.site.slug in line and "Front room" in line for line in run_lines("machine", "list"))
+
+
+def test_the_command_says_that_its_list_of_machines_is_cut(people: People) -> None:
+    def read() -> list[str]:
+        with transaction.atomic():
+            Machine.objects.bulk_create(
+                Machine(site=people.site, name=f"Machine {n}", paired_by="Sam", token_hash="x")
+                for n in range(MAX_LISTED + 1)
+            )
+            lines = list(list_machines())
+            transaction.set_rollback(True)
+        return lines
+
+    lines = in_database(read)
+
+    assert lines[MAX_LISTED:] == [f"These are the first {MAX_LISTED} by site and name; there are more."]
 
 
 def test_the_command_takes_the_code_of_a_screen(service: Web, people: People) -> None:
