@@ -17,8 +17,8 @@ from companion.supervision.pauses import PauseView
 from companion.supervision.states import FlagTier, PauseScope
 from companion.visits.conditions import IS_LOCKED
 
-MAX_VISITS = 2_000
-"""Live visits that one read looks at, those that end last first."""
+MAX_VISITS_PER_SITE = 2_000
+"""Live visits of one site from which its people are listed, those that end last first."""
 LAST_TURNS = 3
 """Turns of each person that are looked at: as many as may be live at once."""
 WRITING_S = 6
@@ -26,11 +26,18 @@ WRITING_S = 6
 DESK_TIMEOUT_S = 10
 """A row of `ops_deskprocess` that is older counts as no screens."""
 
+# The visits of each site are limited apart: many people at one site must not hide those of another.
 READ_PEOPLE = f"""
-WITH visits AS MATERIALIZED (
-    SELECT v.id, v.participant_id, v.opened_at, v.machine_id, {IS_LOCKED} AS is_locked FROM companion_visit v
-    WHERE v.ended_at IS NULL AND v.expires_at > statement_timestamp()
-    ORDER BY v.expires_at DESC LIMIT %(max_visits)s
+WITH live AS MATERIALIZED (
+    SELECT v.id, v.participant_id, v.opened_at, v.expires_at, v.machine_id, {IS_LOCKED} AS is_locked
+    FROM companion_visit v WHERE v.ended_at IS NULL AND v.expires_at > statement_timestamp()
+),
+visits AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT live.*, row_number() OVER (PARTITION BY p.site_id ORDER BY live.expires_at DESC) AS place
+        FROM live JOIN companion_participant p ON p.id = live.participant_id AND p.site_id = ANY(%(sites)s)
+    ) placed
+    WHERE place <= %(max_visits_per_site)s
 ),
 here AS MATERIALIZED (
     SELECT DISTINCT ON (v.participant_id) v.participant_id, v.id, v.opened_at, v.machine_id, v.is_locked,
@@ -48,7 +55,7 @@ SELECT c.id, p.id, p.name, p.site_id, s.name, here.opened_at, here.id, here.visi
        AND (last.last_at IS NULL OR d.saved_at > last.last_at),
        c.id IN (SELECT page FROM pages), coalesce(m.name, ''), here.is_locked
 FROM here
-JOIN companion_participant p ON p.id = here.participant_id AND p.site_id = ANY(%(sites)s)
+JOIN companion_participant p ON p.id = here.participant_id
 JOIN companion_site s ON s.id = p.site_id
 JOIN companion_conversation c ON c.participant_id = p.id
 LEFT JOIN companion_machine m ON m.id = here.machine_id
@@ -108,7 +115,7 @@ def people_parameters(sites: Collection[int]) -> dict[str, Any]:
     """The parameters of `READ_PEOPLE`."""
     return {
         "sites": sorted(sites),
-        "max_visits": MAX_VISITS,
+        "max_visits_per_site": MAX_VISITS_PER_SITE,
         "last_turns": LAST_TURNS,
         "writing_s": WRITING_S,
     }
