@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from companion.models import Control, Flag
 from companion.supervision.flag_views import MAX_LISTED_PER_SITE
+from ops.minutes import get_last_hour
 from ops.models import Supervision
 from ops.staff.desk_queries import MAX_WATCHED
 from ops.staff.shift_page import MAX_MINE
@@ -26,19 +27,21 @@ from tests.people import People, in_database
 
 Result = TypeVar("Result")
 
-SITES, MANY, OPEN = 500, 40_000, 2_000
+SITES, MANY, OPEN = 500, 20_000, 1_000
 FIRST = 10_000_000
 """The ids of what is stored here begin after it."""
 MACHINE = "00000000-0000-4000-8000-000010000099"
 """By name the last of 400 machines of one site; their list holds fewer."""
 MAX_QUERIES = 30
-MAX_ROWS_READ = 16 * OPEN
-"""For each person who is here, with a flag and a pause. Less than what is stored of any kind."""
+MAX_ROWS_READ = 19 * OPEN
+"""For each person who is here, with a flag and a pause, beyond what the page reads while little is stored. Less than
+`MANY`: a page that reads all of one kind fails.
+"""
 MAX_BYTES = 800_000
 """Twenty flags of a shift, each with a list of 500 colleagues."""
 
 # Each person has a conversation, a turn, a flag and a visit of long ago. The first ones are here, and rung for, now.
-# The oldest turn found no place.
+# The oldest turn found no place. The others ended today, on a lane that routing does not name.
 FILL = """
 INSERT INTO companion_site (id, slug, name, is_open, regions, first_ring_s)
 SELECT :first + n, 'site-' || n, 'Site ' || n, true, '{}', 60 FROM generate_series(1, :sites) n;
@@ -59,9 +62,9 @@ FROM generate_series(1, :many) n;
 INSERT INTO companion_visit (id, participant_id, opened_at, expires_at)
 SELECT gen_random_uuid(), :first + n, now(), now() + interval '1 hour' FROM generate_series(1, :open) n;
 INSERT INTO companion_turn (id, conversation_id, key, question, reply, state, owner, persona_version, wait_until,
-                            created_at, closed_at)
+                            created_at, closed_at, lane)
 SELECT :first + n, :first + n, gen_random_uuid(), '?', 'Yes.', 'complete', gen_random_uuid(), '-', now(),
-       now() - interval '1 day', now() - interval '1 day'
+       now() - interval '20 hours', now() - interval '20 hours', 'another'
 FROM generate_series(1, :many) n;
 INSERT INTO companion_turn (id, conversation_id, key, question, state, reason, owner, persona_version, wait_until,
                             closed_at)
@@ -101,9 +104,8 @@ class Cost:
     rows: int
     size: int
 
-    @property
-    def is_bounded(self) -> bool:
-        return self.queries <= MAX_QUERIES and self.rows <= MAX_ROWS_READ and self.size <= MAX_BYTES
+    def is_within(self, max_rows: int) -> bool:
+        return self.queries <= MAX_QUERIES and self.rows <= max_rows and self.size <= MAX_BYTES
 
 
 def list_addresses() -> Iterator[str]:
@@ -158,22 +160,29 @@ def with_much_stored(
     return found
 
 
-# It fills eleven tables with 40,000 rows each.
-@pytest.mark.long
-@pytest.mark.parametrize("reader", ["operator", "supervisor"])
+# The pages of an operator are about all sites: they take most of the time.
+@pytest.mark.parametrize("reader", [pytest.param("operator", marks=pytest.mark.long), "supervisor"])
 def test_no_page_for_staff_reads_or_shows_more_because_much_is_stored(people: People, reader: str) -> None:
     user: User = people.add_ines() if reader == "operator" else people.add_sam()
 
     def measure_all() -> dict[str, Cost]:
         if reader == "supervisor":
             Supervision.objects.create(user=user, site_id=FIRST + 1)
+        # As the worker does, which keeps the minutes that are over: turns of other tests may have ended in them.
+        get_last_hour()
         client = Client()
         client.force_login(user)
         return {address: measure(client, address) for address in list_addresses()}
 
+    # An operator also reads the sites, staff and flags that other tests have left: they count in both.
+    of_little = in_database(lambda: with_much_stored(measure_all, sites=1, many=1, opened=1))
     costs = in_database(lambda: with_much_stored(measure_all))
 
-    assert {address: cost for address, cost in costs.items() if not cost.is_bounded} == {}
+    assert {
+        address: cost
+        for address, cost in costs.items()
+        if not cost.is_within(of_little[address].rows + MAX_ROWS_READ)
+    } == {}
     assert costs[f"/ops/machines/{MACHINE}/"].status == (200 if reader == "supervisor" else 404)
 
 
