@@ -107,6 +107,8 @@ class Address:
         stated = " ".join(f"-c {name}={_escape(value)}" for name, value in options.items())
         both = " ".join(part for part in (self.keywords.get("options", ""), stated) if part)
         asked: dict[str, Any] = {"connect_timeout": str(timeout_s), **self.keywords, "options": both}
+        # A database without an encoding would answer with bytes.
+        asked["client_encoding"] = "UTF8"
         return psycopg.connect(**asked, autocommit=True, prepare_threshold=None)
 
     def connect_as_service(self, *, timeout_s: int = 10) -> psycopg.Connection[Any]:

@@ -62,7 +62,7 @@ def open_direct(
     try:
         connection = address.connect({**options, TOKEN: token})
     except psycopg.OperationalError as error:
-        raise _map_connection_error(error, address, setting=setting) from None
+        raise explain_connection_error(error, address, setting=setting) from None
     try:
         row = connection.execute(ASK).fetchone()
         assert row is not None
@@ -105,7 +105,10 @@ def make_refusal(found: str, *, setting: str) -> Pooler:
     )
 
 
-def _map_connection_error(error: psycopg.OperationalError, address: Address, *, setting: str) -> CouldNotRun:
+def explain_connection_error(
+    error: psycopg.OperationalError, address: Address, *, setting: str
+) -> CouldNotRun:
+    """Return the CouldNotRun for a connection that could not be opened."""
     # Told apart by words: a failed handshake has no SQLSTATE in psycopg.
     said = str(error)
     if "unsupported startup parameter" in said:
