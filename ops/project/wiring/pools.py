@@ -9,6 +9,19 @@ from psycopg_pool import AsyncConnectionPool
 from companion.transactions import is_read_only
 from ops.project.addresses import RECONNECT_TIMEOUT_S
 
+TURN_CONNECTIONS = 8
+DESK_CONNECTIONS = 6
+STAFF_CONNECTIONS = 2
+MACHINE_CONNECTIONS = 2
+BELL_CONNECTIONS = 1
+
+
+def count_connections() -> int:
+    """Return how many connections one web process opens at most, those of pages included."""
+    pages: int = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    others = TURN_CONNECTIONS + DESK_CONNECTIONS + STAFF_CONNECTIONS + MACHINE_CONNECTIONS
+    return pages + others + BELL_CONNECTIONS
+
 
 def build_pool(
     name: str,
@@ -51,7 +64,14 @@ def build_turn_pool() -> AsyncConnectionPool[Any]:
     """The pool of turns and sockets. Pages have Django's own, so that a slow page cannot delay a reply."""
     # A pooler between us and the server would lose prepared statements; direct connections keep them. A single
     # statement is one trip when it commits by itself, and three when a transaction is put around it.
-    return build_pool("companion", min_size=2, max_size=8, timeout_s=5, plans_once=True, prepare_threshold=0)
+    return build_pool(
+        "companion",
+        min_size=2,
+        max_size=TURN_CONNECTIONS,
+        timeout_s=5,
+        plans_once=True,
+        prepare_threshold=0,
+    )
 
 
 async def _plan_once(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from ops.backups.reporting import records
-from ops.project.wiring.pools import build_pool
+from ops.project.wiring.pools import STAFF_CONNECTIONS, build_pool
 from ops.project.wiring.routing import build_routing
 from ops.project.wiring.turns import build_turn_policy
 from ops.selections.board import board_summary, read_board
@@ -85,5 +85,5 @@ def build_facts_lately() -> BackgroundValue[StatusSettings]:
 
 def build_live() -> LiveStatus:
     """The figures that staff watch on one process. Its pool is its own: watching takes no connection from a reply."""
-    pool = build_pool("companion staff", max_size=2)
+    pool = build_pool("companion staff", max_size=STAFF_CONNECTIONS)
     return LiveStatus(pool, StaffSessions(pool), settings=build_facts_lately(), turn_url=get_turn_url)
