@@ -1,7 +1,9 @@
 """The Celery application. It never runs turns: a chat does not notice when it, or its broker, is away."""
 
+import asyncio
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from celery import Celery, signals
@@ -15,8 +17,14 @@ app.autodiscover_tasks(["ops"], related_name="jobs")
 
 @signals.worker_init.connect
 @signals.beat_init.connect
-def refuse_without_a_character(**_: Any) -> None:
-    """Stop, with exit code 78, where the web would stop: without whole files of persona, routing and safety rules."""
+def refuse_to_start(**_: Any) -> None:
+    """Stop, with exit code 78, where the web would stop.
+
+    That is without whole files of persona, routing and safety rules, and on a database that cannot be used.
+    """
+    import psycopg
+
+    from ops.preflight.start import DatabaseRefused, refuse_unusable
     from ops.project.wiring.routing import build_routing
     from ops.project.wiring.turns import build_turn_policy
     from personas import safety
@@ -28,7 +36,10 @@ def refuse_without_a_character(**_: Any) -> None:
         build_routing()
         # The worker reads no message: the form of the file is checked here, its patterns by the web.
         safety.name_kinds()
-    except (PersonaInvalid, RoutingFileInvalid) as refusal:
+        # Jobs wait for a database that is away, each by itself.
+        with suppress(psycopg.Error, TimeoutError):
+            asyncio.run(refuse_unusable())
+    except (PersonaInvalid, RoutingFileInvalid, DatabaseRefused) as refusal:
         sys.stderr.write(f"The service does not start. {refusal}\n")
         sys.stderr.flush()
         # Celery turns SystemExit inside a signal into a log line and goes on.

@@ -21,8 +21,9 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 DATABASE_URL = env.need(
     "DATABASE_URL",
     shown="the embedded server",
-    meaning="PostgreSQL 15 or newer. A direct connection, not a pooler in transaction mode. With a standby, both "
-    "servers: `postgresql://user@one:5432,two:5432/name?target_session_attrs=read-write` "
+    meaning="PostgreSQL 15 or newer. A direct connection, or a pooler in session mode; behind one in transaction "
+    "mode no process starts (`ops/deploy/README.md`). With a standby, both servers: "
+    "`postgresql://user@one:5432,two:5432/name?target_session_attrs=read-write` "
     "(`ops/runbooks/the-database-moves.md`)",
 )
 DATABASE = addresses.parse_database("DATABASE_URL", DATABASE_URL)

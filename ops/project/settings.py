@@ -108,6 +108,13 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 CSRF_FAILURE_VIEW = "ops.staff.error_pages.csrf_failure"
 CSRF_COOKIE_SAMESITE = "Lax"
+SILENCED_SYSTEM_CHECKS = [
+    # The proxy redirects to HTTPS; web processes speak no TLS.
+    "security.W008",
+    # The other names of the domain, and the list in browsers, are for its owner to decide.
+    "security.W005",
+    "security.W021",
+]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if COMPANION_SECURE_COOKIES else 0
 # Under "no-referrer" browsers send forms with "Origin: null", which the CSRF check must refuse.

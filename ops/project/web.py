@@ -22,6 +22,7 @@ from twisted.internet.endpoints import AdoptedStreamServerEndpoint, TCP4ServerEn
 from companion.guarded_consumer import COME_BACK
 from companion.process import WebProcess
 from ops.personal_data import erasure, erasure_list
+from ops.preflight.start import DatabaseRefused, wait_for_database
 from ops.project import asgi
 from ops.project.bounded_http import BoundedFactory
 from ops.project.bounded_socket import BoundedSocket
@@ -91,6 +92,7 @@ class WebServer(Server):
 
     async def _begin(self) -> None:
         try:
+            await wait_for_database()
             self._process = self._build()
             await self._process.start()
             # A restored backup forgets again before anyone is let in.
@@ -104,6 +106,10 @@ class WebServer(Server):
             listening = await self._endpoint().listen(self.http_factory).asFuture(asyncio.get_running_loop())
             self.listeners.append(listening)
             print(f"serving: http://{self._host}:{listening.getHost().port}", flush=True)
+        except DatabaseRefused as refusal:
+            sys.stderr.write(f"The service does not start. {refusal}\n")
+            self.exit_code = REFUSED
+            self.stop()
         except Exception as failure:
             log.critical("web.cannot_start cause=%s", type(failure).__name__)
             sys.stderr.write(f"web: cannot start on port {self._port}: {failure}\n")

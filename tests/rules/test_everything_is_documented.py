@@ -13,6 +13,7 @@ from companion import frames
 from companion.supervision.entry_view import EntryView
 from companion.supervision.states import EntryKind
 from ops.project.settings_reference import PAGE, render_settings_page
+from ops.project.wiring.pools import count_connections
 from ops.stack.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,8 @@ ENTRIES = {
     if kind is not EntryKind.DISCLOSURE
 }
 OUTGOING = set(re.findall(r'"type": "(\w+)"', inspect.getsource(frames))) | ENDINGS | ENTRIES
+CHECKS_PAGE = (REFERENCE / "checks.md").read_text()
+CHECK_NUMBER = re.compile(r"companion\.[EWI]\d{3}")
 COMMANDS = {path.stem for path in (ROOT / "ops" / "management" / "commands").glob("[a-z]*.py")}
 NAMED_PATH = re.compile(r"(?:`|\]\()((?:ops|personas|scripts|companion|routing|tests)/[\w./-]+)[`)]")
 README_LINES = 150
@@ -68,6 +71,21 @@ def test_a_setting_has_the_name_under_which_it_is_used() -> None:
 
 def test_the_page_of_commands_names_every_command_and_no_other() -> None:
     assert set(re.findall(r"^\| `manage\.py (\w+)", COMMANDS_PAGE, re.M)) == COMMANDS
+
+
+def test_the_page_of_checks_names_every_number_once_and_no_other() -> None:
+    raised = {
+        number for path in (ROOT / "ops").rglob("*.py") for number in CHECK_NUMBER.findall(path.read_text())
+    }
+    # Lanes raise one of two numbers, by how many of them are left.
+    raised |= {f"companion.{level}{number}" for level in "EW" for number in ("040", "041")}
+    listed = [
+        number
+        for row in re.findall(r"^\| (.+?) \|", CHECKS_PAGE, re.M)
+        for number in CHECK_NUMBER.findall(row)
+    ]
+
+    assert sorted(listed) == sorted(raised)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -119,3 +137,11 @@ def test_every_frame_of_the_socket_stands_in_the_readme_of_its_room(frame: str) 
 
 def test_the_readme_names_no_frame_that_does_not_exist() -> None:
     assert set(re.findall(r"`(\w+)`", SOCKET)) == INCOMING | OUTGOING
+
+
+def test_the_pages_name_how_many_connections_a_web_process_opens() -> None:
+    most = count_connections()
+
+    assert f"must hold {most} for each web process" in (ROOT / "ops" / "deploy" / "README.md").read_text()
+    record = (ROOT / "ops" / "decisions" / "0013-how-it-grows.md").read_text()
+    assert f"Each web process opens at most {most} connections" in record

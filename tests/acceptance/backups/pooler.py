@@ -27,8 +27,16 @@ def find_pgbouncer() -> str:
 
 
 @contextmanager
-def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool) -> Iterator[str]:
-    """The address of a pooler whose catch-all entry leads every name to its database of that name, or to `live`."""
+def pooler(
+    folder: Path,
+    server_url: str,
+    *,
+    mode: Mode,
+    lets_options_pass: bool = False,
+    database: str = "live",
+    pool_size: int = 20,
+) -> Iterator[str]:
+    """The address of a pooler whose catch-all entry leads every name to `database`."""
     port = find_free_port()
     socket_folder = unquote(server_url.split("host=")[1])
     ignored = "ignore_startup_parameters = options,extra_float_digits\n" if lets_options_pass else ""
@@ -36,10 +44,11 @@ def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool
     (folder / "users.txt").write_text('"companion" ""\n')
     (folder / "pgbouncer.ini").write_text(
         "[databases]\n"
-        f"* = host={socket_folder} port=5432 dbname=live user=companion\n"
+        f"* = host={socket_folder} port=5432 dbname={database} user=companion\n"
         "[pgbouncer]\n"
         f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
         f"auth_type = trust\nauth_file = {folder}/users.txt\npool_mode = {mode}\n"
+        f"default_pool_size = {pool_size}\n"
         f"logfile = {folder}/log\n{ignored}"
     )
     account = _find_account()
@@ -57,7 +66,7 @@ def pooler(folder: Path, server_url: str, *, mode: Mode, lets_options_pass: bool
     )
     try:
         _wait_for_port(process, port, folder / "said")
-        yield f"postgresql://companion@127.0.0.1:{port}/live"
+        yield f"postgresql://companion@127.0.0.1:{port}/{database}"
     finally:
         process.terminate()
         process.wait(10)
