@@ -1,6 +1,6 @@
 """PURE. The figures of the moment in the text format of Prometheus.
 
-Written by hand: every figure is a gauge read from the database, so a client library's registry has nothing to count.
+Written by hand: every figure is read from the database, so a client library's registry has nothing to count.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
             for ended, count in ends.items()
         ),
     )
-    yield from _gauge(
+    yield from _quantiles(
         "first_word_seconds",
         "From the slot to the first stored word, over the last hour.",
         (
@@ -139,8 +139,8 @@ def _flags(flags: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from _gauge(
         "flag_oldest_open_seconds",
-        "Age of the oldest flag that no person has accepted.",
-        [({}, flags["oldest_open_s"])],
+        "Age of the oldest flag of each tier that no person has accepted.",
+        (({"tier": one["tier"]}, one["oldest_s"]) for one in flags["not_closed"] if one["state"] == "open"),
     )
     yield from _gauge(
         "flag_target_seconds", "Within which a flag should be accepted.", [({}, flags["target_s"])]
@@ -155,7 +155,7 @@ def _flags(flags: Mapping[str, Any]) -> Iterator[str]:
         "Those that were accepted within the target, by site.",
         (({"site": one["site"]}, one["in_target"]) for one in flags["last_week"]),
     )
-    yield from _gauge(
+    yield from _quantiles(
         "flag_seconds",
         "From the raising of a flag to each step, over the last seven days, by site. Quantile 1 is the worst.",
         (
@@ -192,12 +192,17 @@ def _by(label: str, counts: Mapping[str, float]) -> Iterable[Sample]:
     return (({label: name}, count) for name, count in counts.items())
 
 
-def _gauge(name: str, what: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP companion_{name} {what}\n# TYPE companion_{name} gauge\n"
+def _gauge(name: str, what: str, samples: Iterable[Sample], *, kind: str = "gauge") -> Iterator[str]:
+    yield f"# HELP companion_{name} {what}\n# TYPE companion_{name} {kind}\n"
     for labels, value in samples:
         if value is not None:
             listed = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
             yield f"companion_{name}{{{listed}}} {value}\n" if listed else f"companion_{name} {value}\n"
+
+
+def _quantiles(name: str, what: str, samples: Iterable[Sample]) -> Iterator[str]:
+    # Prometheus keeps the label `quantile` for summaries. Sum and count are not known, and may be left out.
+    yield from _gauge(name, what, samples, kind="summary")
 
 
 def _escaped(text: str) -> str:

@@ -87,7 +87,10 @@ def build_document(*, target_s: int) -> dict[str, Any]:
     open_ages = [age for _, state, _, age in counts if state == "open"]
     return {
         "target_s": target_s,
-        "not_closed": [{"tier": tier, "state": state, "count": count} for tier, state, count, _ in counts],
+        "not_closed": [
+            {"tier": tier, "state": state, "count": count, "oldest_s": round(age, 1)}
+            for tier, state, count, age in counts
+        ],
         "oldest_open_s": round(max(open_ages), 1) if open_ages else None,
         "last_week": [_describe(_parse(row)) for row in fetch_all(READ_LATELY, {"target_s": target_s})],
     }

@@ -72,11 +72,28 @@ FIGURES: dict[str, Any] = {
         },
     ],
     "alerts": {"open": {"quota": 2}, "looked_through_s": 3.5, "unsent": 4, "ways": 2},
+    "flags": {
+        "target_s": 60,
+        "not_closed": [
+            {"tier": "amber", "state": "open", "count": 1, "oldest_s": 700.0},
+            {"tier": "red", "state": "accepted", "count": 2, "oldest_s": 300.0},
+            {"tier": "red", "state": "open", "count": 1, "oldest_s": 8.5},
+        ],
+        "oldest_open_s": 700.0,
+        "last_week": [
+            {
+                "site": "willow-house",
+                "count": 9,
+                "in_target": 8,
+                "steps": {"accepted": {"p50_s": 12.0, "p95_s": 50.0, "worst_s": 80.0}},
+            }
+        ],
+    },
     "drill": {"proved_at": "2026-11-29T11:00:00+00:00", "proved_as_of": "2026-11-29T02:00:00+00:00"},
 }
 
 
-def test_every_figure_is_a_gauge_with_its_help_and_its_type() -> None:
+def test_every_figure_has_its_help_and_its_type() -> None:
     lines = format_exposition(FIGURES, at=NOON).splitlines()
 
     assert "companion_turns_in_flight 3" in lines
@@ -116,7 +133,7 @@ def test_a_figure_that_is_not_known_is_left_out_rather_than_said_to_be_nought() 
     text = format_exposition(FIGURES, at=NOON)
 
     assert 'companion_first_word_seconds{quantile="0.5"} 0.42' in text
-    assert 'quantile="0.95"' not in text
+    assert 'companion_first_word_seconds{quantile="0.95"' not in text
 
 
 def test_a_label_cannot_break_out_of_its_quotes() -> None:
@@ -133,3 +150,13 @@ def test_tokens_and_cost_of_today_are_there_by_lane_as_far_as_they_were_told() -
     assert 'companion_calls_today{lane="local",currency=""} 2' in lines
     assert not any(line.startswith("companion_output_tokens_today") and "local" in line for line in lines)
     assert not any('lane="second"' in line and "_today" in line for line in lines)
+
+
+def test_the_age_of_flags_is_told_by_tier_for_those_that_no_person_has_accepted() -> None:
+    lines = format_exposition(FIGURES, at=NOON).splitlines()
+
+    assert [line for line in lines if line.startswith("companion_flag_oldest_open_seconds")] == [
+        'companion_flag_oldest_open_seconds{tier="amber"} 700.0',
+        'companion_flag_oldest_open_seconds{tier="red"} 8.5',
+    ]
+    assert 'companion_flag_seconds{site="willow-house",step="accepted",quantile="1"} 80.0' in lines
