@@ -66,6 +66,8 @@ WITHDREW_STAFF = "withdrew_staff"
 RESTORED_STAFF = "restored_staff"
 NEW_PASSWORD = "new_password"
 SET_EMAIL = "set_email"
+IMPORTED_PEOPLE = "imported_people"
+EXPORTED_PEOPLE = "exported_people"
 
 # The acts of staff at their sockets have the codes of `companion.supervision.act_answers.ActKind`.
 STATED_REASON = "stated_reason"

@@ -20,6 +20,12 @@ def get_site(slug: str) -> Site:
     return found
 
 
+def check_site(slug: str) -> None:
+    """Raise ChangeRefused unless there is a site of this short name. Locks nothing."""
+    if not Site.objects.filter(slug=_clean(slug)).exists():
+        raise ChangeRefused(f"There is no site {escape_controls(slug)}. manage.py site list names them.")
+
+
 def get_only_site(slug: str | None) -> Site:
     """The site of this short name, or the only one. Raises ChangeRefused."""
     if slug is not None:
