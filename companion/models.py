@@ -104,9 +104,11 @@ class Participant(models.Model):
     """The public part of the card. The rest is derived from the secret key and never stored."""
     card_issue = models.PositiveIntegerField(default=1)
     """Raising it invalidates every earlier card of this participant."""
+    link_places = models.JSONField(default=dict, db_default={})
+    """Where the card's link was tried or has opened a visit: `LinkTries` reads and bounds it."""
     link_misses = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """Wrong choices of pictures for the card's link, the last one at `link_missed_at`."""
     link_missed_at = models.DateTimeField(null=True)
+    """These two are of the release before, whose processes may run during an update; nothing reads them."""
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

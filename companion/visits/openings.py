@@ -12,8 +12,10 @@ from django.utils import timezone
 
 from companion import cards
 from companion.access import VISIT_KEY, find_locked_visit, session_visit_id
+from companion.client_address import read_client_address
 from companion.machines.models import VisitWay
-from companion.machines.registry import KnownMachine, hold_machine
+from companion.machines.registry import KnownMachine, hold_machine, recognise
+from companion.machines.tokens import hash_network
 from companion.models import Participant, Site, Visit
 from companion.participants import get_card
 from companion.sessions import SessionStore
@@ -23,13 +25,9 @@ from companion.visits.ends import EndReason
 from companion.visits.errors import NotHere, SiteClosed, WrongPictures
 from companion.visits.idle import note_active
 from companion.visits.leaving import VISITS_OF, end_visit
+from companion.visits.link_tries import LinkPlace, LinkTries
 
 log = logging.getLogger(__name__)
-
-MAX_LINK_MISSES = 3
-"""Wrong choices of pictures after which a link opens nothing until the code is typed or a new card is issued."""
-LINK_MISS_WINDOW = timedelta(days=7)
-"""Counted from the last miss. A right choice does not reset the count: it would give a stranger new ones each day."""
 
 
 def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
@@ -42,15 +40,17 @@ def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
         if person is None:
             return None
         visit = come_back(request, person) or _open_visit(request, person, way=VisitWay.CODE)
-        if person.link_misses:
-            _store_misses(person, 0)
+        tries = _read_tries(person)
+        is_forgotten, is_noted = tries.forget_misses(), tries.add_opening(_find_place(request))
+        if is_forgotten or is_noted:
+            _store_tries(person, tries)
     return visit
 
 
 def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -> Visit | None:
-    """Sign in with a card's link and the chosen pictures. None: the link is invalid or locked.
+    """Sign in with a card's link and the chosen pictures. None: the link is invalid, or rests here.
 
-    Raises SiteClosed and NotHere, and WrongPictures, which counts as a miss: `MAX_LINK_MISSES` of them lock the link.
+    Raises SiteClosed and NotHere, and WrongPictures, which counts as a miss at this machine or network (`LinkTries`).
     """
     with transaction.atomic():
         person = _find_holder(link)
@@ -59,13 +59,17 @@ def open_visit_by_link(request: HttpRequest, link: str, chosen: Sequence[str]) -
         pictures = cards.find_pictures(link, person.card_handle, person.card_issue)
         if pictures is None:
             return None
-        misses = _count_recent_misses(person)
-        if misses >= MAX_LINK_MISSES:
-            log.warning("card.link_rests participant=%d", person.pk)
+        place, tries = _find_place(request), _read_tries(person)
+        if not tries.may_try(place):
+            log.warning("card.link_rests participant=%d machine=%d", person.pk, place.is_machine)
             return None
         if cards.pictures_match(chosen, pictures):
-            return _open_visit(request, person, way=VisitWay.LINK)
-        _store_misses(person, misses + 1)
+            visit = _open_visit(request, person, way=VisitWay.LINK)
+            if tries.add_opening(place):
+                _store_tries(person, tries)
+            return visit
+        tries.add_miss(place)
+        _store_tries(person, tries)
     # Outside the transaction, which would otherwise take the miss back.
     raise WrongPictures
 
@@ -159,10 +163,15 @@ def _get_absolute_age(site: Site) -> timedelta:
     return longest if site.visit_hours is None else min(longest, timedelta(hours=site.visit_hours))
 
 
-def _count_recent_misses(person: Participant) -> int:
-    at = person.link_missed_at
-    return person.link_misses if at and timezone.now() - at < LINK_MISS_WINDOW else 0
+def _find_place(request: HttpRequest) -> LinkPlace:
+    machine = recognise(request)
+    key = hash_network(read_client_address(request)) if machine is None else machine.id.hex
+    return LinkPlace(key=key, is_machine=machine is not None)
 
 
-def _store_misses(person: Participant, misses: int) -> None:
-    Participant.objects.filter(pk=person.pk).update(link_misses=misses, link_missed_at=timezone.now())
+def _read_tries(person: Participant) -> LinkTries:
+    return LinkTries(person.link_places, now_s=int(timezone.now().timestamp()))
+
+
+def _store_tries(person: Participant, tries: LinkTries) -> None:
+    Participant.objects.filter(pk=person.pk).update(link_places=tries.to_stored())

@@ -116,8 +116,8 @@ def _reissue(person: Participant, *, is_active: bool) -> int:
     person.is_active = is_active
     person.card_issue += 1
     # A new card has other pictures, so wrong choices for the old one say nothing about it.
-    person.link_misses = 0
-    person.save(update_fields=["is_active", "card_issue", "link_misses"])
+    person.link_places = {}
+    person.save(update_fields=["is_active", "card_issue", "link_places"])
     return end_visits_of([person.pk])
 
 

@@ -21,6 +21,8 @@ from companion.visits.idle import (
     UNLOCK_MISSES_ON_MACHINE_DAYS,
 )
 from companion.visits.leaving import sign_leaving_ticket
+from companion.visits.link_tries import MAX_MISSES
+from ops.people.cards import ParticipantQuery, renew_card
 from ops.people.machines import withdraw_machine
 from ops.stack.postgres import EmbeddedPostgres
 from tests.machines import MachineBrowser, add_machine, last_visit, live_visits, offer, open_browser
@@ -43,6 +45,12 @@ def lock(person: Person) -> None:
 def press(browser: MachineBrowser, *pictures: str) -> bool:
     """Whether these pictures open the locked page of the browser."""
     answer = browser.post("/locked/", first=pictures[0], second=pictures[1])
+    return str(answer.headers.get("location", "")) == "/chat/"
+
+
+def open_link(browser: MachineBrowser, person: Person, *pictures: str) -> bool:
+    """Whether the link of the card opens a visit with these pictures."""
+    answer = browser.post("/card/", link=person.card.link, first=pictures[0], second=pictures[1])
     return str(answer.headers.get("location", "")) == "/chat/"
 
 
@@ -112,6 +120,35 @@ def test_tries_at_the_pages_of_many_people_are_counted_for_their_machine_togethe
     long_ago = timezone.now() - timedelta(days=UNLOCK_MISSES_ON_MACHINE_DAYS, minutes=1)
     in_database(lambda: Visit.objects.filter(pk=others[0].pk).update(expires_at=long_ago))
     assert takes_pictures(browser)
+
+
+def test_a_stranger_with_a_link_uses_up_the_tries_of_their_machine_and_keeps_no_person_out(
+    service: Web, people: People
+) -> None:
+    rosa, (found, _) = people.rosa, add_machine(service, people.site)
+    here, _ = add_machine(service, people.site, "Back room")
+    for _ in range(MAX_MISSES):
+        assert not open_link(found, rosa, *reversed(rosa.card.pictures))
+
+    assert not open_link(found, rosa, *rosa.card.pictures)
+    assert open_link(here, rosa, *rosa.card.pictures)
+    assert open_link(open_browser(service), rosa, *rosa.card.pictures)
+    # The code that she types begins all counts anew.
+    come_in(here, rosa)
+    assert open_link(found, rosa, *rosa.card.pictures)
+
+
+def test_a_new_card_begins_the_counts_of_its_link_anew(service: Web, people: People) -> None:
+    rosa, browser = people.rosa, open_browser(service)
+    for _ in range(MAX_MISSES):
+        assert not open_link(browser, rosa, *reversed(rosa.card.pictures))
+
+    query = ParticipantQuery(name=rosa.row.name, number=rosa.row.pk)
+    card = in_database(lambda: renew_card(query, by="ines")).card
+
+    assert card is not None
+    form = dict(zip(("first", "second"), card.pictures, strict=True))
+    assert browser.post("/card/", link=card.link, **form).headers["location"] == "/chat/"
 
 
 def test_wrong_choices_are_forgotten_after_a_month(service: Web, people: People) -> None:

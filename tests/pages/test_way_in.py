@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-from django.utils import timezone
 
 from companion.models import Participant, Site
-from companion.visits.openings import LINK_MISS_WINDOW
+from companion.visits.link_tries import MISS_WINDOW_S
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
@@ -96,8 +95,11 @@ def test_wrong_pictures_are_forgotten_after_a_week(visitor: httpx.Client, people
     rosa = people.rosa
     for _ in range(3):
         pressed(visitor, rosa, *others(rosa))
-    past = timezone.now() - LINK_MISS_WINDOW
-    in_database(lambda: Participant.objects.filter(pk=rosa.row.pk).update(link_missed_at=past))
+    of_rosa = Participant.objects.filter(pk=rosa.row.pk)
+    ((place, tried),) = in_database(of_rosa.get).link_places.items()
+    past = {place: {**tried, "missed": tried["missed"] - MISS_WINDOW_S}}
+    assert not signed_in(visitor) and UNKNOWN in pressed(visitor, rosa).text
+    in_database(lambda: of_rosa.update(link_places=past))
 
     assert pressed(visitor, rosa).headers["location"] == "/chat/"
 
