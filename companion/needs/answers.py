@@ -18,11 +18,17 @@ def describe_change(lines: ChoiceLines, choice: Choice, before: Needs | None) ->
     return lines.whole_too if turns_whole else lines.changed
 
 
-def build_answer(participant: int, session: SessionBase, *, said: str) -> dict[str, Any]:
+def build_answer(
+    participant: int, session: SessionBase, *, said: str, language: str | None = None
+) -> dict[str, Any]:
     """Return {look, chosen, said, undo}: the attributes of the page, the option of each choice, the drafted line, and
-    whether the change can be changed back."""
+    whether the change can be changed back.
+
+    `language` is that of the participant's own page, which shows it as chosen also where none is recorded.
+    """
     needs = store.find_needs(participant)
-    values = store.list_values(needs)
+    recorded = store.list_values(needs)
+    values = recorded if language is None else {**recorded, "language": language}
     return {
         "look": make_look(values),
         "chosen": {choice.name: choice.find_chosen(values) for choice in CHOICES},

@@ -37,8 +37,12 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
             return answer_signed_out(request)
         return render(request, "companion/needs_closed.html", _name_lines(persona))
     if request.method != "POST":
-        # A page that is open asks whether its visit still is.
-        return JsonResponse({}) if is_script else _render_page(request, visit, persona)
+        # A page that is open asks whether its visit still is, and what staff have changed.
+        return (
+            _answer(request, visit, said=persona.choices.changed)
+            if is_script
+            else _render_page(request, visit, persona)
+        )
     said, name = _change(request, visit, persona)
     if said is None:
         return JsonResponse({"problem": "name a choice and one of its options"}, status=400)
@@ -46,7 +50,7 @@ def needs(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRespo
     if now.language != visit.language:
         said = context().languages.get(now.language, persona).choices.changed
     if is_script and now.language == visit.language:
-        return JsonResponse(build_answer(visit.participant, request.session, said=said))
+        return _answer(request, visit, said=said)
     request.session[_SAID] = [said, name]
     if is_script:
         # The page is loaded again, in the other language.
@@ -69,6 +73,11 @@ def _change(request: HttpRequest, visit: LiveVisit, persona: Persona) -> tuple[s
     before = store.change_needs(visit.participant, option.stores)
     undo.add(before)
     return describe_change(lines, choice, before), choice.name
+
+
+def _answer(request: HttpRequest, visit: LiveVisit, *, said: str) -> HttpResponse:
+    answer = build_answer(visit.participant, request.session, said=said, language=visit.language)
+    return JsonResponse(answer)
 
 
 def _render_page(request: HttpRequest, visit: LiveVisit, persona: Persona) -> HttpResponse:

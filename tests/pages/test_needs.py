@@ -179,6 +179,29 @@ async def test_an_open_page_is_in_the_language_that_staff_have_set_and_what_was_
     await expect(room.page.locator("#words")).to_have_value("A draft about a blue door.")
 
 
+async def test_an_open_page_of_choices_shows_what_staff_set_and_says_so(
+    open_room: OpenRoom, people: People
+) -> None:
+    rosa = people.rosa
+    room = await (await open_room()).enter(rosa)
+    await open_choices(room)
+    page, bigger = room.page, room.page.get_by_role("button", name="Much bigger")
+    await page.get_by_role("button", name="Strong colours").focus()
+
+    set_needs(rosa, type_percent=150, idle_factor=5)
+
+    await expect(bigger).to_have_attribute("aria-pressed", "true")
+    assert await page.evaluate(LOOK) == {"type": "150", "words": "whole"}
+    await expect(page.get_by_role("status").get_by_text("This is changed.")).to_be_visible()
+    await expect(page.locator("[name=language][aria-pressed=true]")).to_have_text("English")
+    await expect(page.get_by_role("button", name="Strong colours")).to_be_focused()
+    await choose(room, "Strong colours")
+    await expect(page.locator("[name=language][aria-pressed=true]")).to_have_text("English")
+    set_needs(rosa, language="es")
+    await expect(page.locator("[name=language][aria-pressed=true]")).to_have_text("Español")
+    assert await page.evaluate("document.documentElement.lang") == "es"
+
+
 async def test_words_that_are_typed_are_there_again_after_a_look_at_the_choices(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -267,7 +290,8 @@ async def test_the_choices_are_made_with_the_keyboard_alone(open_room: OpenRoom,
             }"""
         )
         assert seen, name
-        async with room.page.expect_response("**/needs/"):
+        # The page asks what is recorded as well.
+        async with room.page.expect_response(lambda answer: answer.request.method == "POST"):
             await keys.press("Enter")
 
     assert get_needs(rosa) is None

@@ -1,7 +1,7 @@
 /** The sample on the page of choices: how a reply comes now, and how it is read aloud. */
 
-import "./choices.js";
 import { pause } from "./backoff.js";
+import { askRecorded } from "./choices.js";
 import { look } from "./look.js";
 import { Reveal } from "./reveal.js";
 import { fill } from "./text.js";
@@ -78,6 +78,6 @@ offerVoice();
 setTimeout(() => (noVoice.hidden = Boolean(findVoice())), VOICES_WITHIN_MS);
 window.addEventListener("pagehide", stopReading);
 document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && stopReading());
-watchVisit(form.action);
+watchVisit(form.action, askRecorded);
 // A page from the browser's cache may be of a visit that is over.
 window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
