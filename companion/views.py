@@ -139,7 +139,7 @@ def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpRe
         return render(
             request, "companion/finished.html", {"lines": lines, "look": find_goodbye_look(request)}
         )
-    facts = {"lines": lines, "asks": True, **exit_facts(visit)}
+    facts = {"lines": lines, "asks": True, "way_back": _name_way_back(request), **exit_facts(visit)}
     return render(request, "companion/not_finished.html", facts)
 
 
@@ -240,10 +240,21 @@ def _render_help(
     status: int = 200,
     visit: LiveVisit | None = None,
 ) -> HttpResponse:
-    facts: dict[str, object] = {"line": line, "lines": context.persona.lines}
+    facts: dict[str, object] = {
+        "line": line,
+        "lines": context.persona.lines,
+        "way_back": _name_way_back(request),
+    }
     if visit is not None:
         facts |= {"asks": True, **exit_facts(visit)}
     return render(request, "companion/help.html", facts, status=status)
+
+
+def _name_way_back(request: HttpRequest) -> str:
+    """Where the first page leads: "chat", "locked", or "start" without a visit."""
+    if find_visit(request):
+        return "chat"
+    return "locked" if find_locked_visit(request) else "start"
 
 
 def _render_card_unknown(request: HttpRequest, context: PageContext) -> HttpResponse:

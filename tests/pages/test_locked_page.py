@@ -110,8 +110,12 @@ async def test_a_person_can_be_asked_for_from_the_locked_page(open_room: OpenRoo
         lambda: list(Flag.objects.filter(conversation=rosa.conversation).values_list("tier", "kind"))
     )
     assert flags == [("red", "help")]
-    await room.page.get_by_role("link", name="Go to the chat").click()
+    # The chat is behind the lock, and the page says what leads there.
+    await expect(room.page.get_by_role("link", name="Go to the chat")).to_have_count(0)
+    await room.page.get_by_role("link", name="Come back with your card").click()
     await expect(room.page.get_by_text(LOCKED)).to_be_visible()
+    await room.go_to("/finished/")
+    await expect(room.page.get_by_role("link", name="Come back with your card")).to_be_visible()
 
 
 async def test_a_message_into_a_locked_visit_is_not_taken(open_room: OpenRoom, people: People) -> None:

@@ -183,6 +183,7 @@ async def test_a_visit_that_has_ended_raises_nothing_and_says_whom_to_talk_to(
     assert (await browser.press()).json() == {"problem": "signed_out", "reason": ""}
     page = await browser.client.post("/help/", headers={"Origin": service.url})
     assert page.status_code == 403
+    assert "Go to the start" in page.text and "Go to the chat" not in page.text
     assert read_flags(rosa) == []
 
 
