@@ -69,13 +69,17 @@ class Environment:
         return {name: str(value) for name, value in facts.items()} if isinstance(facts, dict) else {}
 
     def text(self, name: str, default: str = "", *, shown: str = "", meaning: str = "") -> str:
-        """The value of `name`, of the file that `name_FILE` points at, or of a running `scripts/up`."""
+        """The value of `name`, of its systemd credential, of the file `name_FILE`, or of a running `scripts/up`."""
         if meaning:
             shown = shown or (f"`{default}`" if default else "none")
             self.declare(Setting(name=name, default=shown, meaning=meaning))
         if value := self._environ.get(name, "").strip():
             return value
-        path = self._environ.get(f"{name}_FILE") or self._running.get(f"{name}_FILE")
+        path = (
+            self._find_credential(name)
+            or self._environ.get(f"{name}_FILE")
+            or self._running.get(f"{name}_FILE")
+        )
         if path:
             try:
                 return Path(path).read_text(encoding="utf-8").strip()
@@ -86,6 +90,12 @@ class Environment:
                     "Give this account that file to read, or name another."
                 ) from None
         return self._running.get(name, default)
+
+    def _find_credential(self, name: str) -> str:
+        """The file of the unit's `LoadCredential=` under the name of the setting in small letters; empty for none."""
+        folder = self._environ.get("CREDENTIALS_DIRECTORY")
+        path = Path(folder, name.lower()) if folder else None
+        return str(path) if path is not None and path.is_file() else ""
 
     def need(self, name: str, *, shown: str = "", meaning: str = "") -> str:
         """As `text`, refusing an empty value."""
@@ -173,7 +183,9 @@ class Environment:
         return addresses.parse_mail_server(name, raw) if raw else None
 
     def _is_set_here(self, name: str) -> bool:
-        return bool(self._environ.get(name) or self._environ.get(f"{name}_FILE"))
+        return bool(
+            self._environ.get(name) or self._find_credential(name) or self._environ.get(f"{name}_FILE")
+        )
 
     def suffix(self, name: str, *, shown: str, meaning: str) -> str:
         """Up to 16 ASCII letters and digits."""

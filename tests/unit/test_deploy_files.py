@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from configparser import RawConfigParser
 from pathlib import Path
 
@@ -17,6 +18,10 @@ KNOWN = {setting.name for setting in settings.DECLARED_SETTINGS}
 DEPLOY = ROOT / "ops" / "deploy"
 SERVICES = sorted(DEPLOY.glob("*.service"))
 RUNS = {"companion-web@", "companion-worker", "companion-beat", "companion-backup", "companion-restore-drill"}
+
+
+MAX_EXPOSURE = 1.5
+"""As `systemd-analyze security` judges, from 0 (nothing open) to 10."""
 
 
 def unit(path: Path) -> RawConfigParser:
@@ -62,6 +67,60 @@ def test_all_of_them_share_one_environment_and_one_account(path: Path) -> None:
     assert service["EnvironmentFile"] == "/etc/companion/environment"
     assert (service["User"], service["WorkingDirectory"]) == ("companion", "/opt/companion")
     assert "/srv/companion" in service["ReadWritePaths"].split()
+
+
+def get_values(path: Path, name: str) -> list[str]:
+    """Every value of a key that may stand several times."""
+    return re.findall(rf"^{name}=(.*)$", path.read_text(), re.M)
+
+
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+    for path in [*SERVICES, *DEPLOY.glob("*.timer"), *DEPLOY.glob("*.target")]:
+        # The program that they start is not at its place here.
+        (tmp_path / path.name).write_text(
+            path.read_text().replace("/opt/companion/.venv/bin/python", "/bin/true")
+        )
+
+    run = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *sorted(map(str, tmp_path.iterdir()))],
+        env={"PATH": "/usr/bin:/bin", "SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert (run.returncode, run.stdout + run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_a_unit_leaves_the_service_no_more_than_it_needs(path: Path) -> None:
+    judged = subprocess.run(
+        [
+            *("systemd-analyze", "security", "--offline=true", "--no-pager"),
+            *(f"--threshold={MAX_EXPOSURE * 10:.0f}", str(path)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    assert f"exposure level for {path.stem.replace('@', '@i')}.service: " in judged.stdout
+
+
+@pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.stem)
+def test_a_unit_is_given_its_secrets_as_credentials_and_what_serves_not_those_of_the_owner(
+    path: Path,
+) -> None:
+    given = dict(value.split(":", 1) for value in get_values(path, "LoadCredential"))
+    files = dict(re.findall(r"^(\w+)_FILE=(\S+)$", (DEPLOY / "environment.example").read_text(), re.M))
+
+    assert all(files[name.upper()] == place for name, place in given.items())
+    is_owners = {"OWNER_DATABASE_URL", "DIRECT_DATABASE_URL"}
+    withheld = {name.removesuffix("_FILE") for name in " ".join(get_values(path, "UnsetEnvironment")).split()}
+    assert withheld | {name.upper() for name in given} == set(files)
+    serves = path.stem in {"companion-web@", "companion-worker", "companion-beat"}
+    assert withheld == (is_owners if serves else set())
 
 
 def test_the_target_wants_units_that_are_there_and_beat_once() -> None:
@@ -159,7 +218,7 @@ def as_python(rule: str) -> str:
     return rule.replace("(?<", "(?P<")
 
 
-@pytest.mark.parametrize("secret", ["secret_key", "database_url", "owner_database_url"])
+@pytest.mark.parametrize("secret", ["secret_key", "database_url", "owner_database_url", "ops_token"])
 def test_a_secret_is_private_before_anything_stands_in_its_file(secret: str) -> None:
     first = next(
         line for line in (DEPLOY / "README.md").read_text().splitlines() if f"/etc/companion/{secret}" in line

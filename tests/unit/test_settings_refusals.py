@@ -106,3 +106,20 @@ def test_a_database_named_in_this_shell_is_backed_up_and_not_the_one_that_runs(t
         == "postgresql://u@/direct"
     )
     assert Environment({**here, "DATABASE_URL": mine}).other_address("DIRECT_DATABASE_URL", mine) == mine
+
+
+def test_a_credential_of_the_unit_stands_before_a_file_that_the_account_cannot_read(tmp_path: Path) -> None:
+    (tmp_path / "database_url").write_text("postgresql://u@/credential\n")
+    facts = {
+        "COMPANION_STATE_DIR": str(tmp_path),
+        "CREDENTIALS_DIRECTORY": str(tmp_path),
+        "DATABASE_URL_FILE": "/nowhere/database_url",
+        "SECRET_KEY_FILE": "/nowhere/secret_key",
+    }
+    environment = Environment(facts)
+
+    assert environment.need("DATABASE_URL") == "postgresql://u@/credential"
+    assert environment.other_address("OWNER_DATABASE_URL", "the same") == "the same"
+    assert Environment({**facts, "DATABASE_URL": "named"}).need("DATABASE_URL") == "named"
+    with pytest.raises(SettingInvalid, match="SECRET_KEY_FILE points at /nowhere/secret_key"):
+        environment.need("SECRET_KEY")
