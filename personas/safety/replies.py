@@ -25,7 +25,10 @@ PHONE_NUMBER = "phone-number"
 _ENDS_OF_ADDRESSES = frozenset(
     {"com", "org", "net", "uk", "gov", "io", "info", "edu", "ie", "eu", "ca", "au"}
 )
-_BETWEEN_DIGITS = frozenset(" -().\u00a0\u2011")
+_BETWEEN = " -().\u00a0\u2011"
+_BETWEEN_DIGITS = frozenset(_BETWEEN)
+_SPACE = re.compile(r"\s")
+_OF_NUMBERS = re.compile(r"[0-9+]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,6 +185,8 @@ class _AddressWatch:
         self._between = 0
 
     def feed(self, text: str) -> ReplyFinding | None:
+        if not self._digits and not self._marked and _is_without_digits(text):
+            return self._feed_words(text)
         for letter in text.lower():
             if self._counts_as_phone(letter):
                 return self._material.phone_number
@@ -191,6 +196,19 @@ class _AddressWatch:
                 self._word = ""
             elif len(self._word) < MAX_OPEN_LETTERS:
                 self._word += letter
+        return self._material.link if _begins_address(self._word) else None
+
+    def _feed_words(self, text: str) -> ReplyFinding | None:
+        """Read a text that holds no part of a number, word by word: most of every reply."""
+        *finished, last = _SPACE.split(self._word + text.lower())
+        for word in finished:
+            if _is_address(word[:MAX_OPEN_LETTERS]):
+                return self._material.link
+        self._word = last[:MAX_OPEN_LETTERS]
+        # As `_counts_as_phone` leaves it: the third in a row starts again from 0.
+        stripped = len(text.rstrip(_BETWEEN))
+        between = len(text) - stripped + (0 if stripped else self._between)
+        self._between = between % 3
         return self._material.link if _begins_address(self._word) else None
 
     def finish(self) -> ReplyFinding | None:
@@ -213,11 +231,18 @@ class _AddressWatch:
         return False
 
 
+def _is_without_digits(text: str) -> bool:
+    # Digits of other scripts are left to the pass by letters.
+    return text.isascii() and not _OF_NUMBERS.search(text)
+
+
 def _begins_address(word: str) -> bool:
     return "://" in word or word.startswith("www.")
 
 
 def _is_address(word: str) -> bool:
+    if "." not in word and "/" not in word:
+        return False
     if _begins_address(word):
         return True
     bare = word.strip(".,;:!?()[]\"'<>")

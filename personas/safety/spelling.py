@@ -16,6 +16,7 @@ MAX_SQUASHED_LETTERS = 400
 MAX_READINGS = 4
 
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
+_STRETCHED = re.compile(r"(.)\1\1", re.DOTALL)
 _LETTERS_FOR_SIGNS = [
     str.maketrans("01345789$@!|", "oieastbgsail"),
     str.maketrans("01345789$@!|", "oleastbgsaii"),
@@ -156,7 +157,7 @@ def _squeeze(word: str) -> str:
 
 
 def _is_stretched(word: str) -> bool:
-    return any(word[at] == word[at + 1] == word[at + 2] for at in range(len(word) - 2))
+    return _STRETCHED.search(word) is not None
 
 
 def _shorten_runs(word: str) -> str:

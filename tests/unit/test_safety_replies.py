@@ -30,6 +30,7 @@ STOPS = [
     ("link", "Write to help@example.org today."),
     ("phone-number", "You can ring 0207 946 0123 at any time."),
     ("phone-number", "Call +44 20 7946 0123."),
+    ("phone-number", "Ring (020) 7946-0123, or write to the office. They answer."),
 ]
 FLAGS = [
     ("love", "I love you so much."),
