@@ -82,7 +82,8 @@ def _rehearsal_lane(name: str, base_url: str) -> Lane:
         failure_domain=name,
         region="here",
         context_tokens=32_000,
-        max_in_flight=500,
+        # It costs nothing: the ceiling is the limit.
+        max_in_flight=4_000,
         connect_ms=3_000,
         first_word_ms=8_000,
         idle_ms=10_000,

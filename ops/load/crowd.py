@@ -80,6 +80,7 @@ class LoadCrowd:
             "turns": [turn.to_document() for turn in self._turns],
             "gaps_ms": _gap_percentiles([turn.arrivals for turn in self._turns]),
             "sent_gaps_ms": _gap_percentiles([turn.sent for turn in self._turns]),
+            "cpu_s": time.process_time(),
         }
 
 

@@ -42,6 +42,11 @@ def format_lines(result: LoadResult) -> Iterator[str]:
     yield f"  Turns: {ends}. {figures.waited} waited. Pages that had to reconnect: {figures.returned}."
     for process, peak in result.memory.items():
         yield f"  Web process {process} used at most {peak / 1_000_000:.0f} MB; {figures.open_at_once} sockets."
+    if result.cpu.by_part:
+        yield f"  CPU over {result.cpu.took_s:.0f} s: {', '.join(describe_cpu(result))}."
+    yield "  Load average of the machine at the start and the end: {:.1f}, {:.1f}.".format(
+        *result.load_average
+    )
     yield ""
     for check in result.checks:
         yield f"  {'held    ' if check.held else 'NOT HELD'}  {check.what}: {check.found}"
@@ -49,6 +54,14 @@ def format_lines(result: LoadResult) -> Iterator[str]:
         limit = f"{'at least' if target.at_least else 'at most'} {target.limit:g}"
         measured = f"{target.measured:,.1f} {target.unit}".rstrip()
         yield f"  {'met     ' if target.met else 'not met '}  {target.what}: {measured} ({limit})"
+
+
+def describe_cpu(result: LoadResult) -> Iterator[str]:
+    """What each part used, as one clause each."""
+    replies = sum(result.figures.ends.values())
+    for part, used_s in result.cpu.by_part.items():
+        each = f", {used_s * 1000 / replies:.1f} ms a reply" if replies else ""
+        yield f"{part} {used_s:.1f} s ({used_s / result.cpu.total_s:.0%}{each})"
 
 
 def to_document(result: LoadResult, *, at: datetime) -> dict[str, Any]:
@@ -66,6 +79,8 @@ def to_document(result: LoadResult, *, at: datetime) -> dict[str, Any]:
         "targets": [asdict(target) | {"met": target.met} for target in result.targets],
         "errors": result.errors,
         "memory": result.memory,
+        "cpu": asdict(result.cpu),
+        "load_average": result.load_average,
     }
 
 
@@ -77,6 +92,7 @@ def render_page(result: LoadResult, *, at: datetime) -> str:
             "result": result,
             "at": at,
             "rows": [row for row in list_distributions(result.figures) if row[2].count],
+            "cpu": list(describe_cpu(result)),
             "plots": _plots(result),
         },
     )

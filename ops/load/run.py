@@ -14,12 +14,14 @@ import psutil
 
 from ops.chat_client import guests
 from ops.load import figures, invariants, stored, targets
+from ops.load.cpu import CpuShares, measure_cpu
 from ops.load.figures import LoadFigures
 from ops.load.gauge import InFlightGauge
 from ops.load.invariants import InvariantCheck
 from ops.load.plan import LoadPlan
 from ops.load.service import ServiceUnderLoad
 from ops.load.targets import SpeedTarget
+from ops.testbed.processes import load_average
 from ops.testbed.rehearsal_provider import RehearsalProvider
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +53,9 @@ class LoadResult:
     """(seconds since the start, answers in flight at the provider)."""
     memory: dict[str, int]
     """Bytes of each known web process: the highest sample."""
+    cpu: CpuShares
+    load_average: tuple[float, float]
+    """Of the machine at the start and the end."""
 
     @property
     def passed(self) -> bool:
@@ -66,6 +71,7 @@ def run(
     kill_after_s: float | None = None,
 ) -> LoadResult:
     """Carry out a plan. The guests and their data are removed, however it ends."""
+    average = load_average()
     if left := guests.remove_leftovers():
         display.write(f"The people of {left} interrupted load tests were removed.")
     with (
@@ -78,7 +84,7 @@ def run(
         _set_pace(provider, plan, match=mark)
         memory = _MemoryPeak(service.pids)
         on_progress = _show_progress(display, gauge, memory)
-        with _kill_one_process(service, kill_after_s):
+        with measure_cpu(service.cpu) as cpu, _kill_one_process(service, kill_after_s):
             results = _run_crowd(plan, service, invited.session_keys, mark, on_progress)
         turns = stored.read_turns(site=invited.site, since=since)
         digests = stored.read_digests(
@@ -110,6 +116,8 @@ def run(
         errors=invariants.count_errors(results),
         in_flight=gauge.samples,
         memory=memory.bytes_by_pid,
+        cpu=cpu.with_crowd(results["cpu_s"]),
+        load_average=(average, load_average()),
     )
 
 

@@ -1,9 +1,9 @@
 """The service under load: one that runs already, or a private one that is started for the test."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.conf import settings
@@ -14,7 +14,7 @@ from ops.chat_client.frames import socket_url
 from ops.load.errors import CannotLoad
 from ops.load.stored import read_operators_ceiling
 from ops.testbed.private_folder import postgres_in
-from ops.testbed.processes import DATABASE_STAGE, PROVIDER_STAGE, WEB_STAGE, Children
+from ops.testbed.processes import DATABASE_STAGE, PROVIDER_STAGE, WEB_STAGE, Children, cpu_meter
 from ops.testbed.rehearsal_provider import NotRehearsalProvider, RehearsalProvider, provider_addresses
 from ops.testbed.running_service import NoRunningService, token_folder, web_addresses
 from routing.lanes import Routing
@@ -22,7 +22,8 @@ from routing.lanes import Routing
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceUnderLoad:
-    """Its addresses and limits. `pids` are its web processes; empty where they are not known."""
+    """Its addresses and limits. `pids` are its web processes, `cpu` reads the CPU seconds of each part so far; both are
+    empty where they are not known."""
 
     webs: Sequence[str]
     provider: str
@@ -31,6 +32,7 @@ class ServiceUnderLoad:
     ceiling: int
     wait_ceiling_s: float
     pids: Sequence[int] = ()
+    cpu: Mapping[str, Callable[[], float]] = field(default_factory=dict)
 
     @property
     def socket_urls(self) -> list[str]:
@@ -82,7 +84,7 @@ def start_private(
     call_command("migrate", verbosity=0)
     tokens = folder / "tokens"
     command = ["-m", "routing.rehearsal", "--port", "0", "--token-dir", str(tokens)]
-    _, upstream = children.start("rehearsal", command, stage=PROVIDER_STAGE, prefix="rehearsal: ")
+    provider, upstream = children.start("rehearsal", command, stage=PROVIDER_STAGE, prefix="rehearsal: ")
     web_settings = {
         "REHEARSAL_URL": upstream,
         "COMPANION_CEILING": str(ceiling),
@@ -106,8 +108,17 @@ def start_private(
             ceiling=ceiling,
             wait_ceiling_s=wait_ceiling_s,
             pids=[pid for pid, _ in webs],
+            cpu={
+                "web": _sum_meters([cpu_meter(pid) for pid, _ in webs]),
+                "PostgreSQL": cpu_meter(server.pid),
+                "provider": cpu_meter(provider),
+            },
         )
     finally:
         for connection in connections.all():
             connection.close()
             connection.close_pool()  # type: ignore[attr-defined]
+
+
+def _sum_meters(meters: Sequence[Callable[[], float]]) -> Callable[[], float]:
+    return lambda: sum(read() for read in meters)

@@ -10,6 +10,8 @@ BURST_SESSIONS, MAX_SESSION_START_MS = 200, 1_000.0
 RECONNECT_SESSIONS = 1_500
 MAX_SLOT_TAKEN_MS = 50.0
 LOADED_TURNS, MAX_GAP_RATIO = 500, 2.0
+MAX_GAP_RATIO_OF_MANY = 3.0
+"""On several processes, which share the two cores with each other, PostgreSQL, the provider and the crowd."""
 IDLE_SOCKETS = 5_000
 
 
@@ -50,10 +52,15 @@ def check_targets(
         yield SpeedTarget(
             what="a freed slot is taken, p95", measured=taken, limit=MAX_SLOT_TAKEN_MS, unit="ms"
         )
-    if peak >= LOADED_TURNS and processes == 1 and figures.sent_gaps["p99"]:
+    if peak >= LOADED_TURNS and figures.sent_gaps["p99"]:
         ratio = figures.gaps["p99"] / figures.sent_gaps["p99"]
-        what = f"{peak} turns on one process: word gap p99, against the provider's"
-        yield SpeedTarget(what=what, measured=ratio, limit=MAX_GAP_RATIO, unit="times")
+        where, limit = (
+            ("one process", MAX_GAP_RATIO)
+            if processes == 1
+            else (f"{processes} processes", MAX_GAP_RATIO_OF_MANY)
+        )
+        what = f"{peak} turns on {where}: word gap p99, against the provider's"
+        yield SpeedTarget(what=what, measured=ratio, limit=limit, unit="times")
     if plan.sessions >= IDLE_SOCKETS and processes == 1:
         what = "sockets open at once on one process"
         yield SpeedTarget(

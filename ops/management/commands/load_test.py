@@ -26,6 +26,8 @@ from personas.errors import PersonaInvalid
 from routing.errors import RoutingFileInvalid
 
 INTERRUPTED = 130
+USUAL = {"sessions": 50, "turns": 2, "pace": 40.0, "words": 60}
+MANY = {"sessions": 2_000, "turns": 1, "pace": 200.0, "words": 60, "processes": 8}
 
 
 class Command(BaseCommand):
@@ -37,19 +39,21 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--sessions", type=int, default=50, metavar="N", help="people (default 50)")
-        parser.add_argument("--turns", type=int, default=2, metavar="N", help="questions of each (default 2)")
         parser.add_argument(
-            "--pace",
-            type=float,
-            default=40,
-            metavar="MS",
-            help="between two words of the provider (default 40)",
+            "--many",
+            action="store_true",
+            help="with --own: 2,000 replies at once over 8 web processes, 5 words a second, and nobody waits; "
+            "other options change any of it",
+        )
+        parser.add_argument("--sessions", type=int, metavar="N", help="people (default 50)")
+        parser.add_argument("--turns", type=int, metavar="N", help="questions of each (default 2)")
+        parser.add_argument(
+            "--pace", type=float, metavar="MS", help="between two words of the provider (default 40)"
         )
         parser.add_argument(
             "--first-word", type=float, default=250, metavar="MS", help="of the provider (default 250)"
         )
-        parser.add_argument("--words", type=int, default=60, metavar="N", help="of each reply (default 60)")
+        parser.add_argument("--words", type=int, metavar="N", help="of each reply (default 60)")
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--burst", action="store_true", help="all arrive in the same moment (the default)")
         how.add_argument(
@@ -76,6 +80,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # The command signs in hundreds of people, and each sign-in logs a line.
         logging.getLogger("companion").setLevel(logging.WARNING)
+        for name, value in (MANY if options["many"] else USUAL).items():
+            if options[name] is None:
+                options[name] = value
         try:
             plan = LoadPlan(
                 sessions=options["sessions"],
@@ -106,6 +113,8 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _load_running(self, plan: LoadPlan, options: dict[str, Any]) -> LoadResult:
+        if options["many"]:
+            raise CannotLoad("--many is for a private service: add --own.")
         for name in ("processes", "ceiling", "wait_ceiling", "kill"):
             if options[name] is not None:
                 raise CannotLoad(f"--{name.replace('_', '-')} is for a private service: add --own.")
@@ -127,7 +136,7 @@ class Command(BaseCommand):
                 children,
                 folder,
                 processes=processes,
-                ceiling=options["ceiling"] or 32,
+                ceiling=options["ceiling"] or (plan.sessions if options["many"] else 32),
                 wait_ceiling_s=options["wait_ceiling"] or 45,
             ) as private,
             self._progress_bar(plan) as display,
