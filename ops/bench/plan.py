@@ -122,7 +122,7 @@ def quick() -> BenchPlan:
                 rounds=2,
                 systems=(OURS, RELAY_AIOHTTP, RELAY_TUNED, RELAY_STOCK),
             ),
-            BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS,)),
+            BenchLoad(people=200, pace_ms=40, first_word_ms=100, rounds=1, systems=(OURS, RELAY_AIOHTTP)),
         ),
         supervision=SupervisionLoad(people=200, screens=20, flags=10, busy_times=1, watched=20, rounds=3),
     )

@@ -13,6 +13,7 @@ from django.db import connections
 
 from ops.bench.crowd_process import CrowdProcess, DeskCrowdProcess
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
+from ops.bench.floor import measure_two_commits
 from ops.bench.plan import OURS, SYSTEMS, WORDS, BenchLoad, BenchPlan, SupervisionLoad
 from ops.bench.provider import read_starts, set_pace
 from ops.bench.supervision import SupervisionBench, SupervisionFigures
@@ -50,6 +51,8 @@ class BenchResult:
     """Everything one bench measured. Memory in bytes, of the web process."""
 
     sockets: IdleSockets | None = None
+    two_commits: tuple[float, float] | None = None
+    """p50 and p95 in milliseconds."""
     memory: dict[str, int] = field(default_factory=dict)
     loads: dict[str, dict[str, RoundFigures]] = field(default_factory=dict)
     supervision: SupervisionFigures | None = None
@@ -71,6 +74,7 @@ class Bench:
         """Start everything and measure. `run_children` ends the processes."""
         self._start()
         self._measure_sockets()
+        self.result.two_commits = measure_two_commits(self._postgres.url)
         for load in self._plan.loads:
             self._say(f"{load.title} …")
             self.result.loads[load.title] = self._measure(load)

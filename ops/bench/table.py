@@ -18,6 +18,7 @@ def format_result(result: BenchResult, targets: Sequence[BenchTarget]) -> Iterat
         yield title
         yield from _grid([HEAD, *(_row(name, one) for name, one in figures.items())])
     yield ""
+    yield from _floor(result)
     yield from _supervision(result)
     yield from _sockets(result)
     yield from _memory(result.memory)
@@ -84,6 +85,22 @@ def _part(result: BenchResult) -> str:
     )
 
 
+def _floor(result: BenchResult) -> Iterator[str]:
+    if result.two_commits is None:
+        return
+    p50, p95 = result.two_commits
+    alone = [
+        load for title, load in result.loads.items() if title.startswith("one person, 0 ms") and OURS in load
+    ]
+    ratio = (
+        f"; the first word of one person takes {alone[0][OURS].first_p50 / p50:.1f} times that"
+        if alone
+        else ""
+    )
+    yield f"Two commits, one after the other: {p50:.1f} / {p95:.1f} ms{ratio}"
+    yield ""
+
+
 def _sockets(result: BenchResult) -> Iterator[str]:
     if sockets := result.sockets:
         a_megabyte = 1_000_000 / sockets.bytes_each if sockets.bytes_each > 0 else float("inf")
@@ -107,6 +124,8 @@ def _number(target: BenchTarget) -> str:
 
 
 def _grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if not rows:
+        return
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         cells = [text.ljust(width) for text, width in zip(row, widths, strict=True)]

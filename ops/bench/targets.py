@@ -69,6 +69,10 @@ def _supervision_targets(result: BenchResult) -> Iterator[BenchTarget]:
     )
 
 
+def _with_database(figures: RoundFigures) -> float | None:
+    return None if figures.cpu is None else figures.cpu + (figures.database_cpu or 0.0)
+
+
 def _load_targets(load: BenchLoad, figures: dict[str, RoundFigures]) -> Iterator[BenchTarget]:
     ours = figures[OURS]
 
@@ -88,8 +92,9 @@ def _load_targets(load: BenchLoad, figures: dict[str, RoundFigures]) -> Iterator
         for other, limit in ((RELAY_STOCK, 0.25), (RELAY_TUNED, 1.0)):
             yield from ratio("first word p50", other, limit, lambda one: one.first_p50)
             yield from ratio("first word p95", other, limit, lambda one: one.first_p95)
-    if load.people > 1 and load.pace_ms <= 10:
+    if load.people > 1:
         yield from ratio("CPU per reply", RELAY_AIOHTTP, 1.0, lambda one: one.cpu)
+        yield from ratio("CPU per reply with PostgreSQL's", RELAY_AIOHTTP, 1.0, _with_database)
     if load.people >= 200 and load.pace_ms > 10:
         yield BenchTarget(
             what=f"{load.title}: first word p95",

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from ops.bench.figures import RoundFigures, combine_rounds, summarize_round
 from ops.bench.plan import OURS, RELAY_AIOHTTP, RELAY_STOCK, BenchLoad, BenchPlan
 from ops.bench.run import BenchResult
@@ -98,7 +100,29 @@ def test_a_target_is_met_by_the_ratio_to_a_relay_of_the_same_run() -> None:
     aiohttp = replace(FIGURES, cpu=4)
     result = BenchResult(loads={LOAD.title: {OURS: FIGURES, RELAY_STOCK: stock, RELAY_AIOHTTP: aiohttp}})
     met = {one.what.split(": ")[1].split(",")[0]: one.met for one in check_targets(PLAN, result)}
-    assert met == {"first word p50": True, "first word p95": False, "CPU per reply": False}
+    assert met == {
+        "first word p50": True,
+        "first word p95": False,
+        "CPU per reply": False,
+        "CPU per reply with PostgreSQL's": False,
+    }
+
+
+def test_the_cpu_of_postgresql_counts_to_that_of_a_reply() -> None:
+    aiohttp = replace(FIGURES, cpu=5.5, database_cpu=None)
+    result = BenchResult(loads={LOAD.title: {OURS: FIGURES, RELAY_AIOHTTP: aiohttp}})
+    measured = {one.what.split(": ")[1].split(",")[0]: one for one in check_targets(PLAN, result)}
+    assert measured["CPU per reply"].met
+    assert measured["CPU per reply with PostgreSQL's"].measured == pytest.approx(6 / 5.5)
+
+
+def test_the_first_word_of_one_person_is_told_in_pairs_of_commits() -> None:
+    alone = BenchLoad(people=1, pace_ms=0, first_word_ms=0, rounds=1)
+    result = BenchResult(two_commits=(4.0, 6.0), loads={alone.title: {OURS: FIGURES}})
+    text = "\n".join(format_result(result, []))
+    assert (
+        "Two commits, one after the other: 4.0 / 6.0 ms; the first word of one person takes 2.5 times" in text
+    )
 
 
 def test_what_was_not_answered_is_counted_over_every_system() -> None:
