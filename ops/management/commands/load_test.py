@@ -42,7 +42,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--many",
             action="store_true",
-            help="with --own: 2,000 replies at once over 8 web processes, 5 words a second, and nobody waits; "
+            help="with --own: 2,000 replies at once over 8 web processes, 5 words a second, and none waits; "
             "other options change any of it",
         )
         parser.add_argument("--sessions", type=int, metavar="N", help="people (default 50)")
