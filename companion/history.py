@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.history_queries import (
+    FIND_NEWER,
     READ_AFTER,
     READ_BEFORE,
     READ_CHUNKS,
@@ -220,6 +221,13 @@ class History:
     async def read_states(self, turns: Sequence[int]) -> list[TurnView]:
         """Return the turns of these ids without question, reply and chunk lengths."""
         return [_make_view(row) for row in await self._rows(READ_STATES, turns=list(turns))]
+
+    async def find_newer(self, after: dict[int, int]) -> list[int]:
+        """Return the ids of the next turns by conversation. `after` maps a conversation to its last known turn."""
+        rows = await self._rows(
+            FIND_NEWER, conversations=list(after), after=list(after.values()), limit=PAGE_TURNS
+        )
+        return [turn for (turn,) in rows]
 
     async def read_chunks(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
         """Return (turn, seq, text) of turns still speaking. `after` maps a turn to the last chunk not to return."""

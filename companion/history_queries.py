@@ -93,6 +93,16 @@ READ_AFTER = (
 )
 READ_TURNS = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
+# The row comparison follows the index, whatever the statistics say.
+FIND_NEWER = """
+SELECT newer.id FROM unnest(%(conversations)s::bigint[], %(after)s::bigint[]) AS c(id, after)
+CROSS JOIN LATERAL (
+    SELECT t.id FROM companion_turn t
+    WHERE t.conversation_id = c.id AND (t.conversation_id, t.id) > (c.id, c.after)
+    ORDER BY t.conversation_id, t.id LIMIT %(limit)s
+) newer
+"""
+
 READ_CHUNKS = """
 SELECT s.turn_id, s.seq, s.text FROM companion_replychunk s
 JOIN unnest(%(turns)s::bigint[], %(after)s::int[]) AS c(id, seq) ON c.id = s.turn_id

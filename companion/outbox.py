@@ -185,6 +185,11 @@ class Outbox:
             return 0
         return None if cursor.ended or turn in self._behind else cursor.seq
 
+    @property
+    def last_turn(self) -> int | None:
+        """The newest turn that this socket knows, 0 without any; None before the start."""
+        return max(self._cursors, default=0) if self._is_started else None
+
     def open_turns(self) -> list[int]:
         """Return the turns of which this socket has not been sent the end."""
         return [turn for turn, cursor in self._cursors.items() if not cursor.ended]

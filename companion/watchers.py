@@ -39,6 +39,8 @@ class Watchers:
         self._changed: set[int] = set()
         self._kept: set[int] = set()
         self._entries: set[int] = set()
+        # Conversations of which another process may have opened a turn unheard.
+        self._unheard: set[int] = set()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
@@ -127,19 +129,21 @@ class Watchers:
                 self._wake.set()
 
     def refresh(self) -> None:
-        """Read every turn again whose end no socket was sent: a notification may be lost, or an owner may be dead."""
+        """Read again what a lost notification would have said: new turns and entries, and the end of each open turn."""
         for outboxes in self._outboxes.values():
             for outbox in outboxes:
                 outbox.retry()
                 self._changed.update(outbox.open_turns())
         self._entries.update(self._outboxes)
+        self._unheard.update(self._outboxes)
         self._wake.set()
 
     async def flush(self) -> None:
         """Send every socket the ends of its turns, and wait until they are sent. Raises psycopg.Error."""
         self.refresh()
         changed, self._changed = self._changed, set()
-        await self._read_changed(changed)
+        unheard, self._unheard = self._unheard, set()
+        await self._read_changed(changed | await self._find_unheard(unheard))
         entries, self._entries = self._entries, set()
         await self._read_entries(entries)
         outboxes = [outbox for group in self._outboxes.values() for outbox in group]
@@ -160,8 +164,9 @@ class Watchers:
             changed, self._changed = self._changed, set()
             kept, self._kept = self._kept, set()
             entries, self._entries = self._entries, set()
+            unheard, self._unheard = self._unheard, set()
             try:
-                await self._read_changed(changed)
+                await self._read_changed(changed | await self._find_unheard(unheard))
                 await self._read_entries(entries)
                 await self._read_kept(kept)
             except (psycopg.Error, TimeoutError) as failure:
@@ -170,8 +175,19 @@ class Watchers:
                 self._changed |= changed
                 self._kept |= kept
                 self._entries |= entries
+                self._unheard |= unheard
                 await asyncio.sleep(POLL_S)
                 self._wake.set()
+
+    async def _find_unheard(self, conversations: set[int]) -> set[int]:
+        """Find the turns of these conversations that a socket does not know."""
+        after: dict[int, int] = {}
+        for conversation in conversations:
+            known = [outbox.last_turn for outbox in self._outboxes.get(conversation, ())]
+            started = [turn for turn in known if turn is not None]
+            if started:
+                after[conversation] = min(started)
+        return set(await self._history.find_newer(after)) if after else set()
 
     async def _read_changed(self, changed: set[int]) -> None:
         self._remote = {

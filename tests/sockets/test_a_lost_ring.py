@@ -6,6 +6,7 @@ from companion.models import Turn
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, get_attempts, in_database
+from tests.personal_data import add_turn
 from tests.processes import Rehearsal, Web
 
 
@@ -28,3 +29,22 @@ async def test_a_turn_that_ended_unheard_closes_its_upstream_and_is_asked_nowher
     assert len(rehearsal.list_requests()) == 1
     [broken_off] = await until(lambda: get_attempts(turn))
     assert broken_off.failure == "cancelled"
+
+
+async def test_a_turn_that_another_process_opened_unheard_is_shown_on_an_open_page(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    for earlier in ("", "Are you there?"):
+        if earlier:
+            add_turn(rosa, earlier)
+        async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+            await page.until("hello")
+            told = [
+                add_turn(rosa, f"I cannot go on, {number}.", state="safety", line="Please call.")
+                for number in range(2)
+            ]
+            ended = [await page.until("safety") for _ in told]
+            # Nothing of before is told again.
+            assert sorted(page.kinds()) == ["accepted", "accepted", "hello", "safety", "safety"]
+        assert [(frame["turn"], frame["line"]) for frame in ended] == [(turn.pk, turn.line) for turn in told]
