@@ -33,7 +33,7 @@ def rich_history() -> RunHistory:
     run.later(30.0, lambda: people.say(ann))  # turn 11
     run.later(35.0, lambda: people.press_help(ben))  # flag 2
     run.later(40.0, lambda: staff.pause(ben))
-    run.later(41.0, lambda: people.say(ben))  # turn 12: paused by staff
+    run.later(43.0, lambda: people.say(ben))  # turn 12: paused by staff
     run.later(50.0, lambda: people.say(ben, extra_words=220))  # turn 13: long
     run.later(50.2, lambda: people.say(ann))  # turn 14
     run.later(70.0, lambda: people.say(ann, extra_words=60))  # turn 15: its process is killed

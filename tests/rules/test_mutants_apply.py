@@ -30,6 +30,8 @@ WANTED = {
     "flag_outside_transaction",
     "take_over_without_compare_and_set",
     "ack_ignored",
+    "pause_ignored",
+    "refused_too_soon",
 }
 
 

@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from ops.ordeal.arena.service import WAIT_CEILING_S
+from ops.ordeal.judge.who_speaks import CLOCKS_DIFFER_S, LEARNS_WITHIN_S
 from ops.ordeal.plan.draw import draw_plan
 from ops.ordeal.plan.steps import OrdealFaultKind, OrdealPlan, OrdealSize, PersonAct, StaffAct
 
@@ -38,6 +40,23 @@ def test_faults_come_in_order_overlap_and_are_over_before_the_end() -> None:
         if one.at_s + one.lasts_s > other.at_s
     )
     assert overlaps > 20
+
+
+def test_within_twenty_seeds_a_crowd_waits_longer_than_a_message_may() -> None:
+    crowds = [
+        [other.how for other in plan.faults if other.at_s == fault.at_s]
+        for plan in plan_many()
+        for fault in plan.faults
+        if fault.how == "ceiling" and fault.target == "1" and fault.lasts_s > 2 * WAIT_CEILING_S
+    ]
+    assert ["ceiling", "slow drip", "slow drip"] in crowds
+
+
+def test_a_pause_by_staff_lasts_until_every_process_has_learnt_of_it() -> None:
+    pauses = [
+        step for plan in plan_many() for one in plan.staff for step in one.steps if step.act is StaffAct.PAUSE
+    ]
+    assert pauses and all(step.takes_s > LEARNS_WITHIN_S + CLOCKS_DIFFER_S for step in pauses)
 
 
 def test_every_person_has_a_code_that_begins_no_other_code() -> None:

@@ -10,7 +10,7 @@ from ops.ordeal.report.chart import count_in_flight, draw_run
 from ops.ordeal.report.lines import format_verdict
 from ops.ordeal.report.page import render_page, write
 from ops.ordeal.report.timeline import MOST_EVENTS, list_neighbourhood
-from tests.ordeal_edits import change_frames, edit_history, rich_history, with_frame
+from tests.ordeal_edits import change_frames, change_rows, edit_history, rich_history, with_frame
 
 RICH = rich_history()
 LAST = 19
@@ -28,6 +28,14 @@ def test_without_a_violation_the_text_says_how_much_was_checked() -> None:
 
     assert lines[-1] == f"Seed 1: nothing found in {sum(verdict.checked.values()):,} checks."
     assert not any("BROKEN" in line for line in lines)
+
+
+def test_a_rule_that_looked_at_nothing_is_not_said_to_hold() -> None:
+    history = edit_history(RICH, change_rows("pauses", lambda rows: rows.clear()))
+    lines = list(format_verdict(history, judge(history), repeat=REPEAT))
+
+    [line] = [line for line in lines if line.endswith("No turn speaks in a pause")]
+    assert line.split()[:4] == ["nothing", "to", "check", "0"]
 
 
 def test_after_a_violation_the_text_shows_its_neighbourhood_and_how_to_repeat_it() -> None:

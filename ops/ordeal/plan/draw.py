@@ -62,7 +62,7 @@ _STAFF_WEIGHTS = {
     StaffAct.ACCEPT: 3,
     StaffAct.CLOSE: 2,
     StaffAct.TAKE_OVER: 4,
-    StaffAct.PAUSE: 2,
+    StaffAct.PAUSE: 3,
     StaffAct.END_VISIT: 1,
     StaffAct.REOPEN_SCREEN: 1,
     StaffAct.REST: 1,
@@ -125,6 +125,7 @@ def _staff_steps(chance: random.Random, size: OrdealSize) -> Iterator[StaffStep]
             pause_s=round(chance.uniform(0.2, 2), 3),
             act=act,
             about=_choose_person(chance, act, size),
-            takes_s=round(chance.uniform(1, 5), 3),
+            # A pause that is over before everyone knows of it proves nothing.
+            takes_s=round(chance.uniform(5, 10) if act is StaffAct.PAUSE else chance.uniform(1, 5), 3),
             words=chance.randint(1, 3),
         )

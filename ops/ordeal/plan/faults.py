@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from ops.ordeal.plan.steps import OrdealFaultKind, OrdealSize, PlannedFault
 
@@ -41,17 +42,9 @@ def draw_faults(chance: random.Random, size: OrdealSize) -> Iterator[PlannedFaul
     at_s = FIRST_FAULT_S + chance.random() * 2
     number = 0
     while at_s < size.lasts_s - CALM_BEFORE_END_S:
-        draw = draws[number % len(draws)]
-        fault = draw(chance, at_s, size)
         left_s = size.lasts_s - at_s
-        yield PlannedFault(
-            at_s=round(at_s, 3),
-            lasts_s=round(min(fault.lasts_s, left_s), 3),
-            kind=fault.kind,
-            target=fault.target,
-            how=fault.how,
-            amount=fault.amount,
-        )
+        for fault in draws[number % len(draws)](chance, at_s, size):
+            yield replace(fault, at_s=round(at_s, 3), lasts_s=round(min(fault.lasts_s, left_s), 3))
         at_s += chance.uniform(0.3, 1.7) * BETWEEN_FAULTS_S
         number += 1
 
@@ -65,8 +58,8 @@ def _any_process(chance: random.Random, size: OrdealSize) -> str:
     return chance.choice([*webs, *webs, "worker", *(f"provider-{name}" for name in PROVIDERS)])
 
 
-def _kill(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _kill(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s,
         lasts_s=chance.uniform(0.5, 4),
         kind=OrdealFaultKind.KILL,
@@ -74,38 +67,38 @@ def _kill(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
     )
 
 
-def _kill_web(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _kill_web(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s, lasts_s=chance.uniform(0.5, 3), kind=OrdealFaultKind.KILL, target=_web(chance, size)
     )
 
 
-def _term(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _term(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s, lasts_s=chance.uniform(0.2, 2), kind=OrdealFaultKind.TERM, target=_web(chance, size)
     )
 
 
-def _stop(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
+def _stop(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
     target = chance.choice([_web(chance, size), _any_process(chance, size), "database", "valkey"])
     # A database that stands still stops everything: shorter, or nothing else would be seen.
     lasts_s = chance.uniform(4, 9) if target == "database" else chance.uniform(4, 25)
-    return PlannedFault(at_s=at_s, lasts_s=lasts_s, kind=OrdealFaultKind.STOP, target=target)
+    yield PlannedFault(at_s=at_s, lasts_s=lasts_s, kind=OrdealFaultKind.STOP, target=target)
 
 
-def _roll(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(at_s=at_s, lasts_s=0.0, kind=OrdealFaultKind.ROLL, target="")
+def _roll(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(at_s=at_s, lasts_s=0.0, kind=OrdealFaultKind.ROLL, target="")
 
 
-def _database(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
+def _database(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
     how = chance.choice(("fast", "immediate", "smart", "kill", "terminate one", "terminate all", "crash one"))
-    return PlannedFault(
+    yield PlannedFault(
         at_s=at_s, lasts_s=chance.uniform(0, 8), kind=OrdealFaultKind.DATABASE, target="database", how=how
     )
 
 
-def _disk(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _disk(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s,
         lasts_s=chance.uniform(3, 8),
         kind=OrdealFaultKind.DISK,
@@ -114,8 +107,8 @@ def _disk(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
     )
 
 
-def _clock(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _clock(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s,
         lasts_s=0.0,
         kind=OrdealFaultKind.CLOCK,
@@ -125,24 +118,22 @@ def _clock(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault
     )
 
 
-def _listen(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(at_s=at_s, lasts_s=0.0, kind=OrdealFaultKind.LISTEN, target="database")
+def _listen(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(at_s=at_s, lasts_s=0.0, kind=OrdealFaultKind.LISTEN, target="database")
 
 
-def _valkey(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
-        at_s=at_s, lasts_s=chance.uniform(1, 10), kind=OrdealFaultKind.VALKEY, target="valkey"
-    )
+def _valkey(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(at_s=at_s, lasts_s=chance.uniform(1, 10), kind=OrdealFaultKind.VALKEY, target="valkey")
 
 
-def _network(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
+def _network(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
     side = chance.choice(("page", "database"))
     how = chance.choice(("delay", "half-open", "throttle", "cut"))
     amount = {
         "delay": round(chance.uniform(0.05, 0.6), 3),
         "throttle": round(chance.uniform(2_000, 20_000)),
     }.get(how, 0.0)
-    return PlannedFault(
+    yield PlannedFault(
         at_s=at_s,
         lasts_s=chance.uniform(2, 12),
         kind=OrdealFaultKind.NETWORK,
@@ -152,8 +143,8 @@ def _network(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFau
     )
 
 
-def _provider(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
-    return PlannedFault(
+def _provider(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    yield PlannedFault(
         at_s=at_s,
         lasts_s=chance.uniform(2, 8),
         kind=OrdealFaultKind.PROVIDER,
@@ -163,7 +154,17 @@ def _provider(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFa
     )
 
 
-def _change(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFault:
+def _crowd(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
+    """One slow reply at a time, for longer than the waiting room lets a message wait."""
+    lasts_s = chance.uniform(16, 22)
+    yield PlannedFault(at_s=at_s, lasts_s=lasts_s, kind=OrdealFaultKind.CHANGE, target="1", how="ceiling")
+    for lane in PROVIDERS:
+        yield PlannedFault(
+            at_s=at_s, lasts_s=lasts_s, kind=OrdealFaultKind.PROVIDER, target=lane, how="slow drip", amount=12
+        )
+
+
+def _change(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
     how = chance.choice(CHANGES)
     targets = {
         "preset": chance.choice(("swapped", "first_only", "second_only", "normal")),
@@ -171,12 +172,12 @@ def _change(chance: random.Random, at_s: float, size: OrdealSize) -> PlannedFaul
         "right": str(chance.randrange(max(1, size.staff))),
         "card": str(chance.randrange(size.people)),
     }
-    return PlannedFault(
+    yield PlannedFault(
         at_s=at_s, lasts_s=chance.uniform(2, 10), kind=OrdealFaultKind.CHANGE, target=targets[how], how=how
     )
 
 
-_DRAWS: tuple[Callable[[random.Random, float, OrdealSize], PlannedFault], ...] = (
+_DRAWS: tuple[Callable[[random.Random, float, OrdealSize], Iterator[PlannedFault]], ...] = (
     _kill,
     _kill_web,
     _term,
@@ -197,4 +198,5 @@ _DRAWS: tuple[Callable[[random.Random, float, OrdealSize], PlannedFault], ...] =
     _provider,
     _change,
     _change,
+    _crowd,
 )

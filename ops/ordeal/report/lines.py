@@ -19,7 +19,9 @@ def format_verdict(history: RunHistory, verdict: OrdealVerdict, *, repeat: str) 
     broken = Counter(one.rule for one in verdict.violations)
     for rule in RULES:
         count = broken[rule.name]
-        outcome = f"BROKEN {count} times" if count else "held"
+        outcome = (
+            f"BROKEN {count} times" if count else "held" if verdict.checked[rule.name] else "nothing to check"
+        )
         yield f"  {outcome:16} {verdict.checked[rule.name]:>8,} checks  {rule.promise}"
     checks = sum(verdict.checked.values())
     yield ""
