@@ -118,12 +118,6 @@ class ParticipantPage:
         """Whether a message has no end yet."""
         return any(not turn.ended.is_set() for turn in self._own.values())
 
-    def forget_waiting(self) -> None:
-        """Give up on messages that were never accepted: their person has gone on."""
-        for turn in [turn for turn in self._own.values() if turn.turn is None]:
-            turn.ended.set()
-            del self._own[turn.key]
-
     # The connection.
 
     async def _run(self) -> None:

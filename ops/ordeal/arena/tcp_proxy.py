@@ -26,8 +26,6 @@ class NetworkFault:
     """0: as fast as possible."""
     is_half_open: bool = False
     """Bytes vanish in both directions and no end is told. Connections that met it are reset when it ends."""
-    refuses: bool = False
-    """New connections are reset at once."""
 
 
 GOOD = NetworkFault()
@@ -72,8 +70,6 @@ class TcpProxy:
         link = _Link(self, writer, task)
         self._links.add(link)
         try:
-            if self.fault.refuses:
-                return
             await link.carry(reader, self._dial)
             link.close()
         except (OSError, asyncio.CancelledError):

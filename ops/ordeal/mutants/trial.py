@@ -44,7 +44,6 @@ def try_mutant(
     *,
     options: Sequence[str],
     say: Callable[[str], None],
-    stop_at_first: bool = True,
 ) -> MutantTrial:
     """Try one mutant; None is the product itself, which must not be caught. `options` go to `manage.py ordeal`."""
     name, breaks = (mutant.name, mutant.breaks) if mutant else ("none", "Nothing: the product as it is")
@@ -57,7 +56,7 @@ def try_mutant(
             ran = _run_seed(tree, Path(scratch), seed, options)
             if ran.returncode not in (HELD, VIOLATION):
                 return MutantTrial(mutant=name, breaks=breaks, seeds_tried=tried, failed=ran.stderr[-400:])
-            if ran.returncode == VIOLATION and stop_at_first:
+            if ran.returncode == VIOLATION:
                 violations = json.loads(ran.stdout.splitlines()[-1])["violations"]
                 rules = list(dict.fromkeys(one["rule"] for one in violations))
                 return MutantTrial(

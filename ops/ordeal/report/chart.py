@@ -44,7 +44,6 @@ class RunChart:
     ticks: Sequence[tuple[float, str]]
     height: float
     width: int = WIDTH
-    label_width: int = LABEL_WIDTH
 
 
 def draw_run(history: RunHistory, violations: Sequence[Violation]) -> RunChart:
