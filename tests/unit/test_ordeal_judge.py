@@ -234,6 +234,43 @@ def broken_rules(edit: Edit) -> set[str]:
     return {violation.rule for violation in judge(edit_history(RICH, edit)).violations}
 
 
+def load(runnable: float, *, late_s: float = 0.0) -> Edit:
+    """Let the machine of two cores have been as busy for the whole run."""
+    samples = [
+        HistoryEvent(
+            at=float(at),
+            who="machine",
+            what="load",
+            data={"runnable": runnable, "cores": 2, "late_s": late_s},
+        )
+        for at in range(140)
+    ]
+
+    def edit(event: HistoryEvent) -> Iterable[HistoryEvent]:
+        return [event, *samples] if (event.who, event.what) == ("run", "began") else [event]
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("machine", "is_broken"),
+    [
+        pytest.param(load(6.0), True, id="one that works"),
+        pytest.param(load(18.0), False, id="one with three times as much to do"),
+        pytest.param(load(2.0, late_s=0.9), False, id="one that stood still"),
+    ],
+)
+def test_deadlines_are_longer_on_a_machine_that_has_other_work(machine: Edit, is_broken: bool) -> None:
+    late = change_frames({"type": "safety"}, later(3.5))
+
+    assert ("line-in-time" in broken_rules(all_of(machine, late))) == is_broken
+
+
+def test_a_busy_machine_excuses_no_text_and_no_order() -> None:
+    assert broken_rules(all_of(load(60.0), BREACHES["shown-is-stored"])) == {"shown-is-stored"}
+    assert broken_rules(all_of(load(60.0), BREACHES["held-in-order"])) == {"held-in-order"}
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_a_valid_history_passes_every_rule(seed: int) -> None:
     history = SimulatedRun(seed, people=2 + seed % 4).run()

@@ -16,11 +16,13 @@ from companion.turn_policy import LEASE_S
 from ops.ordeal.arena import cast, service, stored
 from ops.ordeal.arena.cast import Cast, in_database
 from ops.ordeal.arena.injector import FaultInjector
+from ops.ordeal.arena.load_sampler import sample_load
 from ops.ordeal.arena.person import ScriptedPerson
 from ops.ordeal.arena.programs import in_thread
 from ops.ordeal.arena.recorder import Recorder
 from ops.ordeal.arena.service import RunService, open_service
 from ops.ordeal.arena.staff import StaffMember
+from ops.ordeal.machine_load import MachineLoad
 from ops.ordeal.plan.faults import PROVIDERS
 from ops.ordeal.plan.steps import OrdealPlan
 from ops.testbed.processes import run_children
@@ -32,6 +34,8 @@ LOOK_EVERY_S = 0.25
 LAST_FRAMES_S = 1.5
 """After the last turn has ended: the time of a tick, and of the frames on their way."""
 FINISH_WITHIN_S = 20.0
+LOAD_LOOKS_BACK_S = 10.0
+"""The machine goes on as busy as it has been for so long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +107,11 @@ class _Run:
             **stored.list_facts(self._cast),
             limits=self._limits(),
         )
-        await self._play()
-        recorder.write("run", "calm")
-        self._say("All faults are over. Waiting until everything has its end …")
-        await self._settle()
+        async with sample_load(recorder) as load:
+            await self._play()
+            recorder.write("run", "calm")
+            self._say("All faults are over. Waiting until everything has its end …")
+            await self._settle(load)
         recorder.write("run", "ended")
         lasted_s = recorder.now()
         await asyncio.gather(
@@ -218,15 +223,20 @@ class _Run:
         going_on = ", ".join(sorted(self._injector.under_way)) or "calm"
         return f"{self._recorder.now():5.0f} s  {self._recorder.count:6d} events  {going_on}"
 
-    async def _settle(self) -> None:
+    async def _settle(self, load: MachineLoad) -> None:
         """Everyone has a page again, and every turn its end, or the time for it is over."""
+        now = self._recorder.now()
+
+        def allow(limit_s: float) -> float:
+            return load.allow(limit_s, now - LOAD_LOOKS_BACK_S, now)
 
         pages = asyncio.gather(*(person.come_in() for person in self._people))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(pages, COME_IN_WITHIN_S)
+            await asyncio.wait_for(pages, allow(COME_IN_WITHIN_S))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wait_for_ends(), service.END_WITHIN_S + service.WAIT_CEILING_S)
-        await asyncio.sleep(LAST_FRAMES_S)
+            ends_within_s = allow(service.END_WITHIN_S + service.WAIT_CEILING_S)
+            await asyncio.wait_for(self._wait_for_ends(), ends_within_s)
+        await asyncio.sleep(allow(LAST_FRAMES_S))
 
     async def _wait_for_ends(self) -> None:
         while True:

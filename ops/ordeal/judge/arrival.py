@@ -51,7 +51,7 @@ def _is_explained(evidence: Evidence, before: JudgedTurn, after: JudgedTurn) -> 
     )
     # The end of its own earlier turn bears the time of its statement. Its commit, which lets this turn go, is later.
     behind = any(
-        ends - COMMITS_WITHIN_S <= one.ends_at <= ends
+        ends - evidence.load.allow(COMMITS_WITHIN_S, ends, ends) <= one.ends_at <= ends
         for one in evidence.turns_of[before.conversation]
         if one.id < before.id
     )

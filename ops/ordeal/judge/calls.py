@@ -107,14 +107,15 @@ def ceiling_at(evidence: Evidence, at: float) -> int:
     """The highest ceiling that may have been in force at this moment."""
     first = int(evidence.limits.get("ceiling", 0))
     allowed, in_force = first, first
+    changes_s = evidence.load.allow(CEILING_CHANGES_S, at, at)
     for event in evidence.history.of("fault", "changed"):
         if event.data["subject"] != "ceiling":
             continue
-        if event.at > at + CEILING_CHANGES_S:
+        if event.at > at + changes_s:
             break
         value = event.data["value"]
         before, in_force = in_force, first if value is None else int(value)
-        allowed = max(before, in_force) if event.at > at - CEILING_CHANGES_S else in_force
+        allowed = max(before, in_force) if event.at > at - changes_s else in_force
     return allowed
 
 
@@ -128,7 +129,7 @@ def check_let_go(evidence: Evidence, findings: Findings) -> None:
         late_s = ends - turn.closed_at
         text = f"the call was open {late_s:.1f} s after the end of its turn"
         held = (
-            late_s <= LET_GO_S
+            late_s <= evidence.load.allow(LET_GO_S, turn.closed_at, ends)
             or _is_excused(evidence, turn, ends)
             or evidence.faults.touch(turn.closed_at, ends, ON_PROVIDERS, target=call.lane)
         )
@@ -149,8 +150,9 @@ def check_admitted_asks(evidence: Evidence, findings: Findings) -> None:
             findings.checked += 1
             continue
         idle_s = min(turn.ends_at, evidence.ended_at) - turn.admitted_at
-        held = idle_s <= LET_GO_S or evidence.faults.touch(
-            turn.admitted_at, turn.admitted_at + idle_s, ON_ALL
+        ends = turn.admitted_at + idle_s
+        held = idle_s <= evidence.load.allow(LET_GO_S, turn.admitted_at, ends) or evidence.faults.touch(
+            turn.admitted_at, ends, ON_ALL
         )
         text = f"the turn held a slot for {idle_s:.1f} s without a call"
         findings.expect(held, text, at=turn.admitted_at, turn=turn.id)

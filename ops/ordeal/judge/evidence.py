@@ -10,6 +10,7 @@ from typing import Any
 
 from ops.ordeal.history import HistoryEvent, RunHistory
 from ops.ordeal.judge.fault_times import FaultTimes
+from ops.ordeal.machine_load import MachineLoad, read_load
 
 LIVE_STATES = frozenset({"waiting", "speaking"})
 RECOVERY_S = 5.0
@@ -105,7 +106,13 @@ class Evidence:
 
     @cached_property
     def faults(self) -> FaultTimes:
-        return FaultTimes(self.history, settle_s=float(self.limits.get("lease_s", 10.0)) + RECOVERY_S)
+        recovery_s = self.load.allow(RECOVERY_S, 0.0, self.ended_at)
+        return FaultTimes(self.history, settle_s=float(self.limits.get("lease_s", 10.0)) + recovery_s)
+
+    @cached_property
+    def load(self) -> MachineLoad:
+        """How busy the machine was: `allow` gives the limit of a deadline there."""
+        return read_load(self.history)
 
     @cached_property
     def turns(self) -> Mapping[int, JudgedTurn]:

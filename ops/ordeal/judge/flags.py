@@ -40,7 +40,8 @@ def check_causes(evidence: Evidence, findings: Findings) -> None:
                 late_s = float(one["opened_at"]) - turn.created_at
                 storage = evidence.faults.touch(turn.created_at, one["opened_at"], ON_STORAGE, settle_s=0.0)
                 text = f"flag {one['id']} was stored {late_s:.1f} s after its message"
-                findings.expect(abs(late_s) <= TOGETHER_S or storage, text, at=one["opened_at"], turn=turn.id)
+                held = abs(late_s) <= evidence.load.allow(TOGETHER_S, turn.created_at, one["opened_at"])
+                findings.expect(held or storage, text, at=one["opened_at"], turn=turn.id)
     _check_presses(evidence, findings)
 
 
@@ -156,9 +157,8 @@ def check_line_in_time(evidence: Evidence, findings: Findings) -> None:
                     accepted[turn], event.at, ON_PROCESSES | ON_STORAGE | {"page"}
                 )
                 text = f"the line was shown {took_s:.1f} s after the red message was accepted"
-                findings.expect(
-                    took_s <= LINE_WITHIN_S or disturbed, text, at=event.at, who=story.who, turn=turn
-                )
+                held = took_s <= evidence.load.allow(LINE_WITHIN_S, accepted[turn], event.at)
+                findings.expect(held or disturbed, text, at=event.at, who=story.who, turn=turn)
 
 
 RULES = (

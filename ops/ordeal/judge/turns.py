@@ -71,7 +71,8 @@ def check_every_turn_ends(evidence: Evidence, findings: Findings) -> None:
         faults_s = evidence.faults.seconds(starts, turn.closed_at, ON_ALL)
         took_s = turn.closed_at - starts
         text = f"the turn ended after {took_s:.1f} s, {faults_s:.1f} s of them under faults"
-        findings.expect(took_s <= wait_s + reply_s + faults_s, text, at=turn.closed_at, turn=turn.id)
+        within_s = evidence.load.allow(wait_s + reply_s, starts, turn.closed_at)
+        findings.expect(took_s <= within_s + faults_s, text, at=turn.closed_at, turn=turn.id)
 
 
 def check_swept(evidence: Evidence, findings: Findings) -> None:
@@ -99,7 +100,8 @@ def check_swept(evidence: Evidence, findings: Findings) -> None:
         )
         took_s = ends - died_at
         text = f"the turn of a dead process was swept after {took_s:.1f} s, {faults_s:.1f} s of them under faults"
-        findings.expect(took_s <= SWEPT_WITHIN_S + faults_s, text, at=ends, turn=turn.id)
+        within_s = evidence.load.allow(SWEPT_WITHIN_S, died_at, ends)
+        findings.expect(took_s <= within_s + faults_s, text, at=ends, turn=turn.id)
 
 
 def check_refused(evidence: Evidence, findings: Findings) -> None:
@@ -137,17 +139,17 @@ def check_slots_are_taken(evidence: Evidence, findings: Findings) -> None:
         ends = min(until, evidence.ended_at)
         if not is_in_line or ends <= starts:
             continue
-        gap = _first_free(speaking, starts, ends, _surely_free_below(evidence, starts, ends))
-        if gap is None:
-            findings.checked += 1
-            continue
+        findings.checked += 1
         owner = evidence.process_names.get(turn.owner)
-        faults_s = evidence.faults.seconds(*gap, ON_PROCESSES | ON_STORAGE, target=owner)
-        free_s = gap[1] - gap[0]
-        text = (
-            f"a slot was free for {free_s:.1f} s while the turn waited, {faults_s:.1f} s of them under faults"
-        )
-        findings.expect(free_s - faults_s <= FREE_SLOT_S, text, at=ends, turn=turn.id)
+        for begins, over in _list_free(speaking, starts, ends, _surely_free_below(evidence, starts, ends)):
+            free_s = over - begins
+            faults_s = evidence.faults.seconds(begins, over, ON_PROCESSES | ON_STORAGE, target=owner)
+            text = (
+                f"a slot was free for {free_s:.1f} s while the turn waited, "
+                f"{faults_s:.1f} s of them under faults"
+            )
+            within_s = evidence.load.allow(FREE_SLOT_S, begins, over)
+            findings.expect(free_s - faults_s <= within_s, text, at=ends, turn=turn.id)
 
 
 def _surely_free_below(evidence: Evidence, starts: float, ends: float) -> int:
@@ -163,26 +165,23 @@ def _surely_free_below(evidence: Evidence, starts: float, ends: float) -> int:
     return int(min(limits))
 
 
-def _first_free(
+def _list_free(
     speaking: Sequence[tuple[float, float]], starts: float, ends: float, below: int
-) -> tuple[float, float] | None:
-    """The first time within these in which fewer than `below` turns spoke for longer than FREE_SLOT_S."""
+) -> Iterator[tuple[float, float]]:
+    """Each time within these in which fewer than `below` turns spoke for longer than FREE_SLOT_S."""
     steps = sorted(
         [(max(begins, starts), 1) for begins, over in speaking if begins < ends and over > starts]
         + [(over, -1) for begins, over in speaking if starts < over < ends and begins < ends]
         + [(ends, 0)]
     )
-    count, free_since = 0, starts if below > 0 else None
+    count, free_since = 0, starts
     for at, step in steps:
-        if free_since is not None and count < below and at - free_since > FREE_SLOT_S:
-            return free_since, at
-        was_free = count < below
-        count += step
-        if count >= below:
-            free_since = None
-        elif not was_free or free_since is None:
+        is_over = count < below and (count + step >= below or at == ends)
+        if is_over and at - free_since > FREE_SLOT_S:
+            yield free_since, at
+        if count >= below > count + step:
             free_since = at
-    return None
+        count += step
 
 
 def _with_starts(evidence: Evidence) -> Iterator[tuple[JudgedTurn, float]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ops.ordeal.judge.evidence import Evidence
+from ops.ordeal.judge.evidence import Evidence, JudgedTurn
 from ops.ordeal.judge.fault_times import ON_PROCESSES, ON_PROVIDERS, ON_STORAGE
 from ops.ordeal.judge.findings import Findings, OrdealRule
 from ops.ordeal.judge.shown_replies import find_snapshots
@@ -80,7 +80,8 @@ def check_silent_companion(evidence: Evidence, findings: Findings) -> None:
             text = "the companion spoke while a person was there"
             findings.expect(not speaks, text, at=max(turn.admitted_at, span.begins), turn=turn.id)
             for call in evidence.calls_of.get(turn.id, ()):
-                late = span.begins + LEARNS_WITHIN_S < call.asked_at < ends
+                learns_s = evidence.load.allow(LEARNS_WITHIN_S, span.begins, call.asked_at)
+                late = span.begins + learns_s < call.asked_at < ends
                 excused = evidence.faults.touch(
                     span.begins, call.asked_at, ON_PROCESSES | ON_STORAGE | ON_PROVIDERS
                 )
@@ -121,7 +122,8 @@ def check_pauses(evidence: Evidence, findings: Findings) -> None:
         for facts in evidence.history.people.values()
     }
     for pause in evidence.history.rows("pauses"):
-        begins = float(pause["at"]) + LEARNS_WITHIN_S
+        at = float(pause["at"])
+        begins = at + evidence.load.allow(LEARNS_WITHIN_S, at, at + LEARNS_WITHIN_S)
         ends = float("inf") if pause["ended_at"] is None else float(pause["ended_at"]) - CLOCKS_DIFFER_S
         for conversation, turns in evidence.turns_of.items():
             participant, site = participants.get(conversation, (None, None))
@@ -133,11 +135,17 @@ def check_pauses(evidence: Evidence, findings: Findings) -> None:
                 if not (turn.created_at < ends and turn.ends_at > begins):
                     continue
                 speaks_from = max(begins, turn.admitted_at if turn.admitted_at is not None else ends)
-                held = speaks_from >= ends or evidence.faults.touch(
-                    pause["at"], speaks_from, ON_PROCESSES | ON_STORAGE
-                )
+                held = speaks_from >= ends or _may_not_know(evidence, turn, at, begins, speaks_from)
                 text = f"the turn spoke in pause {pause['id']}"
                 findings.expect(held, text, at=speaks_from, turn=turn.id)
+
+
+def _may_not_know(evidence: Evidence, turn: JudgedTurn, at: float, begins: float, speaks_from: float) -> bool:
+    """Whether faults explain that a turn speaks in a pause. One asked in it reads the pause in the same statement."""
+    if turn.created_at >= begins:
+        # The pause was asked for at `at`, and stored later if the storage stood still.
+        return evidence.faults.touch(at, begins, ON_STORAGE, settle_s=0.0)
+    return evidence.faults.touch(at, speaks_from, ON_PROCESSES | ON_STORAGE)
 
 
 def check_entries(evidence: Evidence, findings: Findings) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ops.ordeal.history import RunHistory
 from ops.ordeal.judge.verdict import RULES, OrdealVerdict
+from ops.ordeal.machine_load import describe_load, read_load
 from ops.ordeal.report.timeline import describe_turn, list_faults, list_neighbourhood
 
 
@@ -25,6 +26,8 @@ def format_verdict(history: RunHistory, verdict: OrdealVerdict, *, repeat: str) 
         yield f"  {outcome:16} {verdict.checked[rule.name]:>8,} checks  {rule.promise}"
     checks = sum(verdict.checked.values())
     yield ""
+    if machine := describe_load(read_load(history)):
+        yield machine
     if not verdict.violations:
         yield f"Seed {verdict.seed}: nothing found in {checks:,} checks."
         return

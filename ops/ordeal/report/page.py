@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 
 from ops.ordeal.history import RunHistory
 from ops.ordeal.judge.verdict import RULES, OrdealVerdict
+from ops.ordeal.machine_load import describe_load, read_load
 from ops.ordeal.report.chart import count_in_flight, draw_run
 from ops.ordeal.report.lines import to_document
 from ops.ordeal.report.timeline import describe_turn, list_faults, list_neighbourhood
@@ -46,6 +47,7 @@ def render_page(history: RunHistory, verdict: OrdealVerdict, *, at: datetime, re
             ),
             "timeline": list_faults(history),
             "ends": _count_ends(history),
+            "machine": describe_load(read_load(history)),
         },
     )
 
