@@ -67,6 +67,12 @@ def test_every_person_has_a_code_that_begins_no_other_code() -> None:
         ]
 
 
+def test_without_staff_no_right_is_changed() -> None:
+    plans = [draw_plan(seed, dataclasses.replace(SIZE, staff=0)) for seed in range(20)]
+
+    assert not [fault for plan in plans for fault in plan.faults if fault.how == "right"]
+
+
 @pytest.mark.parametrize("people", [1, 40])
 def test_any_number_of_people_is_drawn(people: int) -> None:
     plan = draw_plan(1, dataclasses.replace(SIZE, people=people))

@@ -53,7 +53,11 @@ def try_mutant(
         copy_tree(tree, mutant)
         for tried, seed in enumerate(seeds, start=1):
             say(f"{name}: seed {seed}")
-            ran = _run_seed(tree, Path(scratch), seed, options)
+            try:
+                ran = _run_seed(tree, Path(scratch), seed, options)
+            except subprocess.TimeoutExpired:
+                failure = f"seed {seed} was not over after {SEED_TIMEOUT_S:.0f} s"
+                return MutantTrial(mutant=name, breaks=breaks, seeds_tried=tried, failed=failure)
             if ran.returncode not in (HELD, VIOLATION):
                 return MutantTrial(mutant=name, breaks=breaks, seeds_tried=tried, failed=ran.stderr[-400:])
             if ran.returncode == VIOLATION:

@@ -32,6 +32,7 @@ PROVIDER_WAYS = (
     "long replies",
 )
 CHANGES = ("preset", "ceiling", "right", "card")
+WITHOUT_STAFF = tuple(change for change in CHANGES if change != "right")
 
 
 def draw_faults(chance: random.Random, size: OrdealSize) -> Iterator[PlannedFault]:
@@ -165,7 +166,7 @@ def _crowd(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[Pla
 
 
 def _change(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
-    how = chance.choice(CHANGES)
+    how = chance.choice(CHANGES if size.staff else WITHOUT_STAFF)
     targets = {
         "preset": chance.choice(("swapped", "first_only", "second_only", "normal")),
         "ceiling": str(chance.randint(1, size.ceiling + 2)),
