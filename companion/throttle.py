@@ -32,7 +32,8 @@ class SignInThrottle:
     """Allows `most` failures within `WINDOW_S`. `now` is a monotonic clock in seconds.
 
     Cards are counted by address, passwords by name and address, so cards and passwords do not lock each other out,
-    and neither do two names.
+    and neither do two names. A password typed in a browser that knows its owner is counted by name and browser instead:
+    wrong ones that others type behind the same address do not lock the owner out.
     """
 
     def __init__(self, client: "redis.Redis", *, most: int, now: Callable[[], float]) -> None:
@@ -65,25 +66,29 @@ class SignInThrottle:
             ]
         )
 
-    def reserve(self, name: str, address: str) -> bool:
+    def reserve(self, name: str, address: str, *, browser: str = "") -> bool:
         """Count a password before it is checked, so that parallel attempts cannot exceed the limit.
 
-        False: it must not be checked. Call `release` for a right password.
+        False: it must not be checked. Call `release` for a right password. `browser` names a browser in which this
+        person has signed in before.
         """
-        return self._within(
-            [
-                (_name_key(name, address), self._most),
-                (_staff_key(address), self._most * NAMES_PER_ADDRESS),
-            ]
-        )
+        return self._within(self._password_limits(name, address, browser))
 
-    def release(self, name: str, address: str) -> None:
+    def _password_limits(self, name: str, address: str, browser: str) -> Sequence[tuple[str, int]]:
+        if browser:
+            return [(_key("browser", browser, _normalize(name)), self._most)]
+        return [
+            (_name_key(name, address), self._most),
+            (_staff_key(address), self._most * NAMES_PER_ADDRESS),
+        ]
+
+    def release(self, name: str, address: str, *, browser: str = "") -> None:
         """Undo `reserve` for a password that was right, or was not checked."""
 
         # The key may have expired meanwhile. DECR makes it anew, and without EXPIRE it would stay for good.
         def decrement() -> None:
             with self._client.pipeline() as pipeline:
-                for key in (_name_key(name, address), _staff_key(address)):
+                for key, _ in self._password_limits(name, address, browser):
                     pipeline.decr(key)
                     pipeline.expire(key, WINDOW_S, nx=True)
                 pipeline.execute()
@@ -123,7 +128,11 @@ def _card_key(address: str) -> str:
 
 
 def _name_key(name: str, address: str) -> str:
-    return _key("name", client_network(address), unicodedata.normalize("NFKC", name).strip().casefold())
+    return _key("name", client_network(address), _normalize(name))
+
+
+def _normalize(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
 def _staff_key(address: str) -> str:

@@ -66,6 +66,8 @@ WITHDREW_STAFF = "withdrew_staff"
 RESTORED_STAFF = "restored_staff"
 NEW_PASSWORD = "new_password"
 SET_EMAIL = "set_email"
+SET_SECOND_FACTOR = "set_second_factor"
+REMOVED_SECOND_FACTOR = "removed_second_factor"
 IMPORTED_PEOPLE = "imported_people"
 EXPORTED_PEOPLE = "exported_people"
 

@@ -18,6 +18,7 @@ from ops.access import OPERATORS, get_access
 from ops.changes import ChangeRefused, ChangeResult
 from ops.models import Supervision
 from ops.people import lookup
+from ops.people.second_factor import remove_second_factor
 from ops.text import escape_controls
 
 SUPERVISORS = "supervisors"
@@ -110,6 +111,7 @@ def withdraw_staff(username: str, *, by: str) -> ChangeResult:
     # Sessions are bound to the password, so this ends them for good, even if the account is restored later.
     user.set_unusable_password()
     user.save()
+    remove_second_factor(user)
     user.groups.clear()
     gone, _ = Supervision.objects.filter(user=user).delete()
     _record(audit.WITHDREW_STAFF, user, f"supervisions {gone}", by=by)
@@ -140,6 +142,22 @@ def reset_password(username: str, *, by: str) -> ChangeResult:
     _record(audit.NEW_PASSWORD, user, by=by)
     return ChangeResult(
         sentence=f"{user.username} is signed out everywhere, and signs in with this password. It is shown once.",
+        secret=password,
+    )
+
+
+@transaction.atomic
+def forget_second_factor(username: str, *, by: str) -> ChangeResult:
+    """For a lost phone: forget the app, and set a new password, shown once. They are signed out everywhere."""
+    user = _get_active(username)
+    if not remove_second_factor(user):
+        return ChangeResult(sentence=f"{user.username} signs in without an app.", is_new=False)
+    # The person at the counter may not be the one whose account it is: what was known before opens nothing.
+    password = _set_new_password(user)
+    _record(audit.REMOVED_SECOND_FACTOR, user, by=by)
+    return ChangeResult(
+        sentence=f"{user.username} is signed out everywhere, and signs in with this password, without the app. "
+        "It is shown once.",
         secret=password,
     )
 

@@ -111,6 +111,12 @@ COMPANION_BEHIND_PROXY = env.flag(
     meaning="`yes` takes a caller's address from `X-Real-IP`. Only behind a proxy that always sets it",
 )
 
+COMPANION_SECOND_FACTOR = env.flag(
+    "COMPANION_SECOND_FACTOR",
+    meaning="`yes` asks staff who sign in with a password for a code of an app as well. Those without an app set it up "
+    "at their next sign-in. Without it each may choose it",
+)
+
 # Files.
 env.declare(
     Setting(

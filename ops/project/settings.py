@@ -32,6 +32,8 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "csp",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
     "companion",
     "ops",
 ]
@@ -102,6 +104,7 @@ SESSION_COOKIE_SECURE = COMPANION_SECURE_COOKIES
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 MACHINE_COOKIE_NAME = name_cookie("machine")
 PAIRING_COOKIE_NAME = name_cookie("pairing")
+BROWSER_COOKIE_NAME = name_cookie("browser")
 LOOK_COOKIE_NAME = name_cookie("look")
 CSRF_COOKIE_NAME = name_cookie("csrftoken")
 CSRF_COOKIE_HTTPONLY = True
@@ -151,9 +154,12 @@ STORAGES = {
     "staticfiles": {"BACKEND": "ops.static_files.names.ReleaseFiles"},
 }
 
+OTP_TOTP_ISSUER = "Care companion"
 AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 
 # Ids, counts and codes only. Request paths are left out: a card's link is a credential.

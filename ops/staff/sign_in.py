@@ -9,16 +9,13 @@ from typing import Any
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from companion.client_address import read_client_address
 from companion.throttle import WINDOW_S, SignInThrottle
-from companion.visits.ends import EndReason
-from companion.visits.leaving import end_visit
-from ops import audit
-from ops.access import get_access
+from ops.staff import known_browsers
 from ops.staff.passwords import TooBusy, check_staff_password
+from ops.staff.second_step import StaffRedirect, ask_for_code, complete_sign_in
 
 MAX_NAME_CHARS = 150
 RETRY_AFTER_S = {429: WINDOW_S, 503: 30}
@@ -43,7 +40,7 @@ class StaffForm(AuthenticationForm):
             raise self.get_invalid_login_error()
 
 
-class SignIn(LoginView):
+class SignIn(StaffRedirect, LoginView):
     """The staff's sign-in. It ends a participant's visit in the same browser, on every screen."""
 
     template_name = "ops/sign_in.html"
@@ -53,24 +50,25 @@ class SignIn(LoginView):
     """Set by `as_view`."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not self._get_throttle().reserve(self._name, self._address):
+        browser = known_browsers.count_apart(request, self._name)
+        if not self._get_throttle().reserve(self._name, self._address, browser=browser):
             return self._refuse(429, too_many_tries=True)
         try:
             return super().post(request, *args, **kwargs)
         except TooBusy:
-            self._get_throttle().release(self._name, self._address)
+            self._get_throttle().release(self._name, self._address, browser=browser)
             return self._refuse(503, too_busy=True)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        self._get_throttle().release(self._name, self._address)
-        end_visit(self.request, reason=EndReason.REPLACED)
-        audit.record(audit.SIGNED_IN, who=form.get_user().get_username())
-        return super().form_valid(form)
-
-    def get_default_redirect_url(self) -> str:
-        """The first page: people for supervisors, the figures for operators."""
-        access = get_access(self.request.user)
-        return reverse("staff_dashboard" if access.is_operator else "staff_people")
+        user = form.get_user()
+        browser = known_browsers.count_apart(self.request, self._name)
+        self._get_throttle().release(self._name, self._address, browser=browser)
+        if page := ask_for_code(self.request, user, self.get_redirect_url()):
+            return page
+        complete_sign_in(self.request, user)
+        response = HttpResponseRedirect(self.get_success_url())
+        known_browsers.remember(self.request, response, user.get_username())
+        return response
 
     def _refuse(self, status: int, **why: bool) -> HttpResponse:
         response = self.render_to_response(self.get_context_data(form=None, **why), status=status)

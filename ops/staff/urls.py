@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from companion.throttle import SignInThrottle
 from ops.selections.selector import Selector
 from ops.staff import (
+    account_page,
     bell,
     cards_page,
     conversation_page,
@@ -23,6 +24,7 @@ from ops.staff import (
 )
 from ops.staff.consumers import StaffConsumer
 from ops.staff.desk_consumer import DeskConsumer
+from ops.staff.second_step import SecondStep
 from ops.staff.sign_in import SignIn
 from ops.staff.sign_out import SignOut
 from ops.status.figures import StatusSettings
@@ -77,7 +79,32 @@ def build_urlpatterns(
         path("ops/routing/", routing_page.lanes, {"routing": routing}, name="staff_routing"),
         path("ops/routing/select/", routing_page.select, routes, name="staff_routing_select"),
         path("ops/routing/revert/", routing_page.revert, routes, name="staff_routing_revert"),
+        *_build_account_patterns(throttle),
+    ]
+
+
+def _build_account_patterns(throttle: Callable[[], SignInThrottle]) -> list[URLPattern]:
+    """Signing in and out, and the page of one's own account."""
+    return [
         path("staff/sign-in/", SignIn.as_view(throttle=throttle), name="staff_sign_in"),
+        path("staff/sign-in/code/", SecondStep.as_view(), name="staff_second_step"),
+        path("ops/account/", account_page.account, name="staff_account"),
+        path(
+            "ops/account/password/",
+            account_page.change_password,
+            {"throttle": throttle},
+            name="staff_account_password",
+        ),
+        path(
+            "ops/account/second-factor/",
+            account_page.set_up_second_factor,
+            name="staff_account_second_factor",
+        ),
+        path(
+            "ops/account/second-factor/off/",
+            account_page.turn_off_second_factor,
+            name="staff_account_second_factor_off",
+        ),
         path("staff/sign-out/", SignOut.as_view(), name="staff_sign_out"),
     ]
 

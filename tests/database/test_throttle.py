@@ -287,6 +287,28 @@ def test_staff_who_tried_too_many_passwords_are_told_so_and_a_colleague_signs_in
         assert sign_in(staff_client, ines.get_username(), people.password).status_code == 302
 
 
+def test_wrong_passwords_that_others_type_do_not_keep_a_colleague_out_of_her_own_browser(
+    guarded: Web, people: People
+) -> None:
+    sam = people.add_sam()
+    with (
+        open_staff_client(guarded, sam, people.password) as own,
+        httpx.Client(base_url=guarded.url, trust_env=False) as stranger,
+    ):
+        own.cookies.delete("companion")
+        stranger.get("/staff/sign-in/")
+        for _ in range(5):
+            sign_in(stranger, sam.get_username(), "wrong")
+        # A cookie that was not given here counts as none.
+        stranger.cookies.set("browser", own.cookies["browser"][:-2])
+        assert sign_in(stranger, sam.get_username(), people.password).status_code == 429
+        # Her own tries are limited all the same.
+        assert [sign_in(own, sam.get_username(), "wrong").status_code for _ in range(2)] == [200, 200]
+        assert sign_in(own, sam.get_username(), people.password).status_code == 302
+        own.cookies.delete("companion")
+        assert [sign_in(own, sam.get_username(), "wrong").status_code for _ in range(2)] == [200, 429]
+
+
 def test_wrong_codes_of_participants_do_not_keep_staff_out(guarded: Web, people: People) -> None:
     sam = people.add_sam()
     with httpx.Client(base_url=guarded.url, trust_env=False) as staff_client:

@@ -1,4 +1,4 @@
-"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password`."""
+"""`manage.py staff list|add|supervises|no-longer|operator|supervisor|email|withdraw|restore|password|forget-app`."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -19,6 +19,7 @@ PARTS = {
     "withdraw": "sign them out everywhere and for good",
     "restore": "let them sign in again; the new password is the last line, shown once",
     "password": "sign them out everywhere; the new password is the last line, shown once",
+    "forget-app": "for a lost phone: forget the app, sign them out everywhere; the new password is the last line",
 }
 
 
@@ -63,5 +64,6 @@ class Command(PeopleCommand):
             "withdraw": lambda by: staff.withdraw_staff(username, by=by),
             "restore": lambda by: staff.restore_staff(username, by=by),
             "password": lambda by: staff.reset_password(username, by=by),
+            "forget-app": lambda by: staff.forget_second_factor(username, by=by),
         }
         self.report(lambda: changes[do](names.clean_by(options["by"])))
