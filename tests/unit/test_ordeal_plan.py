@@ -42,14 +42,14 @@ def test_faults_come_in_order_overlap_and_are_over_before_the_end() -> None:
     assert overlaps > 20
 
 
-def test_within_twenty_seeds_a_crowd_waits_longer_than_a_message_may() -> None:
-    crowds = [
-        [other.how for other in plan.faults if other.at_s == fault.at_s]
-        for plan in plan_many()
-        for fault in plan.faults
-        if fault.how == "ceiling" and fault.target == "1" and fault.lasts_s > 2 * WAIT_CEILING_S
-    ]
-    assert ["ceiling", "slow drip", "slow drip"] in crowds
+def test_in_every_long_run_a_crowd_waits_longer_than_a_message_may() -> None:
+    for plan in plan_many():
+        crowds = [
+            [other.how for other in plan.faults if other.at_s == fault.at_s]
+            for fault in plan.faults
+            if fault.how == "ceiling" and fault.target == "1" and fault.lasts_s > 1.5 * WAIT_CEILING_S
+        ]
+        assert ["ceiling", "slow drip", "slow drip"] in crowds
 
 
 def test_a_pause_by_staff_lasts_until_every_process_has_learnt_of_it() -> None:

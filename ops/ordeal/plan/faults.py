@@ -11,6 +11,9 @@ FIRST_FAULT_S = 3.0
 CALM_BEFORE_END_S = 4.0
 BETWEEN_FAULTS_S = 4.5
 """On average; faults last longer than that, so they overlap."""
+LONG_RUN_S = 60.0
+"""A run as long has a crowd for certain; a shorter one would be little else."""
+LONGEST_CROWD_S = 22.0
 PROVIDERS = ("first", "second")
 PROVIDER_WAYS = (
     "cut fin",
@@ -40,6 +43,10 @@ def draw_faults(chance: random.Random, size: OrdealSize) -> Iterator[PlannedFaul
     draws = list(_DRAWS)
     # Every kind once before any comes again, so that a few short runs meet all of them.
     chance.shuffle(draws)
+    if size.lasts_s >= LONG_RUN_S:
+        # Early enough that messages wait out their time.
+        draws.remove(_crowd)
+        draws.insert(chance.randrange(int((size.lasts_s - LONGEST_CROWD_S) / BETWEEN_FAULTS_S / 2)), _crowd)
     at_s = FIRST_FAULT_S + chance.random() * 2
     number = 0
     while at_s < size.lasts_s - CALM_BEFORE_END_S:
@@ -157,7 +164,7 @@ def _provider(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[
 
 def _crowd(chance: random.Random, at_s: float, size: OrdealSize) -> Iterator[PlannedFault]:
     """One slow reply at a time, for longer than the waiting room lets a message wait."""
-    lasts_s = chance.uniform(16, 22)
+    lasts_s = chance.uniform(16, LONGEST_CROWD_S)
     yield PlannedFault(at_s=at_s, lasts_s=lasts_s, kind=OrdealFaultKind.CHANGE, target="1", how="ceiling")
     for lane in PROVIDERS:
         yield PlannedFault(
