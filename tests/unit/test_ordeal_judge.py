@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ops.ordeal.history import HistoryEvent, HistoryUnreadable, parse_history
+from ops.ordeal.history import HistoryEvent, HistoryUnreadable, RunHistory, parse_history
 from ops.ordeal.judge.verdict import RULES, judge
 from tests.ordeal_edits import (
     Edit,
@@ -292,6 +292,35 @@ def test_every_rule_has_a_breach_of_its_own() -> None:
 @pytest.mark.parametrize("rule", BREACHES)
 def test_a_history_that_breaks_one_promise_breaks_exactly_its_rule(rule: str) -> None:
     assert broken_rules(BREACHES[rule]) == {rule}
+
+
+def write_line_of_two() -> RunHistory:
+    """A turn waits 44 s: a slot is free for 5 s after a kill, then taken, then free for 20 s with no fault near."""
+
+    def turn(number: int, **times: float) -> dict[str, Any]:
+        facts = {"conversation": number, "key": f"key-{number}", "question": "?", "owner": "p-1"}
+        return {"id": number, "state": "complete", **facts, **times}
+
+    events: list[tuple[str, str, float, dict[str, Any]]] = [
+        ("run", "began", 0.0, {"limits": {"ceiling": 1, "lanes": {}, "lease_s": 10.0}}),
+        ("fault", "begins", 6.0, {"fault": "kill", "target": "web-1"}),
+        ("fault", "ends", 6.0, {"fault": "kill", "target": "web-1"}),
+        ("run", "ended", 60.0, {}),
+    ]
+    rows = [
+        turn(1, created_at=6.0, admitted_at=11.0, closed_at=30.0),
+        turn(2, created_at=6.0, admitted_at=50.0, closed_at=51.0),
+    ]
+    events.append(("record", "stored", 61.0, {"table": "turns", "rows": rows}))
+    return RunHistory([HistoryEvent(at=at, who=who, what=what, data=data) for who, what, at, data in events])
+
+
+def test_each_time_in_which_a_slot_is_free_is_judged_after_one_that_a_fault_explains() -> None:
+    found = [one for one in judge(write_line_of_two()).violations if one.rule == "slots-are-taken"]
+
+    assert [(one.turn, one.text) for one in found] == [
+        (2, "a slot was free for 20.0 s while the turn waited, 0.0 s of them under faults")
+    ]
 
 
 def test_a_history_is_read_from_its_lines_in_order_of_time() -> None:
