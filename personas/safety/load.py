@@ -20,15 +20,24 @@ _PHRASES: Phrases = {
 }
 
 
-@cache
 def load(language: str = "en") -> SafetyRules:
     """Load the rules that ship for a language, once in a process. Raises SafetyInvalid."""
+    return _load_once(language)
+
+
+@cache
+def _load_once(language: str) -> SafetyRules:
+    # Apart from `load`: a cache takes a call that names the default for another one, and would load English twice.
     return load_file(rules_path(language))
 
 
-@cache
 def name_kinds(language: str = "en") -> Mapping[str, str]:
     """What staff read for each kind of the rules that ship for a language, read once. Raises SafetyInvalid."""
+    return _name_kinds_once(language)
+
+
+@cache
+def _name_kinds_once(language: str) -> Mapping[str, str]:
     document = _read_file(rules_path(language))
     of_messages = {kind: declared.name for kind, declared in document.kinds.items()}
     of_replies = {kind: declared.name for kind, declared in document.reply_kinds.items()}

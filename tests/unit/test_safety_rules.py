@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from personas.errors import SafetyInvalid
-from personas.safety import SafetyRules, Tier, check_file, load, load_file
+from personas.safety import SafetyRules, Tier, check_file, load, load_file, name_kinds
 from personas.safety.files import rules_path
 
 WHOLE = rules_path("en").read_text(encoding="utf-8")
@@ -45,6 +45,11 @@ def test_a_pattern_that_matches_everything_or_nothing_is_refused(
     tmp_path: Path, pattern: str, fault: str
 ) -> None:
     assert fault in refusal(tmp_path, FIRST_RULE, f'{FIRST_RULE}    "{pattern}",\n')
+
+
+def test_a_process_has_the_rules_of_english_once_by_name_and_by_default() -> None:
+    assert load() is load("en")
+    assert name_kinds() is name_kinds("en")
 
 
 def test_the_file_that_ships_passes_its_lint() -> None:
