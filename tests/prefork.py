@@ -288,9 +288,11 @@ def main() -> None:
     from django.conf import settings
 
     from personas import reading, safety
+    from personas.safety import files
 
     # Every web process reads messages by these rules and counts syllables, with tables it would load at its start.
-    safety.load()
+    for language in files.REAL_WORDS:
+        safety.load(language)
     reading.count_syllables("companion")
 
     assert not settings.configured
