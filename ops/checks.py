@@ -13,7 +13,6 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.utils.timezone import localdate
 
 from ops.character import get_languages
-from ops.preflight.sections import judge_refusals
 from ops.preflight.web_settings import WebSettings, judge_web_settings
 from personas import safety
 from personas.errors import PersonaInvalid
@@ -80,4 +79,9 @@ def database_is_usable(
     app_configs: Sequence[Any] | None, databases: Sequence[str] | None, **_options: Any
 ) -> list[CheckMessage]:
     """The database is one that this release can use at all. `manage.py migrate` asks this too."""
-    return list(judge_refusals()) if "default" in (databases or ()) else []
+    if "default" not in (databases or ()):
+        return []
+    # Imported here: every command and job would import the sections of a preflight, a quarter of its start.
+    from ops.preflight.sections import judge_refusals
+
+    return list(judge_refusals())
