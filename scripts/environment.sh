@@ -23,3 +23,8 @@ make_environment() { # $1: the lock file
     "$found" scripts/environment.py "$1"
     python=.venv/bin/python
 }
+
+# Writes bytecode beside the sources. Processes whose account may not write there would compile them at every start.
+compile_sources() {
+    "$python" -m compileall -qq companion ops personas routing validation || true
+}
