@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 from ops.ordeal.history import RunHistory
 
-TASKS_PER_CORE = 3.0
-"""With so many tasks ready to run for each core, deadlines hold as they are: they allow for a machine that works."""
+TASKS_PER_CORE = 6.0
+"""With so many tasks ready to run for each core, deadlines hold as they are: the product keeps them on such a machine,
+and longer ones would let a slot that is not freed pass.
+"""
 NEAR_S = 1.0
 """A sample is about the second before it."""
 

@@ -255,8 +255,8 @@ def load(runnable: float, *, late_s: float = 0.0) -> Edit:
 @pytest.mark.parametrize(
     ("machine", "is_broken"),
     [
-        pytest.param(load(6.0), True, id="one that works"),
-        pytest.param(load(18.0), False, id="one with three times as much to do"),
+        pytest.param(load(12.0), True, id="one that works"),
+        pytest.param(load(36.0), False, id="one with three times as much to do"),
         pytest.param(load(2.0, late_s=0.9), False, id="one that stood still"),
     ],
 )
