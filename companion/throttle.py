@@ -66,6 +66,10 @@ class SignInThrottle:
             ]
         )
 
+    def count_asked_provider(self, address: str) -> bool:
+        """Count that a browser asks for the identity provider. Returns whether it may be led there."""
+        return self._within([(_key("provider", client_network(address)), self._most * NAMES_PER_ADDRESS)])
+
     def reserve(self, name: str, address: str, *, browser: str = "") -> bool:
         """Count a password before it is checked, so that parallel attempts cannot exceed the limit.
 

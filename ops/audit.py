@@ -68,6 +68,7 @@ NEW_PASSWORD = "new_password"
 SET_EMAIL = "set_email"
 SET_SECOND_FACTOR = "set_second_factor"
 REMOVED_SECOND_FACTOR = "removed_second_factor"
+BOUND_IDENTITY = "bound_identity"
 IMPORTED_PEOPLE = "imported_people"
 EXPORTED_PEOPLE = "exported_people"
 

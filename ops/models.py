@@ -23,6 +23,21 @@ class Supervision(models.Model):
         return f"supervision {self.pk}"
 
 
+class StaffIdentity(models.Model):
+    """The account of the identity provider that belongs to a member of staff; see `ops.people.staff_identities`."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identity")
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255)
+    bound_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="identity_once")]
+
+    def __str__(self) -> str:
+        return f"identity {self.pk}"
+
+
 class AuditEntry(models.Model):
     """Who did what, and about whom. Append-only: the database refuses to change or delete a row.
 

@@ -19,6 +19,7 @@ from ops.changes import ChangeRefused, ChangeResult
 from ops.models import Supervision
 from ops.people import lookup
 from ops.people.second_factor import remove_second_factor
+from ops.people.staff_identities import forget_identity
 from ops.text import escape_controls
 
 SUPERVISORS = "supervisors"
@@ -112,6 +113,7 @@ def withdraw_staff(username: str, *, by: str) -> ChangeResult:
     user.set_unusable_password()
     user.save()
     remove_second_factor(user)
+    forget_identity(user)
     user.groups.clear()
     gone, _ = Supervision.objects.filter(user=user).delete()
     _record(audit.WITHDREW_STAFF, user, f"supervisions {gone}", by=by)

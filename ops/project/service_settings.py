@@ -116,6 +116,20 @@ COMPANION_SECOND_FACTOR = env.flag(
     meaning="`yes` asks staff who sign in with a password for a code of an app as well. Those without an app set it up "
     "at their next sign-in. Without it each may choose it",
 )
+STAFF_OIDC_ISSUER = env.web_address(
+    "STAFF_OIDC_ISSUER",
+    meaning="the OpenID Connect provider by which staff sign in as well, exactly as it names itself. Its discovery "
+    "document is read when the first of them does",
+)
+STAFF_OIDC_CLIENT_ID = env.text("STAFF_OIDC_CLIENT_ID", meaning="the name of this service at that provider")
+STAFF_OIDC_CLIENT_SECRET = env.text("STAFF_OIDC_CLIENT_SECRET", meaning="its secret at that provider")
+STAFF_OIDC_CLAIM = env.text(
+    "STAFF_OIDC_CLAIM",
+    "preferred_username",
+    meaning="the claim that is the username here, at the first sign-in of each; later the provider's subject counts",
+)
+if STAFF_OIDC_ISSUER and not (STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET):
+    raise SettingInvalid("STAFF_OIDC_ISSUER needs STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET.")
 
 # Files.
 env.declare(

@@ -154,6 +154,12 @@ STORAGES = {
     "staticfiles": {"BACKEND": "ops.static_files.names.ReleaseFiles"},
 }
 
+# mozilla-django-oidc, where STAFF_OIDC_ISSUER is set. It creates no account.
+OIDC_AUTHENTICATION_CALLBACK_URL = "staff_provider_callback"
+OIDC_RP_SCOPES = "openid profile email"
+OIDC_USE_PKCE = True
+OIDC_CREATE_USER = False
+OIDC_TIMEOUT = 10
 OTP_TOTP_ISSUER = "Care companion"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

@@ -6,6 +6,7 @@ A sync view, like every page: a password takes long to check, and must not hold 
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
@@ -48,6 +49,9 @@ class SignIn(StaffRedirect, LoginView):
     redirect_authenticated_user = True
     throttle: Callable[[], SignInThrottle] | None = None
     """Set by `as_view`."""
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        return super().get_context_data(has_provider=bool(settings.STAFF_OIDC_ISSUER), **context)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         browser = known_browsers.count_apart(request, self._name)

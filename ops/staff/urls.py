@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.urls import URLPattern, path
 
 from companion.throttle import SignInThrottle
@@ -85,7 +86,17 @@ def build_urlpatterns(
 
 def _build_account_patterns(throttle: Callable[[], SignInThrottle]) -> list[URLPattern]:
     """Signing in and out, and the page of one's own account."""
+    by_provider: list[URLPattern] = []
+    if settings.STAFF_OIDC_ISSUER:
+        # Here, because most services have no provider, and its library brings a client of its own.
+        from ops.staff.provider_sign_in import AskProvider, ProviderAnswers
+
+        by_provider = [
+            path("staff/provider/", AskProvider.as_view(throttle=throttle), name="staff_provider"),
+            path("staff/provider/answer/", ProviderAnswers.as_view(), name="staff_provider_callback"),
+        ]
     return [
+        *by_provider,
         path("staff/sign-in/", SignIn.as_view(throttle=throttle), name="staff_sign_in"),
         path("staff/sign-in/code/", SecondStep.as_view(), name="staff_second_step"),
         path("ops/account/", account_page.account, name="staff_account"),

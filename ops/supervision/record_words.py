@@ -7,6 +7,7 @@ WORDS = (
     gettext_noop("Added person"),
     gettext_noop("Added site"),
     gettext_noop("Added staff"),
+    gettext_noop("Bound identity"),
     gettext_noop("Closed flag"),
     gettext_noop("Closed site"),
     gettext_noop("Deleted by age"),
