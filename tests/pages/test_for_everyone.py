@@ -217,6 +217,23 @@ async def test_where_one_script_does_not_arrive_the_page_says_whom_to_ask(
     room.complaints.clear()
 
 
+async def test_a_browser_that_is_too_old_says_whom_to_ask(open_room: OpenRoom, people: People) -> None:
+    room = await open_room()
+    # As Firefox before 119, the first release that puts such properties on the element.
+    await room.page.add_init_script("delete Element.prototype.ariaPressed")
+
+    for path in ("/machine/", "/chat/"):
+        await room.go_to(path)
+        await expect(room.page.get_by_text("Please ask the staff to help.")).to_be_visible()
+        await expect(room.greeting).to_be_hidden()
+        if path == "/machine/":
+            await room.go_to("/card/")
+            await room.type_code(people.rosa)
+            await room.page.wait_for_url("**/chat/")
+    assert any("browser_too_old" in complaint for complaint in room.complaints)
+    room.complaints.clear()
+
+
 async def test_where_the_scripts_run_that_line_is_gone(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
 

@@ -1,5 +1,7 @@
 /** The look of the page: attributes of the root element, served with the page and changed with the choices. */
 
+import "./browser.js";
+
 const NAMES = ["type", "contrast", "words", "aloud", "aloud-next"];
 const root = document.documentElement;
 

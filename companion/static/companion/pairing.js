@@ -1,5 +1,6 @@
 /** Shows a code that staff enter, and waits until this browser has become a machine of their site. */
 
+import "./browser.js";
 import { pause, waitBefore } from "./backoff.js";
 import { request } from "./request.js";
 

@@ -1,5 +1,7 @@
 /** A card's pictures: two are pressed, one after the other, and then sent. */
 
+import "./browser.js";
+
 export class Pictures {
   #form;
   #ask;
