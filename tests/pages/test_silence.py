@@ -1,7 +1,9 @@
 """A line that falls silent is said to be away within seconds, and nothing looks alive while it is (P2, T17)."""
 
 import asyncio
+import itertools
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import OpenRoom
@@ -92,6 +94,32 @@ async def test_a_device_that_is_wrong_about_being_offline_says_nothing(
 
     await expect(room.away).to_be_hidden()
     assert await room.read_announcements() == []
+
+
+@pytest.mark.parametrize("state", ["visible", "hidden"])
+async def test_an_open_page_sends_often_enough_for_a_proxy_that_closes_after_a_minute_of_silence(
+    open_room: OpenRoom, people: People, state: str
+) -> None:
+    room = await open_room()
+    await room.page.clock.install()
+    script = await Script.behind(room, people.rosa)
+    await room.page.evaluate(
+        """(state) => {
+          Object.defineProperty(document, "visibilityState", { value: state });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        state,
+    )
+
+    sent_at = [0]
+    for second in range(1, 66):
+        before = len(script.sent)
+        await room.page.clock.run_for(1_000)
+        if len(script.sent) > before:
+            sent_at.append(second)
+
+    assert max(later - earlier for earlier, later in itertools.pairwise([*sent_at, 65])) <= 40
+    assert script.connections == 1
 
 
 async def test_pings_are_at_least_five_seconds_apart_whatever_happens(
