@@ -93,6 +93,11 @@ class SocketRegistry:
             if visit.participant in participants:
                 socket.send_look_soon()
 
+    async def close_conversations(self, conversations: set[int], code: int) -> None:
+        """Close every socket of these conversations and wait until each close frame is sent."""
+        open_here = [one for one, (visit, _) in self._open.items() if visit.conversation in conversations]
+        await asyncio.gather(*(socket.close(code) for socket in open_here), return_exceptions=True)
+
     async def close_all(self, code: int) -> None:
         """Close every socket and wait until each close frame is sent."""
         await asyncio.gather(*(socket.close(code) for socket in list(self._open)), return_exceptions=True)

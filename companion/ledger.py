@@ -14,6 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from companion.batch import Batch
 from companion.doorbell import notify_kept_changed, notify_turns_changed
+from companion.hand_over import ClaimedTurn, claim_waiting
 from companion.kept_questions import let_go, lock_kept_question, settle_question
 from companion.lane_order import REROUTE, lane_order_parameters
 from companion.rows import Row
@@ -151,20 +152,25 @@ class Ledger:
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._on_change(result, [])
 
-    async def sweep(self, *, running: list[int], watched: list[int]) -> None:
+    async def sweep(
+        self, *, running: list[int], watched: list[int], claims: bool = False
+    ) -> list[ClaimedTurn]:
         """Pause turns of this process that no task drives, and waiting turns whose person has left.
 
-        `running` are the turns with a task here, `watched` the conversations with a page open here.
+        `running` are the turns with a task here, `watched` the conversations with a page open here. With `claims` it
+        returns turns of processes that leave, which are this process's from now on.
         """
         async with self._transaction() as cursor:
             # First, or `pause_away` in the same transaction would end turns whose page is open here.
             await cursor.execute(MARK_WATCHED, {"conversations": watched, "away_s": self._policy.away_s})
             lost = await pause_orphans(cursor, self._policy, process=self._process, running=running)
             lost += await pause_away(cursor, self._policy)
+            claimed = await claim_waiting(cursor, self._policy, process=self._process) if claims else []
             # The slots freed here are filled by the next gate, within a second: the sweep does not lock it.
             result = GateResult(admitted=[], lost=lost)
             await notify_turns_changed(cursor, by=self._process, result=result)
         self._on_change(result, [])
+        return claimed
 
     async def read_live(self, turns: list[int]) -> tuple[list[Admission], list[int]]:
         """Which of these turns may speak, and which this process has lost, in case a notification was lost."""

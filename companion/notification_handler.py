@@ -15,8 +15,10 @@ from companion.notifications import (
     SelectionChanged,
     StaffPausesChanged,
     TurnsChanged,
+    TurnsClaimed,
     VisitsEnded,
     VisitsLocked,
+    WaitingOffered,
     WritingNoticed,
 )
 from companion.runner import Runner
@@ -45,6 +47,7 @@ class NotificationHandler:
         lanes: LaneFollower,
         staff_pauses: PauseFollower,
         writing: WritingRelay,
+        sweep_soon: Callable[[], None],
         on_selection: Callable[[int], None],
     ) -> None:
         self._process = process
@@ -55,6 +58,7 @@ class NotificationHandler:
         self._lanes = lanes
         self._staff_pauses = staff_pauses
         self._writing = writing
+        self._sweep_soon = sweep_soon
         self._on_selection = on_selection
         self.listeners: list[Callable[[Notification], None]] = []
 
@@ -84,6 +88,13 @@ class NotificationHandler:
                 self._on_selection(notification.routing)
             case StaffPausesChanged():
                 self._staff_pauses.check_soon()
+            case WaitingOffered():
+                if notification.by != self._process:
+                    self._sweep_soon()
+            case TurnsClaimed():
+                if notification.by != self._process:
+                    for turn in notification.claimed:
+                        self._runner.abandon(turn)
         for listener in self.listeners:
             listener(notification)
 

@@ -112,6 +112,20 @@ class WritingNoticed(_Payload):
     staff: int | None = None
 
 
+class WaitingOffered(_Payload):
+    """Process `by` leaves: the others may claim the turns that wait there."""
+
+    by: UUID
+    offered: Literal[True]
+
+
+class TurnsClaimed(_Payload):
+    """Process `by` drives these waiting turns from now on."""
+
+    by: UUID
+    claimed: tuple[int, ...]
+
+
 Notification = (
     TurnsChanged
     | BreakersChanged
@@ -125,6 +139,8 @@ Notification = (
     | FlagsChanged
     | StaffPausesChanged
     | WritingNoticed
+    | WaitingOffered
+    | TurnsClaimed
 )
 
 # Each kind has a required key that no other kind has, so a payload is valid as one of them at most.

@@ -13,8 +13,8 @@ from companion.access import VisitAccess
 from companion.breakers import SharedBreakers
 from companion.consumers import SocketRegistry
 from companion.doorbell import Doorbell
+from companion.draining import Draining
 from companion.engine import LaneCaller
-from companion.guarded_consumer import COME_BACK
 from companion.heartbeat import Heartbeat, ServedRouting, describe_routing
 from companion.history import History
 from companion.journal import Journal
@@ -31,6 +31,7 @@ from companion.supervision.pause_follower import PauseFollower
 from companion.supervision.safety_turns import SafetyTurns
 from companion.supervision.states import FlagTier
 from companion.supervision.writing import WritingRelay
+from companion.sweeper import Sweeper
 from companion.turn_close import ClosedTurn
 from companion.turn_driver import TurnDriver
 from companion.turn_end import TurnEnd
@@ -118,6 +119,7 @@ class WebProcess:
         self.heartbeat = self._build_heartbeat(
             lambda: describe_routing(route(), documents_refused(), conditions())
         )
+        self._sweeper = self._build_sweeper()
         self._notifications = self._build_notification_handler(on_selection)
         self._bell = build_bell(on_notification=self._notifications.handle, on_connect=self._on_connect)
         self._loops: list[asyncio.Task[None]] = []
@@ -187,6 +189,14 @@ class WebProcess:
             watchers=self.watchers,
         )
 
+    def _build_sweeper(self) -> Sweeper:
+        return Sweeper(
+            ledger=self.ledger,
+            runner=self.runner,
+            watchers=self.watchers,
+            is_leaving=lambda: self.is_draining,
+        )
+
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:
         return Heartbeat(
             self._pool,
@@ -207,6 +217,7 @@ class WebProcess:
             lanes=self._lanes,
             staff_pauses=self._staff_pauses,
             writing=WritingRelay(self.history, self.watchers, self.policy),
+            sweep_soon=self._sweeper.sweep_soon,
             on_selection=on_selection,
         )
 
@@ -245,43 +256,32 @@ class WebProcess:
             self._watch_lease,
             self._lanes.run,
             self._staff_pauses.run,
+            self._sweeper.run,
             *self._extra_loops,
         )
         self._loops = [asyncio.create_task(self._keep_running(loop)) for loop in loops]
         log.info("process.started process=%s", self.id)
 
     async def drain(self) -> None:
-        """Admit no more turns, let running ones finish within the grace time, pause the rest, close the sockets."""
+        """Admit no more turns, hand on those that wait, let running ones finish within the grace time, pause the rest.
+
+        Pages are sent to other processes meanwhile.
+        """
         self.heartbeat.draining = True
         try:
             await self.heartbeat.beat()
         except psycopg.Error:
             log.warning("process.drains_without_database process=%s", self.id)
-        self.runner.pause_waiting()
-        try:
-            async with asyncio.timeout(self.policy.grace_s):
-                await self.runner.wait_until_idle()
-        except TimeoutError:
-            await self._pause_running()
-        # Last, so that each page has been sent the end of its turn before it is told to come back.
-        await self._close_sockets()
+        draining = Draining(
+            self._pool,
+            self.policy,
+            process=self.id,
+            runner=self.runner,
+            watchers=self.watchers,
+            sockets=self.sockets,
+        )
+        await draining.run()
         log.info("process.drained process=%s", self.id)
-
-    async def _pause_running(self) -> None:
-        try:
-            async with asyncio.timeout(self.policy.store_within_s + 1):
-                await self.runner.pause_all()
-        except TimeoutError:
-            # The database is away. The next sweep of another process pauses them, with the words that were stored.
-            log.warning("process.drained_without_pausing turns=%d", len(self.runner.running))
-
-    async def _close_sockets(self) -> None:
-        try:
-            async with asyncio.timeout(self.policy.store_within_s):
-                await self.watchers.flush()
-        except (psycopg.Error, TimeoutError):
-            log.warning("process.goodbye_without_database process=%s", self.id)
-        await self.sockets.close_all(COME_BACK)
 
     async def stop(self) -> None:
         """Cancel the loops, delete the heartbeat row and close the pool."""
@@ -346,7 +346,7 @@ class WebProcess:
                 # Less often: notifications tell of nearly everything that these queries find.
                 if ticks % 3 == 0:
                     self.watchers.refresh()
-                    await self.ledger.sweep(running=self.runner.running, watched=self.watchers.conversations)
+                    await self._sweeper.sweep()
                 if ticks % KEPT_CHECK_TICKS == 0:
                     self.watchers.mark_kept_changed(self.watchers.conversations)
                 if ticks % VISIT_CHECK_TICKS == 0:

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 
+from companion.hand_over import ClaimedTurn
 from companion.journal import Journal
 from companion.ledger import Ledger
 from companion.outbox_events import TurnAccepted
@@ -68,6 +69,11 @@ class Runner:
         return list(self._running)
 
     @property
+    def conversations(self) -> list[int]:
+        """The conversations of all turns that this process runs now."""
+        return [turn.conversation for turn in self._running.values()]
+
+    @property
     def waiting(self) -> list[int]:
         """The ids of those that have not been admitted yet."""
         return [turn.turn for turn in self._running.values() if not turn.admission.done()]
@@ -109,6 +115,16 @@ class Runner:
     async def ask_again(self, request: AskAgainRequest) -> OpenedTurn | OpenRefusal:
         """Store a kept question as a new turn and start it. The turn survives the socket."""
         return await self._shield(self._open(request, self._ledger.ask_again(request)))
+
+    def adopt(self, claimed: ClaimedTurn) -> None:
+        """Drive a waiting turn that another process has handed over."""
+        noticing = self._noticing.in_language(claimed.language)
+        request = SayRequest(visit=claimed.visit, key=uuid4(), question=claimed.question)
+        request = self._read_request(noticing, request, noticing.read_message(claimed.question))
+        opened = OpenedTurn(
+            turn=claimed.turn, conversation=claimed.conversation, is_new=False, language=claimed.language
+        )
+        self._start(opened, request, wait_s=claimed.wait_s)
 
     async def let_go(self, *, conversation: int, turn: int) -> None:
         """Settle a kept question because its participant said so."""
@@ -228,7 +244,9 @@ class Runner:
         except (psycopg.Error, TimeoutError) as failure:
             log.warning("runner.gate_missed cause=%s", type(failure).__name__)
 
-    def _start(self, opened: OpenedTurn, request: SayRequest | AskAgainRequest) -> None:
+    def _start(
+        self, opened: OpenedTurn, request: SayRequest | AskAgainRequest, *, wait_s: float | None = None
+    ) -> None:
         turn = RunningTurn(
             turn=opened.turn,
             conversation=opened.conversation,
@@ -237,6 +255,7 @@ class Runner:
             ends_with_farewell=isinstance(request, SayRequest) and request.ends_with_farewell,
             admission=asyncio.get_running_loop().create_future(),
             inputs=opened.inputs,
+            wait_s=self._policy.wait_ceiling_s if wait_s is None else max(wait_s, 0.0),
         )
         self._running[opened.turn] = turn
         if admission := self._admitted_early.pop(opened.turn, None):

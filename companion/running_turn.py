@@ -31,6 +31,8 @@ class RunningTurn:
     conversation: int
     visit: UUID
     admission: asyncio.Future[Admission]
+    wait_s: float
+    """Seconds that it may wait to be admitted, from now."""
     language: str = ""
     """Of its drafted lines; empty: the first of the character."""
     ends_with_farewell: bool = False

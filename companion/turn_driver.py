@@ -120,7 +120,7 @@ class TurnDriver:
 
     async def _wait_for_admission(self, turn: RunningTurn) -> bool:
         """Wait for a slot. False: the wait ceiling was reached, and the turn is refused."""
-        timeout_s = self._policy.wait_ceiling_s
+        timeout_s = turn.wait_s
         while True:
             try:
                 async with asyncio.timeout(timeout_s):

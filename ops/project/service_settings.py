@@ -193,6 +193,13 @@ COMPANION_KEEP_S = env.number(
         "then staff see it as expired"
     ),
 )
+COMPANION_GRACE_S = env.number(
+    "COMPANION_GRACE_S",
+    8,
+    low=1,
+    high=600,
+    meaning=_("seconds that running replies have when a process is told to leave"),
+)
 COMPANION_STILL_HERE_S = env.number(
     "COMPANION_STILL_HERE_S",
     6,

@@ -10,7 +10,6 @@ POLICY_MEANINGS: Mapping[str, str] = {
     "messages_per_minute": gettext_noop("messages that one person may send in a minute"),
     "lease_s": gettext_noop("seconds without a heartbeat, then a process counts as gone and its turns pause"),
     "away_s": gettext_noop("seconds without an open page, then a waiting person's place is given up"),
-    "grace_s": gettext_noop("seconds that running replies have when a process is told to leave"),
 }
 
 

@@ -244,6 +244,7 @@ async def test_words_whose_storing_is_never_confirmed_stay_in_the_record(
         assert not await journal.finish(buffer)
         admission: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
         running = RunningTurn(
+            wait_s=60,
             turn=turn.pk,
             conversation=turn.conversation_id,
             visit=uuid.uuid4(),

@@ -190,6 +190,6 @@ def test_every_number_that_can_be_set_is_on_the_page_with_its_meaning() -> None:
     shown = {rule.name: rule for rule in build_facts().rules}
     numbers = [setting for setting in settings.DECLARED_SETTINGS if setting.low is not None]
 
-    assert len(numbers) == 15
+    assert len(numbers) == 16
     assert all(shown[setting.name].value == getattr(settings, setting.name) for setting in numbers)
     assert all(rule.meaning for rule in shown.values())

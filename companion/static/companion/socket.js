@@ -144,8 +144,8 @@ export class Connection {
       this.#comeBack(waitBefore(this.#attempt++), false);
     } else {
       const sentAway = code === COME_BACK;
-      // A draining process closes all its sockets at once, so reconnects spread over at least two seconds.
-      if (sentAway) this.#attempt = Math.max(this.#attempt, 2);
+      // A process that leaves closes its sockets a few at a time, so a second is enough to spread reconnects.
+      if (sentAway) this.#attempt = Math.max(this.#attempt, 1);
       this.#comeBack(waitBefore(this.#attempt++), sentAway);
     }
   }
