@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import uuid
 from typing import Any
 
@@ -23,18 +24,22 @@ class Page:
         origin: str | None = None,
         acks: bool = True,
         name: str = "companion",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._url = socket_url
         self._cookie = f"{name}={cookie}"
         self._origin = origin or socket_url.replace("ws", "http", 1).removesuffix("/ws/chat/")
         self._acks = acks
+        self._tls = tls
         self._connection: ClientConnection | None = None
         self.frames: list[Frame] = []
         self.disclosures: list[Frame] = []
 
     async def __aenter__(self) -> "Page":
         headers = {"Cookie": self._cookie, "Origin": self._origin}
-        self._connection = await connect(self._url, additional_headers=headers, max_size=None, proxy=None)
+        self._connection = await connect(
+            self._url, additional_headers=headers, max_size=None, proxy=None, ssl=self._tls
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -141,7 +141,7 @@ def test_the_example_environment_names_settings_that_exist_and_holds_no_secret()
 def test_the_proxy_knows_the_ports_sets_the_callers_address_and_upgrades_sockets() -> None:
     text = (DEPLOY / "nginx.example.conf").read_text()
     ports = set(re.findall(r"companion-web@(\d+)", (DEPLOY / "companion.target").read_text()))
-    assert set(re.findall(r"server 127\.0\.0\.1:(\d+);", text)) == ports
+    assert set(re.findall(r"server 127\.0\.0\.1:(\d+) max_fails=0;", text)) == ports
     assert "proxy_set_header X-Real-IP $remote_addr;" in text
     assert "proxy_set_header Upgrade $http_upgrade;" in text
     assert text.count("{") == text.count("}")
