@@ -40,9 +40,13 @@ def one_place(database: EmbeddedPostgres) -> Iterator[None]:
     delete_ceilings()
 
 
-async def is_draining(web: Web) -> None:
-    row = Process.objects.filter(pid=web.process.pid, draining=True)
-    await until(lambda: in_database(row.all().exists))
+@pytest.fixture
+def others_leave(database: EmbeddedPostgres) -> Iterator[None]:
+    """Shared processes of earlier tests count as leaving."""
+    others = in_database(lambda: list(Process.objects.filter(draining=False).values_list("pk", flat=True)))
+    in_database(lambda: Process.objects.filter(pk__in=others).update(draining=True))
+    yield
+    in_database(lambda: Process.objects.filter(pk__in=others).update(draining=False))
 
 
 @pytest.mark.usefixtures("one_place")
@@ -96,11 +100,10 @@ async def test_the_wait_of_a_question_that_was_handed_over_ends_when_it_would_ha
         await holder.ending(held)
 
 
-@pytest.mark.usefixtures("one_place")
+@pytest.mark.usefixtures("one_place", "others_leave")
 async def test_without_a_process_that_stays_a_waiting_question_is_paused_at_once_and_held(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
-    await no_other_process()
     leaving = another_web()
     ada, rosa = people.add_participant("Ada"), people.rosa
     rehearsal.inject({"pace_ms": 20, "words": 60}, times=1, match="Take the place.")
@@ -116,11 +119,6 @@ async def test_without_a_process_that_stays_a_waiting_question_is_paused_at_once
         assert (await holder.ending(held))["type"] == "complete"
     [row] = rosa.turns()
     assert (row.reason, row.held_until is not None) == ("drained", True)
-
-
-async def no_other_process() -> None:
-    """Let shared processes of earlier tests count as leaving, and stay so: they are not used here again."""
-    in_database(lambda: Process.objects.update(draining=True))
 
 
 @dataclass(kw_only=True)
