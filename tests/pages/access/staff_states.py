@@ -85,6 +85,18 @@ async def shift(stage: StaffStage) -> Scene:
     return _scene(await (await stage.open_desk()).go("/ops/shift/"))
 
 
+async def times_of_flags(stage: StaffStage) -> Scene:
+    store_flag(stage.people.add_participant(NAME))
+    scene = _scene(await (await stage.open_desk()).go("/ops/shift/times/"))
+    await scene.page.set_viewport_size({"width": 320, "height": 568})
+    wide = (
+        "Array.from(document.querySelectorAll('.narrows'), (table) => table.scrollWidth - table.clientWidth)"
+    )
+    found = await scene.page.evaluate(wide)
+    assert found == [0, 0], found
+    return scene
+
+
 async def machines(stage: StaffStage) -> Scene:
     _, machine = add_machine(
         stage.service, stage.people.site, "A machine with a rather long name, left of the door"
@@ -183,6 +195,7 @@ STAFF_STATES: list[StaffState] = [
     taken_over,
     pausing,
     shift,
+    times_of_flags,
     machines,
     one_machine,
     cards,
