@@ -1,6 +1,7 @@
 """Many small requests, one transaction: while one batch runs, the next one fills."""
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -36,7 +37,8 @@ class Batch(Generic[Item, Result]):
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._items.append((item, future))
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+            # An empty context: a batch is not about the request of its first item.
+            self._worker = asyncio.create_task(self._work(), context=contextvars.Context())
         return await future
 
     async def _one_by_one(self, taken: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:

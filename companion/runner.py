@@ -1,7 +1,6 @@
 """The turns of this process: opens them, runs each in a task, and interrupts them. A socket owns no turn."""
 
 import asyncio
-import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
@@ -13,6 +12,7 @@ import psycopg
 from companion.hand_over import ClaimedTurn
 from companion.journal import Journal
 from companion.ledger import Ledger
+from companion.log_references import copy_references
 from companion.outbox_events import TurnAccepted
 from companion.running_turn import RunningTurn
 from companion.states import Reason, TurnState
@@ -263,7 +263,7 @@ class Runner:
         else:
             # It waits: the line that says so is read from its row.
             self._watchers.mark_changed([(opened.turn, opened.conversation)])
-        turn.task = self._create_task(self._driver.drive(turn))
+        turn.task = self._create_task(self._driver.drive(turn), turn=opened.turn)
         turn.task.add_done_callback(lambda _: self._running.pop(opened.turn, None))
 
     async def _shield(
@@ -279,6 +279,6 @@ class Runner:
         task.add_done_callback(self._background.discard)
         return task
 
-    def _create_task(self, coroutine: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        # An empty context: a turn must not inherit that of the socket that started it.
-        return asyncio.create_task(coroutine, context=contextvars.Context())
+    def _create_task(self, coroutine: Coroutine[Any, Any, Result], **references: int) -> asyncio.Task[Result]:
+        # A context of its own: of that of the socket, a turn inherits what its log lines name, and nothing else.
+        return asyncio.create_task(coroutine, context=copy_references(**references))

@@ -4,6 +4,7 @@ A notification may be lost, so the rows are read every second as well while such
 """
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -101,7 +102,8 @@ class MachineScreens:
         self._shown[screen] = None
         self._wake.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+            # An empty context: it outlives the request that started it.
+            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def remove(self, screen: MachineScreen) -> None:
         """Send the page nothing more."""

@@ -4,6 +4,7 @@ A transaction that takes the gate raises flags under it, never before: a raise m
 A transaction that changes flags never takes the gate, and locks one flag, or several with SKIP LOCKED.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from companion.notifications import NOTIFY, notify_parameters, split_flags
 from companion.rows import Row
 from companion.supervision.causes import FlagCause
 from companion.supervision.states import FlagStepKind
+
+log = logging.getLogger(__name__)
 
 REPEATED_EVERY_S = 60
 """A flag that is raised again and again has one step about it in this time, in seconds. Every cause is counted."""
@@ -74,6 +77,10 @@ async def raise_flag(cursor: AsyncCursor[Row], cause: FlagCause) -> RaisedFlag |
     if row is None:
         return None
     flag, site, count = row
+    # Its turn may be one that another process drives, or none at all.
+    log.info(
+        "flag.raised flag=%d turn=%s tier=%s causes=%d", flag, cause.turn or "-", cause.tier.value, count
+    )
     return RaisedFlag(flag=flag, site=site, count=count)
 
 

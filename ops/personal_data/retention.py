@@ -220,7 +220,7 @@ class _SiteRun:
             return
         note = ", ".join(f"{what} {count}" for what, count in self.counts.items())
         audit.record(audit.DELETED_BY_AGE, who=self._by, note=f"site {self._site}, {how}, {note}")
-        log.info("retention.%s site=%d rows=%d", how, self._site, sum(self.counts.values()))
+        log.info("retention.ended how=%s site=%d rows=%d", how, self._site, sum(self.counts.values()))
 
 
 def _get_limits(site: Site) -> dict[str, datetime]:

@@ -27,6 +27,7 @@ from companion.machines.consumers import MachineConsumer  # noqa: E402
 from companion.machines.screens import MachineScreens  # noqa: E402
 from companion.process import WebProcess  # noqa: E402
 from companion.sockets import build_socket_application  # noqa: E402
+from ops.project.request_reference import ReferencedRequests  # noqa: E402
 from ops.project.uncancelled import UncancelledRequests  # noqa: E402
 from ops.staff.urls import build_socket_patterns  # noqa: E402
 from ops.status.live import LiveStatus  # noqa: E402
@@ -62,6 +63,7 @@ def machine_screens() -> MachineScreens:
 _machine = path("ws/machine/", MachineConsumer.as_asgi(screens=machine_screens))
 _staff = build_socket_patterns(live=live, desk=desk, cookie_name=settings.SESSION_COOKIE_NAME)
 requests = UncancelledRequests(pages)
-application = ProtocolTypeRouter(
-    {"http": requests, "websocket": build_socket_application(process, _machine, *_staff)}
+application = ReferencedRequests(
+    ProtocolTypeRouter({"http": requests, "websocket": build_socket_application(process, _machine, *_staff)}),
+    is_behind_proxy=settings.COMPANION_BEHIND_PROXY,
 )

@@ -6,7 +6,7 @@ to `run/environment.json` under the state folder.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,6 +193,15 @@ class Environment:
         if value and not (value.isascii() and value.isalnum() and len(value) <= MAX_SUFFIX_CHARS):
             raise SettingInvalid(
                 f"{name} must be up to {MAX_SUFFIX_CHARS} letters and digits; it is {value!r}."
+            )
+        return value
+
+    def choice(self, name: str, default: str, choices: Sequence[str], *, meaning: str) -> str:
+        """One of a few words."""
+        value = self.text(name, default, meaning=meaning)
+        if value not in choices:
+            raise SettingInvalid(
+                f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; it is {value!r}."
             )
         return value
 

@@ -98,12 +98,16 @@ class DiscreetFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and the places of an exception below it."""
+        return super().format(self.make_discreet(record))
+
+    def make_discreet(self, record: logging.LogRecord) -> logging.LogRecord:
+        """The record without texts of exceptions and paths of requests."""
         if record.name.startswith(_PATHS_IN_MESSAGE):
             record = logging.makeLogRecord(record.__dict__ | {"msg": "request.failed", "args": ()})
         elif record.name.startswith(_TEXTS_OF_OTHERS) or _quotes_its_exception(record):
             record = logging.makeLogRecord(record.__dict__ | {"msg": _without_texts(record), "args": ()})
         record.exc_text = None
-        return super().format(record)
+        return record
 
     def formatException(self, ei: ExcInfo) -> str:
         """Class and places, innermost last."""

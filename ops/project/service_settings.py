@@ -108,7 +108,8 @@ def name_cookie(name: str) -> str:
 
 COMPANION_BEHIND_PROXY = env.flag(
     "COMPANION_BEHIND_PROXY",
-    meaning="`yes` takes a caller's address from `X-Real-IP`. Only behind a proxy that always sets it",
+    meaning="`yes` takes a caller's address from `X-Real-IP`, and the reference of a request from `X-Request-ID`. Only "
+    "behind a proxy that always sets both",
 )
 
 COMPANION_SECOND_FACTOR = env.flag(
@@ -277,6 +278,13 @@ COMPANION_SIGN_IN_TRIES = env.number(
 )
 
 # Watching, and alerts.
+COMPANION_LOG = env.choice(
+    "COMPANION_LOG",
+    "line",
+    ("line", "json", "journal"),
+    meaning="how log lines are written: `line` for people, `json` one document each, `journal` as fields of the "
+    "systemd journal. Events and fields: `ops/reference/log.md`",
+)
 COMPANION_FLAG_TARGET_S = env.number(
     "COMPANION_FLAG_TARGET_S",
     60,

@@ -176,11 +176,16 @@ LOGGING = {
         "line": {
             "()": "ops.project.logs.DiscreetFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
-        }
+        },
+        "json": {"()": "ops.project.structured_logs.StructuredFormatter"},
     },
     "filters": {"repeated": {"()": "ops.project.logs.RepeatedOnce"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["repeated"]}},
-    "root": {"handlers": ["console"], "level": "INFO"},
+    "handlers": {
+        "chosen": {"class": "ops.project.structured_logs.JournalHandler", "filters": ["repeated"]}
+        if COMPANION_LOG == "journal"
+        else {"class": "logging.StreamHandler", "formatter": COMPANION_LOG, "filters": ["repeated"]}
+    },
+    "root": {"handlers": ["chosen"], "level": "INFO"},
     "loggers": {
         # Below an error these say only that a page was not found, with its path.
         "django.request": {"level": "ERROR"},

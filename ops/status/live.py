@@ -1,6 +1,7 @@
 """The figures of the moment for open staff pages: read once a second by each process, however many pages are open."""
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -75,7 +76,8 @@ class LiveStatus:
         """Send `page` a frame whenever its rights change, and the figures if it wants them."""
         self._pages[page] = _Subscription(access=access, wants_figures=wants_figures)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+            # An empty context: it outlives the request that started it.
+            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def follow(self, page: StaffScreen, turns: Sequence[int]) -> None:
         """Send `page` how these turns stand, now and whenever one of them changes."""

@@ -5,6 +5,7 @@ round, and what a screen may no longer see is taken from it.
 """
 
 import asyncio
+import contextvars
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -96,7 +97,8 @@ class LiveDesk:
         # Subscribe first, then read: a flag in between is sent after the hello.
         shown = self._shown[screen] = ShownScreen(access=access)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+            # An empty context: it outlives the request that started it.
+            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
         self._flag_feed.start()
         snapshot = await self._fresh_snapshot(access.sites)
         async with self.pool.connection() as connection, connection.cursor() as cursor:

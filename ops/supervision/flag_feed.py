@@ -1,6 +1,7 @@
 """Sends changed flags to the open screens of one process at once, beside the rounds of the desk."""
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,7 +36,8 @@ class FlagFeed:
     def start(self) -> None:
         """Send from now on, until no screen is shown."""
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+            # An empty context: it outlives the request that started it.
+            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
 
     def note_changed(self, flags: Iterable[int]) -> None:
         """Read and send these flags without delay."""

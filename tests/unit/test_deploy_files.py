@@ -67,6 +67,8 @@ def test_all_of_them_share_one_environment_and_one_account(path: Path) -> None:
     assert service["EnvironmentFile"] == "/etc/companion/environment"
     assert (service["User"], service["WorkingDirectory"]) == ("companion", "/opt/companion")
     assert "/srv/companion" in service["ReadWritePaths"].split()
+    # Not in the environment that commands share: their lines are for the terminal.
+    assert service["Environment"] == "COMPANION_LOG=journal"
 
 
 def get_values(path: Path, name: str) -> list[str]:
@@ -144,6 +146,8 @@ def test_the_proxy_knows_the_ports_sets_the_callers_address_and_upgrades_sockets
     assert set(re.findall(r"server 127\.0\.0\.1:(\d+) max_fails=0;", text)) == ports
     assert "proxy_set_header X-Real-IP $remote_addr;" in text
     assert "proxy_set_header Upgrade $http_upgrade;" in text
+    assert "proxy_set_header X-Request-ID $request_id;" in text
+    assert re.search(r"log_format companion '[^']+ \$request_id'", text)
     assert text.count("{") == text.count("}")
 
 
