@@ -19,7 +19,8 @@ NEAR = 1_000
 
 # The indexes: `turn_ended_apart` and `turn_of_person_apart` for states that few turns end in; `turn_held_until`,
 # `turn_unanswered_of_person` and `turn_unsettled` for questions without an answer; `turn_live` and `turn_beside`.
-# `t.id + 0` and `t.conversation_id + 0` keep the planner from walking the primary key.
+# `t.id + 0` and `t.conversation_id + 0` keep the planner from walking the primary key. The lateral read of a person's
+# conversation keeps it from reading all of them.
 _EVERYWHERE = """
 SELECT t.id FROM companion_turn t
 WHERE {condition} AND t.id {compare} %(after)s ORDER BY {order} LIMIT %(size)s
@@ -32,7 +33,8 @@ SELECT near.id FROM (
 """
 _OF_SITES = """
 WITH person AS MATERIALIZED (
-    SELECT c.id FROM companion_participant p JOIN companion_conversation c ON c.participant_id = p.id
+    SELECT c.id FROM companion_participant p
+    CROSS JOIN LATERAL (SELECT id FROM companion_conversation WHERE participant_id = p.id LIMIT 1) c
     WHERE p.site_id = ANY(%(sites)s)
 ),
 front AS MATERIALIZED (
