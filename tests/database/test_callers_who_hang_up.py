@@ -59,4 +59,4 @@ def test_callers_who_hang_up_while_the_database_stalls_take_no_connection_with_t
         in_database(stall)
 
         assert staff_client.get("/ops/", timeout=30).status_code == 200
-    assert "/ops/" not in service.log_text
+    assert " /ops/" not in service.log_text

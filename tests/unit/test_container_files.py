@@ -60,7 +60,7 @@ def test_compose_runs_commands_that_exist_and_one_beat() -> None:
 
 
 def test_compose_has_the_web_processes_of_the_proxy_and_mounts_what_stands_in() -> None:
-    upstream = set(re.findall(r"server 127\.0\.0\.1:(\d+);", (DEPLOY / "nginx.example.conf").read_text()))
+    upstream = set(re.findall(r"server 127\.0\.0\.1:(\d+)\b", (DEPLOY / "nginx.example.conf").read_text()))
 
     assert set(re.findall(r'"serve", "--port", "(\d+)"', COMPOSE)) == upstream
     mounted = re.findall(r"^\s+- (\.\.[\w./-]+):/opt/companion/", COMPOSE, re.M)
