@@ -73,9 +73,9 @@ async def test_a_question_that_waits_on_a_process_that_leaves_is_answered_by_one
             await holder.send({"type": "stop", "turn": held})
             assert (await page.ending(turn))["type"] == "complete"
     [row] = rosa.turns()
+    # Any process that stays may claim it, one of another test too.
     assert row.owner != before.owner
     assert row.reply == page.words(turn)
-    assert "sweeper.claimed turns=1" in stays.log_text
 
 
 @pytest.mark.usefixtures("one_place")
