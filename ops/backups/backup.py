@@ -11,12 +11,12 @@ from pathlib import Path
 
 import psycopg
 
-from ops.backups.archive import manifest, rotation, stored_backups
+from ops.backups.archive import encryption, manifest, rotation, stored_backups
 from ops.backups.archive.capture import Capture, Source, capture
 from ops.backups.archive.sealing import seal
 from ops.backups.connecting import in_use
 from ops.backups.connecting.address import Address
-from ops.backups.programs import dump, tools
+from ops.backups.programs import age, dump, tools
 from ops.backups.restoring import leftovers, preflight, restore_spec, run_notes
 from ops.backups.restoring.order import RunEnvironment, name_scratch
 from ops.backups.restoring.restore_spec import RestoreSpec
@@ -31,6 +31,7 @@ from ops.backups.run.monitor import RunMonitor
 from ops.backups.run.run_folder import Marker, RunFolder
 
 SEALED_FOLDER = "sealed"
+ENCRYPTED_FOLDER = "encrypted"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +42,8 @@ class BackupOrder:
     into: Path
     key: str = field(repr=False)
     """Signs the manifest."""
+    recipients: str = ""
+    """Public keys of age, one a line. The backup is encrypted for them; with none it is not."""
     keep: int = 14
     jobs: int = 2
     bin: Path | None = None
@@ -110,11 +113,22 @@ def _make_backup(
             tick=monitor.tick,
         )
         # Before the rename below: the size of a folder is read from its files.
-        size = sealed.bytes
+        whole, size = sealed.path.parent, sealed.bytes
+    if order.recipients:
+        with monitor.time_phase("encrypt"):
+            whole, encrypted = whole.with_name(ENCRYPTED_FOLDER), whole
+            size = encryption.encrypt(
+                encrypted,
+                whole,
+                recipients=order.recipients,
+                key=order.key,
+                folder=ready.folder,
+                tick=monitor.tick,
+            )
     made = rotation.StoredBackup(name=name, made_at=made_at, source=ready.spec.name)
     # After the rename the backup exists, so a signal must no longer report that none was made.
     with monitor.defer_signals():
-        sealed.path.parent.rename(into / name)
+        whole.rename(into / name)
         stored, left_alone = stored_backups.list_backups(into, made_by=made)
         surplus = rotation.select_surplus(stored, just_made=made, keep=order.keep)
         removed, stuck = _remove_backups(into, surplus, by_way_of=ready.folder.path)
@@ -144,6 +158,7 @@ class _ReadyRun:
 def _prepare(order: BackupOrder, into: Path, stack: ExitStack, *, environment: RunEnvironment) -> _ReadyRun:
     """Check source, programs and disk, then create the run's folder. The stack removes and closes."""
     work = into / ".work"
+    _check_encryption(order, into)
     source = restore_spec.open_checked_source(order.source, setting=order.setting, in_use=order.in_use)
     stack.callback(source.session.close)
     with blame_source():
@@ -154,13 +169,24 @@ def _prepare(order: BackupOrder, into: Path, stack: ExitStack, *, environment: R
     programs = tools.find_tools(spec.identity.major, tools.list_folders(order.bin), server=False)
     # Before the disk is measured: what killed runs left there may be as large as this dump.
     leftovers.clean_folders(work)
-    preflight.check_work_disk(
-        into, spec.estimated_bytes, dump=True, copy=False, free=environment.free, option="--to"
-    )
+    # An encrypted backup lies beside its dump until it is whole.
+    size = spec.estimated_bytes * (2 if order.recipients else 1)
+    preflight.check_work_disk(into, size, dump=True, copy=False, free=environment.free, option="--to")
     folder = _create_folder(
         order.state, work, Marker(run=environment.draw_run_name(), source=spec.name, scratch=""), stack
     )
     return _ReadyRun(source=source, spec=spec, tools=programs, folder=folder, in_use_doubt=doubt)
+
+
+def _check_encryption(order: BackupOrder, into: Path) -> None:
+    """Raise CouldNotRun if age is missing, or if a setting was lost by which earlier backups were encrypted."""
+    if order.recipients:
+        age.find_age()
+    elif (other := stored_backups.find_encrypted(into)) is not None:
+        raise CouldNotRun(
+            f"{other} is encrypted, and this backup would not be: {age.RECIPIENTS_SETTING} is not set.",
+            mend="Set it, or keep backups that are not encrypted in a folder of their own, with --to.",
+        )
 
 
 def _create_folder(state: Path | None, work: Path, marker: Marker, stack: ExitStack) -> RunFolder:

@@ -15,7 +15,7 @@ from ops.backups.programs.tools import Tools
 from ops.backups.reading import fingerprint
 from ops.backups.reading.inventory import list_tables
 from ops.backups.reporting.report import Report
-from ops.backups.restoring import leftovers, place, preflight, restore_spec, run_notes
+from ops.backups.restoring import leftovers, opening, place, preflight, restore_spec, run_notes
 from ops.backups.restoring.leftovers import CleaningResult
 from ops.backups.restoring.order import DrillOrder, RunEnvironment, name_scratch
 from ops.backups.restoring.place import Place
@@ -60,6 +60,7 @@ class Drill:
         )
 
     def _run_steps(self, stack: ExitStack) -> None:
+        self._open_encrypted(stack)
         with self._monitor.time_phase("preflight"):
             source = self._open_source(stack)
             marker = Marker(run=self._name, source=self._spec.name, scratch=name_scratch(self._name))
@@ -79,6 +80,18 @@ class Drill:
         # Before the database is created: a run that ends in between drops what there is.
         stack.callback(self._drop_copy, where, marker)
         self._compare(self._restore(where, marker, folder))
+
+    def _open_encrypted(self, stack: ExitStack) -> None:
+        """Put the decrypted backup in the place of an encrypted one."""
+        backup = self._order.archive
+        if backup is None or not manifest.is_encrypted(backup):
+            return
+        self._found.is_encrypted, self._found.expected_level = True, "B"
+        with self._monitor.time_phase("decrypt"):
+            opened = opening.open_encrypted(
+                self._order, backup, stack, monitor=self._monitor, environment=self._environment
+            )
+        self._order = replace(self._order, archive=opened)
 
     def _open_source(self, stack: ExitStack) -> Source | None:
         """Check the source or the backup, and find the programs for it."""

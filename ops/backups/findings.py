@@ -32,6 +32,8 @@ class DrillFindings:
     expected_level: verdict.Level = "A"
     """The level of evidence to expect until `spec` is known."""
     spec: RestoreSpec | None = None
+    is_encrypted: bool = False
+    """Whether the backup is stored encrypted, and was decrypted for this run."""
     tools: Tools | None = None
     copy: Fingerprint | None = None
     differences: list[Difference] = field(default_factory=list)
@@ -122,6 +124,7 @@ def _summarise_run(found: DrillFindings, order: DrillOrder, started_at: str) -> 
         compared=found.copy is not None and found.stopped is None,
         in_use_doubt=found.in_use_doubt,
         is_signed=found.spec is None or found.spec.is_signed,
+        is_encrypted=found.is_encrypted,
         age_days=_compute_age_days(found, started_at),
     )
 
@@ -163,7 +166,7 @@ def _count_rows_of_people(fingerprint: Fingerprint | None) -> int:
 
 def _label_source(found: DrillFindings, order: DrillOrder) -> str:
     if found.spec:
-        return found.spec.label
+        return f"{found.spec.label}, encrypted" if found.is_encrypted else found.spec.label
     return str(order.archive or (order.source.label if order.source else "none"))
 
 

@@ -6,6 +6,7 @@ to `run/environment.json` under the state folder.
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from ops.project.mailboxes import is_mailbox
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_SUFFIX_CHARS = 16
+AGE_PUBLIC_KEY = re.compile(r"age1[02-9ac-hj-np-z]{58}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,6 +183,48 @@ class Environment:
         """A mail server, as smtp://, smtp+tls:// (STARTTLS) or smtps://, with optional user and password."""
         raw = self.text(name, meaning=meaning)
         return addresses.parse_mail_server(name, raw) if raw else None
+
+    def recipients(self, name: str, *, shown: str, meaning: str) -> tuple[str, ...]:
+        """Public keys of age, one a line or between commas. Lines that begin with # are left out."""
+        lines = self.text(name, shown=shown, meaning=meaning).splitlines()
+        keys = [
+            key for line in lines if not line.lstrip().startswith("#") for key in re.split(r"[\s,]+", line)
+        ]
+        keys = [key for key in keys if key]
+        for place, key in enumerate(keys, start=1):
+            if not AGE_PUBLIC_KEY.fullmatch(key):
+                # Never quote the value: where two files were confused, it is the secret.
+                raise SettingInvalid(
+                    f"{name}: entry {place} is no public key of age. Each is one line that begins with age1; "
+                    "age-keygen -y prints it."
+                )
+        if not keys and self._is_set_here(name):
+            # An empty file must not make backups that are not encrypted.
+            raise SettingInvalid(f"{name} or {name}_FILE is set, and holds no public key of age.")
+        return tuple(keys)
+
+    def file(self, name: str, *, meaning: str) -> Path | None:
+        """The file that `name_FILE` or a systemd credential names, unread: only one command may need its content."""
+        self.declare(Setting(name=f"{name}_FILE", default="none", meaning=meaning))
+        path = self._find_credential(name) or self._environ.get(f"{name}_FILE", "").strip()
+        return Path(path).absolute() if path else None
+
+    def command(self, name: str, *, placeholders: Sequence[str], meaning: str) -> tuple[str, ...]:
+        """A program and its arguments, as a JSON list in which each placeholder stands; empty where none is set."""
+        raw = self.text(name, meaning=meaning)
+        if not raw:
+            return ()
+        try:
+            words = json.loads(raw)
+        except ValueError:
+            words = None
+        if not isinstance(words, list) or not words or not all(isinstance(w, str) and w for w in words):
+            raise SettingInvalid(
+                f'{name} must be a program and its arguments as JSON: ["program", "argument", "argument"].'
+            )
+        if missing := [one for one in placeholders if not any(one in word for word in words[1:])]:
+            raise SettingInvalid(f"{name}: {missing[0]} stands in none of its arguments.")
+        return tuple(words)
 
     def _is_set_here(self, name: str) -> bool:
         return bool(

@@ -75,6 +75,26 @@ BACKUP_KEY = (
     )
     or SECRET_KEY
 )
+BACKUP_RECIPIENTS = env.recipients(
+    "BACKUP_RECIPIENTS",
+    shown="none: backups are not encrypted",
+    meaning="public keys of age (`age1…`), one a line or between commas: backups are encrypted for each of them. No "
+    "secret, and enough to make backups",
+)
+BACKUP_IDENTITY_FILE = env.file(
+    "BACKUP_IDENTITY",
+    meaning="the file of the identity of age that opens encrypted backups. Only a restore drill reads it",
+)
+BACKUP_COPY_COMMAND = env.command(
+    "BACKUP_COPY_COMMAND",
+    placeholders=("{file}", "{name}"),
+    meaning="a program and its arguments as JSON, run for each file of an encrypted backup to copy it elsewhere: "
+    '`["rclone", "copyto", "{file}", "elsewhere:backups/{name}"]`. No shell reads it',
+)
+if BACKUP_COPY_COMMAND and not BACKUP_RECIPIENTS:
+    raise SettingInvalid(
+        "BACKUP_COPY_COMMAND is set, but backups are not encrypted. Set BACKUP_RECIPIENTS as well."
+    )
 ALLOWED_HOSTS = env.names(
     "ALLOWED_HOSTS",
     "127.0.0.1,localhost",

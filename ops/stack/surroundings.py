@@ -5,9 +5,16 @@ from pathlib import Path
 
 OWNER_ADDRESSES = ("OWNER_DATABASE_URL", "DIRECT_DATABASE_URL")
 """For migrations, backups and drills. No program that serves is given them."""
-BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL")
+BY_FILE = ("SECRET_KEY", "BACKUP_KEY", "BACKUP_RECIPIENTS", "DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL")
 """What commands need and what may stand in a file of its own."""
-PLAIN = ("DATABASE_URL", *OWNER_ADDRESSES, "VALKEY_URL", "REHEARSAL_URL", "TRUSTED_ORIGINS")
+PLAIN = (
+    "BACKUP_RECIPIENTS",
+    "DATABASE_URL",
+    *OWNER_ADDRESSES,
+    "VALKEY_URL",
+    "REHEARSAL_URL",
+    "TRUSTED_ORIGINS",
+)
 ConfigurationStat = frozenset[tuple[str, int, int]]
 CONFIGURATION = ("COMPANION_PERSONA", "COMPANION_ROUTING")
 

@@ -34,6 +34,11 @@ BROKEN = [
     ("OPS_TOKEN_FILE", "/nowhere/token"),
     ("DIRECT_DATABASE_URL_FILE", "/nowhere/url"),
     ("EMAIL_URL_FILE", str(ROOT)),
+    ("BACKUP_RECIPIENTS", f"AGE-SECRET-KEY-1{SECRET.upper()} {SECRET}"),
+    ("BACKUP_RECIPIENTS_FILE", "/dev/null"),
+    ("BACKUP_COPY_COMMAND", f"rclone copyto {{file}} elsewhere:{{name}} {SECRET}"),
+    ("BACKUP_COPY_COMMAND", f'["rclone", "copyto", "{{file}}", "elsewhere:{SECRET}"]'),
+    ("BACKUP_COPY_COMMAND", '["rclone", "copyto", "{file}", "elsewhere:{name}"]'),
     ("COMPANION_CEILING", "many"),
     ("COMPANION_SECURE_COOKIES", "perhaps"),
 ]
@@ -106,6 +111,24 @@ def test_a_database_named_in_this_shell_is_backed_up_and_not_the_one_that_runs(t
         == "postgresql://u@/direct"
     )
     assert Environment({**here, "DATABASE_URL": mine}).other_address("DIRECT_DATABASE_URL", mine) == mine
+
+
+def test_public_keys_are_read_from_a_file_with_comments_and_an_identity_is_named_and_not_read(
+    tmp_path: Path,
+) -> None:
+    one, two = (f"age1{letter * 58}" for letter in "qz")
+    (tmp_path / "recipients").write_text(f"# Ines, and the safe\n{one}\n\n{two}\n")
+    environment = Environment(
+        {
+            "COMPANION_STATE_DIR": str(tmp_path),
+            "BACKUP_RECIPIENTS_FILE": str(tmp_path / "recipients"),
+            "BACKUP_IDENTITY_FILE": "/nowhere/identity",
+        }
+    )
+
+    assert environment.recipients("BACKUP_RECIPIENTS", shown="none", meaning="keys") == (one, two)
+    assert environment.file("BACKUP_IDENTITY", meaning="a file") == Path("/nowhere/identity")
+    assert "BACKUP_IDENTITY_FILE" in environment.declared
 
 
 def test_a_credential_of_the_unit_stands_before_a_file_that_the_account_cannot_read(tmp_path: Path) -> None:

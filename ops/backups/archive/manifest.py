@@ -20,6 +20,10 @@ from ops.backups.run.facts import DatabaseIdentity, Fingerprint, SequencePositio
 VERSION = 2
 FILE = "manifest.json"
 DUMP = "dump"
+ENCRYPTED_VERSION = 3
+"""The version of the manifest that lies beside an encrypted backup: `ops.backups.archive.encryption`."""
+ENCRYPTED = "backup.tar.age"
+"""The one file of an encrypted backup: a tar archive of dump, manifest and signature."""
 MAX_INT64 = 2**63 - 1
 Count = Annotated[int, Field(ge=0, le=MAX_INT64)]
 Position = Annotated[int, Field(ge=-MAX_INT64 - 2, le=MAX_INT64 + 1)]
@@ -187,7 +191,7 @@ def read(path: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(text)
     except ValidationError as error:
-        raise _make_invalid_error(path, error) from None
+        raise make_invalid_error(path, error) from None
 
 
 def read_signed(path: Path, key: str, *, trust: bool) -> tuple[Manifest, bool]:
@@ -198,12 +202,21 @@ def read_signed(path: Path, key: str, *, trust: bool) -> tuple[Manifest, bool]:
     return read(path), is_signed
 
 
+def is_encrypted(backup: Path) -> bool:
+    """Whether a path is the folder of an encrypted backup, by its manifest."""
+    try:
+        text = (backup / FILE).read_bytes()
+        return ManifestVersion.model_validate_json(text).manifest == ENCRYPTED_VERSION
+    except (OSError, ValidationError):
+        return False
+
+
 def read_head(path: Path) -> ManifestHead:
     """Read database and time of a manifest of any version. Raises CouldNotRun or ArchiveDamaged."""
     try:
         return ManifestHead.model_validate_json(_read_bytes(path))
     except ValidationError as error:
-        raise _make_invalid_error(path, error) from None
+        raise make_invalid_error(path, error) from None
 
 
 def refuse_other_files(manifest: Manifest, archive: Archive, tick: Tick) -> None:
@@ -233,7 +246,13 @@ def _refuse_another_version(text: bytes, path: Path) -> None:
     try:
         version = ManifestVersion.model_validate_json(text).manifest
     except ValidationError as error:
-        raise _make_invalid_error(path, error) from None
+        raise make_invalid_error(path, error) from None
+    if version == ENCRYPTED_VERSION:
+        raise CouldNotRun(
+            f"{path.parent} is encrypted.",
+            mend="Decrypt it into a private folder, and name that: age --decrypt --identity FILE "
+            f"{path.with_name(ENCRYPTED)} | tar --extract --directory FOLDER",
+        )
     # Not damaged: a later release, or an earlier one, reads it.
     if version != VERSION:
         raise CouldNotRun(
@@ -249,7 +268,8 @@ def _read_bytes(path: Path) -> bytes:
         raise CouldNotRun(f"{path} cannot be read: {describe_os_error(error)}.") from None
 
 
-def _make_invalid_error(path: Path, error: ValidationError) -> ArchiveDamaged:
+def make_invalid_error(path: Path, error: ValidationError) -> ArchiveDamaged:
+    """Return the error for a manifest of the wrong structure, which quotes nothing of it."""
     return ArchiveDamaged(
         f"The manifest {path} is not valid; errors in its structure: {error.error_count()}.",
         mend="Fetch the backup again, or drill an older one.",

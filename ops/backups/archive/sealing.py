@@ -36,7 +36,7 @@ def seal(
         text = made.model_dump_json()
         write_private(folder / manifest.FILE, text)
         write_private(folder / signature.FILE, signature.sign(text.encode(), key))
-        _sync(folder)
+        sync_folder(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -57,7 +57,8 @@ def _move(dump: Path, to: Path, tick: Tick) -> None:
             os.chmod(to / file.name, 0o600)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Write a folder and all that is in it to the disk."""
     for path in [*folder.rglob("*"), folder]:
         descriptor = os.open(path, os.O_RDONLY)
         try:

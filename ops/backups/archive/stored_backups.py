@@ -67,6 +67,11 @@ def list_backups(
     return ours, left
 
 
+def find_encrypted(folder: Path) -> Path | None:
+    """Return an encrypted backup of a folder, or None."""
+    return next((entry for entry in _list_entries(folder) if manifest.is_encrypted(entry)), None)
+
+
 def _list_entries(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{rotation.PREFIX}*")) if folder.is_dir() else []
 
@@ -87,6 +92,11 @@ def _inspect(entry: Path) -> rotation.StoredBackup | str:
 
 
 def _make_folder_error(path: Path) -> CouldNotRun:
+    if (path / manifest.ENCRYPTED).is_file():
+        return CouldNotRun(
+            f"{path} is an encrypted backup without its {manifest.FILE}.",
+            mend="Fetch the whole folder again.",
+        )
     if (path / manifest.DUMP / TABLE_OF_CONTENTS).is_file():
         return CouldNotRun(
             f"{path} is a backup without its {manifest.FILE}.",
@@ -113,5 +123,5 @@ def _find_whole_backup(path: Path) -> Path | None:
         return path.parent if is_dump else None
     if (path.parent.parent / manifest.FILE).is_file() and path.parent.name == manifest.DUMP:
         return path.parent.parent
-    beside = (path.parent / TABLE_OF_CONTENTS).is_file() or path.name == manifest.FILE
+    beside = (path.parent / TABLE_OF_CONTENTS).is_file() or path.name in {manifest.FILE, manifest.ENCRYPTED}
     return path.parent if beside else None

@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from ops.backups.run.monitor import StopSignal
 from ops.backups.run.run_folder import RunFolder
@@ -24,6 +25,8 @@ class ChildProgram:
         environment: Mapping[str, str],
         folder: RunFolder,
         account: Account | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.DEVNULL,
     ) -> None:
         self._stderr = folder.path / f"{Path(argv[0]).name}.stderr"
         account = account or Account()
@@ -32,8 +35,8 @@ class ChildProgram:
             with open(self._stderr, "wb") as stderr, defer_signals():
                 self._process = subprocess.Popen(
                     account.command(argv),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
+                    stdin=stdin,
+                    stdout=stdout,
                     stderr=stderr,
                     process_group=0,
                     **{**account.popen_arguments(), "env": dict(environment)},
@@ -51,6 +54,23 @@ class ChildProgram:
         if self._process.poll() is None and (running := Running.of(self._process.pid)):
             kill(family(running))
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            # What is still buffered has no reader left.
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        """What the program reads, of one that was started with `stdin=subprocess.PIPE`."""
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """What the program writes, of one that was started with `stdout=subprocess.PIPE`."""
+        assert self._process.stdout is not None
+        return self._process.stdout
 
     @property
     def exit_code(self) -> int | None:

@@ -50,6 +50,8 @@ class RunSummary:
     in_use_doubt: str = ""
     """Why the source may not be the database in use."""
     is_signed: bool = True
+    is_encrypted: bool = False
+    """Whether the backup was decrypted for the run."""
     age_days: int | None = 0
     """Whole days between the data and the drill; None if unknown."""
 
@@ -80,6 +82,10 @@ def _list_by_level(run: RunSummary) -> Iterator[str]:
         yield "that only this service knows the key which signs backups"
     elif run.level == "B":
         yield "that this service made it: the manifest was trusted without a signature (--trust)"
+    if run.is_encrypted:
+        yield "that the identity which opens it is kept anywhere else than where this drill read it"
+    elif run.level == "B":
+        yield "that a person who finds this backup cannot read it: it is stored unencrypted"
     if run.no_owner:
         yield "owners and grants: they were left out (--no-owner)"
 

@@ -26,6 +26,8 @@ class DrillOrder:
     """Signs manifests and verifies their signatures (BACKUP_KEY)."""
     trust: bool = False
     """Accept a backup that this service did not sign."""
+    identity: Path | None = None
+    """The file of age's identity that opens encrypted backups."""
     archive: Path | None = None
     where: Where = "private server"
     target: Address | None = None

@@ -138,6 +138,7 @@ def make_order(options: dict[str, Any]) -> DrillOrder:
         state=settings.COMPANION_STATE_DIR,
         key=settings.BACKUP_KEY,
         trust=options["trust"],
+        identity=settings.BACKUP_IDENTITY_FILE,
         archive=archive.absolute() if archive else None,
         where="same server" if same else "target" if target else "private server",
         target=named,

@@ -50,7 +50,7 @@ def test_a_damaged_backup_is_different_before_anything_of_it_is_run(
 
 def test_a_manifest_of_a_later_version_is_not_guessed_at(make: MakeBackup, drill: RunDrill) -> None:
     made = make()
-    later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 3, "news": []}
+    later = json.loads((made.path / "manifest.json").read_text()) | {"manifest": 4, "news": []}
     (made.path / "manifest.json").write_text(json.dumps(later))
 
     report = drill(source=None, archive=made.path, where="private server")

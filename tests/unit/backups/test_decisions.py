@@ -164,6 +164,8 @@ def test_what_is_never_proved_is_always_said() -> None:
         ({"level": "A"}, "last night's backup"),
         ({"level": "B"}, "the key which signs backups"),
         ({"level": "B", "is_signed": False}, "trusted without a signature"),
+        ({"level": "B"}, "it is stored unencrypted"),
+        ({"level": "B", "is_encrypted": True}, "the identity which opens it is kept anywhere else"),
         ({"level": "C"}, "equals anything"),
         ({"no_owner": True}, "owners and grants"),
         ({"where": "same server"}, "server of its own"),

@@ -176,6 +176,17 @@ def test_a_backup_that_lost_its_manifest_says_so_and_how_to_see_whether_it_resto
     assert get_refusal(lost).endswith(str(lost / "dump"))
 
 
+def test_a_part_of_an_encrypted_backup_names_the_whole_or_what_is_missing(shelf: Path) -> None:
+    whole = shelf / "companion-20260104T000000Z"
+    whole.mkdir()
+    (whole / "backup.tar.age").write_bytes(b"age-encryption.org/v1")
+
+    assert get_refusal(whole).endswith(
+        "is an encrypted backup without its manifest.json. Fetch the whole folder again."
+    )
+    assert get_refusal(whole / "backup.tar.age").endswith(f"Name the whole backup: {whole}")
+
+
 def test_what_holds_no_manifest_cannot_be_held_against(shelf: Path) -> None:
     (shelf / "empty").mkdir()
 
