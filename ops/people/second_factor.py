@@ -1,7 +1,8 @@
 """The second factor of staff who sign in with a password: codes of an app (TOTP), one app for each account.
 
 Wrong codes delay the next try, from one second on and doubling, in the database. A browser in which this person has
-signed in before does not wait for the wrong codes of others: see `ops.staff.known_browsers`.
+signed in before does not wait for the wrong codes of others (see `ops.staff.known_browsers`): its own are counted with
+wrong passwords, in Valkey.
 """
 
 import re
@@ -28,6 +29,8 @@ class CodeAnswer(StrEnum):
     RIGHT = "right"
     WRONG = "wrong"
     TOO_SOON = "too_soon"
+    TOO_MANY = "too_many"
+    """Wrong ones in a browser in which this person has signed in; it was not checked."""
     NOT_SET_UP = "not_set_up"
 
 

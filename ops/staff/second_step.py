@@ -4,7 +4,7 @@ Nothing is stored between the steps: the form carries a signed note of whose pas
 session exists before both steps are done, so no page or socket has to ask whether one is only half signed in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +18,8 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views import View
 
+from companion.client_address import read_client_address
+from companion.throttle import WINDOW_S, SignInThrottle
 from companion.visits.ends import EndReason
 from companion.visits.leaving import end_visit
 from ops import audit
@@ -61,6 +63,9 @@ def complete_sign_in(request: HttpRequest, user: User, *, backend: str = BACKEND
 class SecondStep(StaffRedirect, View):
     """The target of the form with the code."""
 
+    throttle: Callable[[], SignInThrottle] | None = None
+    """Set by `as_view`."""
+
     def get(self, request: HttpRequest) -> HttpResponse:
         return redirect("staff_sign_in")
 
@@ -71,11 +76,9 @@ class SecondStep(StaffRedirect, View):
             return redirect("staff_sign_in")
         user, device = found
         typed = request.POST.get("code", "")
-        if device is None:
-            is_known = bool(known_browsers.count_apart(request, user.get_username()))
-            answer = second_factor.check_code(user, typed, is_known_browser=is_known)
-        else:
-            answer = second_factor.confirm_setup(user, device, typed)
+        answer = (
+            self._check(user, typed) if device is None else second_factor.confirm_setup(user, device, typed)
+        )
         if answer is CodeAnswer.NOT_SET_UP:
             return redirect("staff_sign_in")
         if answer is not CodeAnswer.RIGHT:
@@ -84,6 +87,20 @@ class SecondStep(StaffRedirect, View):
         response = redirect(next_url or self.get_default_redirect_url())
         known_browsers.remember(request, response, user.get_username())
         return response
+
+    def _check(self, user: User, typed: str) -> CodeAnswer:
+        """Check a code. A browser that knows this person waits for no delay, so its tries are counted as passwords."""
+        assert self.throttle is not None
+        name, address = user.get_username(), read_client_address(self.request)
+        browser = known_browsers.count_apart(self.request, name)
+        if not browser:
+            return second_factor.check_code(user, typed, is_known_browser=False)
+        if not self.throttle().reserve(name, address, browser=browser):
+            return CodeAnswer.TOO_MANY
+        answer = second_factor.check_code(user, typed, is_known_browser=True)
+        if answer is not CodeAnswer.WRONG:
+            self.throttle().release(name, address, browser=browser)
+        return answer
 
 
 def _render(
@@ -94,14 +111,19 @@ def _render(
     next_url: str,
     answer: CodeAnswer | None = None,
 ) -> HttpResponse:
+    wait_s = 0
+    if answer is CodeAnswer.TOO_SOON:
+        wait_s = second_factor.count_seconds_to_wait(user)
+    elif answer is CodeAnswer.TOO_MANY:
+        wait_s = WINDOW_S
     context: Mapping[str, Any] = {
         "step": signing.dumps([user.pk, device, _bind(user)], salt=_SALT),
         "setup": None if device is None else second_factor.get_setup(user, device),
         "next": next_url,
         "wrong": answer is CodeAnswer.WRONG,
-        "wait_s": second_factor.count_seconds_to_wait(user) if answer is CodeAnswer.TOO_SOON else 0,
+        "wait_s": wait_s,
     }
-    return render(request, "ops/second_step.html", context, status=429 if context["wait_s"] else 200)
+    return render(request, "ops/second_step.html", context, status=429 if wait_s else 200)
 
 
 def _read_step(step: str) -> tuple[User, int | None] | None:

@@ -98,7 +98,7 @@ def _build_account_patterns(throttle: Callable[[], SignInThrottle]) -> list[URLP
     return [
         *by_provider,
         path("staff/sign-in/", SignIn.as_view(throttle=throttle), name="staff_sign_in"),
-        path("staff/sign-in/code/", SecondStep.as_view(), name="staff_second_step"),
+        path("staff/sign-in/code/", SecondStep.as_view(throttle=throttle), name="staff_second_step"),
         path("ops/account/", account_page.account, name="staff_account"),
         path(
             "ops/account/password/",

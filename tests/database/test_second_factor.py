@@ -145,6 +145,31 @@ def test_wrong_codes_delay_strangers_and_not_a_browser_in_which_the_person_has_b
     assert get_device(sam_with_app).throttling_failure_count == 0
 
 
+def test_a_browser_in_which_the_person_has_been_tries_only_some_codes_in_ten_minutes(
+    database: object, rehearsal: Rehearsal, valkey_url: str, people: People, sam_with_app: User
+) -> None:
+    name = sam_with_app.get_username()
+    with (
+        start_web(rehearsal, VALKEY_URL=valkey_url, COMPANION_SIGN_IN_TRIES="2") as web,
+        open_browser(web) as own,
+        open_browser(web) as other,
+    ):
+        page = sign_in(own, name, people.password)
+        assert type_code(own, page, code_of(get_device(sam_with_app))).status_code == 302
+        post(own, "/staff/sign-out/")
+        own.get("/staff/sign-in/")
+        page = sign_in(own, name, people.password)
+        wrong = wrong_code(get_device(sam_with_app))
+        assert [type_code(own, page, wrong).status_code for _ in range(2)] == [200, 200]
+
+        late = type_code(own, page, code_of(get_device(sam_with_app)))
+        assert late.status_code == 429 and "Try again in 600 seconds" in late.text
+        assert sign_in(own, name, people.password).status_code == 429
+        in_database(lambda: TOTPDevice.objects.update(throttling_failure_count=0))
+        page = sign_in(other, name, people.password)
+        assert type_code(other, page, code_of(get_device(sam_with_app))).status_code == 302
+
+
 def test_for_a_lost_phone_an_operator_has_the_app_forgotten_on_record_and_hands_over_a_new_password(
     service: Web, people: People, sam_with_app: User
 ) -> None:
