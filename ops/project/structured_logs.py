@@ -114,7 +114,7 @@ def _encode_fields(document: Mapping[str, Any], level: int) -> Iterator[bytes]:
     yield f"PRIORITY={priority}\n".encode()
     for name, value in document.items():
         key = "MESSAGE" if name == "message" else f"COMPANION_{name.upper()}"
-        text = str(value).encode()
+        text = str(value).encode(errors="backslashreplace")
         if b"\n" in text:
             yield key.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"
         else:

@@ -107,6 +107,18 @@ def test_an_entry_of_the_journal_has_a_field_for_each_value(tmp_path: Path) -> N
     assert second["PRIORITY"] == "3" and second["COMPANION_EXCEPTION"].strip() == "KeyError"
 
 
+def test_a_line_with_bytes_that_are_no_letters_reaches_the_journal(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+        journal.bind(str(tmp_path / "journal"))
+        journal.settimeout(5)
+        handler = JournalHandler(tmp_path / "journal")
+        handler.emit(make_record("files.kept name=%s", b"\xff".decode(errors="surrogateescape")))
+        entry = read_entry(journal.recv(65_536))
+        handler.close()
+
+    assert entry["COMPANION_NAME"] == r"\udcff"
+
+
 def test_without_a_journal_a_line_still_goes_to_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
