@@ -332,7 +332,7 @@ async def test_a_proxys_401_neither_ends_the_visit_nor_changes_anything(
     await room.page.route("**/needs/", refuse)
     await room.page.get_by_role("button", name="Strong colours").click()
 
-    await until(lambda: "POST" in asked and asked.count("GET") >= 2)
+    await until(lambda: "POST" in asked and asked.count("GET") >= 2, within_s=30)
     await expect(room.page.get_by_text("This is not changed yet.")).to_be_visible()
     await expect(room.page.get_by_role("heading", name="Make this easier")).to_be_visible()
     room.complaints.clear()
