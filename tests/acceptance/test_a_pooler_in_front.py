@@ -17,7 +17,7 @@ from ops.preflight.database_look import look_at_database
 from ops.preflight.pooling import Pooling, find_pooling
 from ops.stack.postgres import EmbeddedPostgres
 from tests.acceptance.backups.pooler import Mode, pooler
-from tests.database.backups.drill_server import allow_traversal
+from tests.folders import allow_traversal
 from tests.page_socket import Page
 from tests.people import People
 from tests.prefork import prefork

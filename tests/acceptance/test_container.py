@@ -15,7 +15,7 @@ import pytest
 
 from ops.stack.postgres import EmbeddedPostgres
 from tests.acceptance.backups.pooler import find_free_port, pooler
-from tests.database.backups.drill_server import allow_traversal
+from tests.folders import allow_traversal
 from tests.patience import wait_until
 from tests.processes import ROOT
 

@@ -14,6 +14,7 @@ import pytest
 
 from ops.stack.account import Account, passing_prefix
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, status, up
+from tests.folders import allow_traversal
 from tests.patience import wait_until
 
 PERSONA = ROOT / "personas" / "files" / "robin.toml"
@@ -153,8 +154,7 @@ def test_it_works_as_an_ordinary_user(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     os.chown(state, person.pw_uid, person.pw_gid)
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o711)
+    allow_traversal(tmp_path)
     # Where Python itself lives under /root, as with some version managers, the account is let through to it.
     account = (
         Account(uid=person.pw_uid, gid=person.pw_gid)

@@ -8,7 +8,8 @@ import pytest
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
 from tests.database.backups.conftest import SAMPLE
-from tests.database.backups.drill_server import Server, allow_traversal
+from tests.database.backups.drill_server import Server
+from tests.folders import allow_traversal
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,8 @@ from ops.backups.restoring.order import DrillOrder
 from ops.backups.run.errors import Pooler
 from ops.backups.run.monitor import RunMonitor
 from tests.acceptance.backups.pooler import Mode, pooler
-from tests.database.backups.drill_server import KEY, Server, allow_traversal
+from tests.database.backups.drill_server import KEY, Server
+from tests.folders import allow_traversal
 
 KINDS = list(itertools.product(("session", "transaction"), (False, True)))
 

@@ -17,8 +17,9 @@ from ops.backups.restoring.order import DrillOrder, RunEnvironment
 from ops.backups.run.monitor import ProgressDisplay, RunMonitor
 from ops.stack.postgres import EmbeddedPostgres
 from tests.conftest import STATE
-from tests.database.backups.drill_server import KEY, Server, allow_traversal
+from tests.database.backups.drill_server import KEY, Server
 from tests.database.backups.replicas import make_replica
+from tests.folders import allow_traversal
 
 RunDrill = Callable[..., Report]
 MakeBackup = Callable[..., BackupResult]

@@ -1,9 +1,7 @@
 """Databases of one test server: made, copied, loaded, looked at."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,16 +19,7 @@ from ops.backups.run.facts import Difference, Fingerprint
 from ops.backups.run.monitor import RunMonitor
 
 SETTING = "DIRECT_DATABASE_URL"
-TEMPORARY = Path(tempfile.gettempdir())
 KEY = "a key for the backups of tests"
-
-
-def allow_traversal(folder: Path) -> Path:
-    """The same folder, which other accounts may pass through now: no server runs as root."""
-    for place in (folder, *folder.parents):
-        if place.owner() == folder.owner() and TEMPORARY in place.parents:
-            place.chmod(0o755)
-    return folder
 
 
 class Server:

@@ -14,7 +14,7 @@ from ops.backups.run.errors import ArchiveDamaged, SourceChanged
 from ops.backups.run.monitor import SIGNALS, RunMonitor, StopSignal
 from ops.backups.run.run_folder import Marker, RunFolder
 from ops.stack.signals import defer_signals
-from tests.database.backups.drill_server import allow_traversal
+from tests.folders import allow_traversal
 
 
 @pytest.mark.parametrize("number", SIGNALS)
