@@ -38,7 +38,8 @@ SELECT u.id, u.password,
        {STAFF_NAME}
 FROM auth_user u
 CROSS JOIN LATERAL (
-    SELECT ARRAY(SELECT site_id FROM ops_supervision WHERE user_id = u.id ORDER BY site_id) AS sites
+    -- OFFSET 0 keeps it one read: both columns above would each have their own.
+    SELECT ARRAY(SELECT site_id FROM ops_supervised WHERE user_id = u.id ORDER BY site_id) AS sites OFFSET 0
 ) own
 CROSS JOIN LATERAL (SELECT {IS_OPERATOR} AS is_operator) role
 WHERE u.id = ANY(%(users)s) AND u.is_active AND u.is_staff

@@ -11,7 +11,7 @@ from routing.lanes import NORMAL
 
 
 class Supervision(models.Model):
-    """A member of staff supervises a site and sees its people."""
+    """A member of staff was given a site. The view `ops_supervised` says who supervises what."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="supervisions")
     site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="supervisions")
@@ -21,6 +21,44 @@ class Supervision(models.Model):
 
     def __str__(self) -> str:
         return f"supervision {self.pk}"
+
+
+class SiteGroup(models.Model):
+    """Sites that are supervised together. A site may be in several."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=100)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class GroupedSite(models.Model):
+    """A site is in a group."""
+
+    group = models.ForeignKey(SiteGroup, on_delete=models.CASCADE, related_name="grouped")
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="grouped")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["group", "site"], name="grouped_once")]
+
+    def __str__(self) -> str:
+        return f"grouped site {self.pk}"
+
+
+class GroupSupervision(models.Model):
+    """A member of staff was given a group: they supervise each of its sites, also those that join it later."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="group_supervisions"
+    )
+    group = models.ForeignKey(SiteGroup, on_delete=models.CASCADE, related_name="supervisions")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "group"], name="group_supervision_once")]
+
+    def __str__(self) -> str:
+        return f"group supervision {self.pk}"
 
 
 class StaffIdentity(models.Model):

@@ -40,11 +40,11 @@ def clean_reason(typed: str | None) -> str:
     return _clean(typed, whose=gettext("The reason"), holds=MAX_REASON_CHARS)
 
 
-def clean_slug(typed: str) -> str:
-    """The short name of a site, as it is typed in commands. Raises ChangeRefused."""
+def clean_slug(typed: str, *, whose: str = "a site") -> str:
+    """The short name of a site or group, as it is typed in commands. Raises ChangeRefused."""
     if len(typed) > MAX_SLUG_CHARS or not _SLUG.fullmatch(typed):
         raise ChangeRefused(
-            f"The short name of a site has small letters, digits and single hyphens, such as willow-house; "
+            f"The short name of {whose} has small letters, digits and single hyphens, such as willow-house; "
             f"at most {MAX_SLUG_CHARS} of them."
         )
     return typed

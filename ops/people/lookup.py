@@ -8,6 +8,7 @@ from companion import participants
 from companion.models import Participant, Site
 from ops import names
 from ops.changes import ChangeRefused, ParticipantNotFound
+from ops.models import SiteGroup
 from ops.text import escape_controls
 
 
@@ -17,6 +18,16 @@ def get_site(slug: str) -> Site:
     if found is None:
         known = ", ".join(Site.objects.order_by("slug").values_list("slug", flat=True)) or "none"
         raise ChangeRefused(f"There is no site {escape_controls(slug)}. There are: {known}.")
+    return found
+
+
+def get_group(slug: str) -> SiteGroup:
+    """The group of sites of this short name, locked until the transaction ends. Raises ChangeRefused."""
+    found = SiteGroup.objects.select_for_update(no_key=True).filter(slug=_clean(slug)).first()
+    if found is None:
+        raise ChangeRefused(
+            f"There is no group {escape_controls(slug)}. manage.py site group list names them."
+        )
     return found
 
 

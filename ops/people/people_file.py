@@ -12,7 +12,7 @@ from typing import IO
 
 from ops.changes import ChangeRefused
 
-COLUMNS = ("role", "name", "sites", "username", "email")
+COLUMNS = ("role", "name", "sites", "username", "email", "groups")
 NEEDED = frozenset({"role", "name", "sites"})
 PARTICIPANT, SUPERVISOR, OPERATOR = "participant", "supervisor", "operator"
 ROLES = (PARTICIPANT, SUPERVISOR, OPERATOR)
@@ -36,7 +36,12 @@ class PersonLine:
     @property
     def sites(self) -> list[str]:
         """The short names of sites, each once, in order."""
-        return sorted(set(re.split(r"[\s,;]+", self.cells["sites"])) - {""})
+        return _split_slugs(self.cells["sites"])
+
+    @property
+    def groups(self) -> list[str]:
+        """The short names of groups of sites, each once, in order."""
+        return _split_slugs(self.cells["groups"])
 
 
 def read_people(content: bytes) -> list[PersonLine]:
@@ -75,6 +80,10 @@ def write_people(file: IO[str], people: Iterable[Sequence[str]]) -> None:
     writer.writerow(COLUMNS)
     for cells in people:
         writer.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells])
+
+
+def _split_slugs(cell: str) -> list[str]:
+    return sorted(set(re.split(r"[\s,;]+", cell)) - {""})
 
 
 def _bare(cell: str) -> str:

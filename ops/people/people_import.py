@@ -14,15 +14,16 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Collate
 
 from companion import cards
 from companion.models import Conversation, Participant, Site
 from ops import audit, names
 from ops.access import OPERATORS, STAFF_NAME
 from ops.changes import ChangeRefused
-from ops.models import AuditEntry, Supervision
+from ops.models import AuditEntry, GroupSupervision, SiteGroup, Supervision
 from ops.people.people_file import OPERATOR, PARTICIPANT, ROLES, PersonLine
-from ops.people.staff import SUPERVISORS, generate_password
+from ops.people.staff import SUPERVISORS, format_given, generate_password
 from ops.text import escape_controls
 
 ROWS_AT_ONCE = 1_000
@@ -37,7 +38,8 @@ FIND_STAFF = f"""
 SELECT lower(u.username), u.username, {STAFF_NAME}, u.is_active AND u.is_staff, u.is_superuser OR EXISTS (
     SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
     WHERE m.user_id = u.id AND g.name = %(operators)s
-), ARRAY(SELECT s.slug FROM ops_supervision v JOIN companion_site s ON s.id = v.site_id WHERE v.user_id = u.id)
+), ARRAY(SELECT s.slug FROM ops_supervision v JOIN companion_site s ON s.id = v.site_id WHERE v.user_id = u.id),
+   ARRAY(SELECT g.slug FROM ops_groupsupervision v JOIN ops_sitegroup g ON g.id = v.group_id WHERE v.user_id = u.id)
 FROM auth_user u WHERE lower(u.username) = ANY(%(usernames)s)
 """
 
@@ -69,6 +71,15 @@ class ImportReport:
     def count(self, outcome: LineOutcome) -> int:
         """How many lines ended so."""
         return sum(line.outcome is outcome for line in self.lines)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Role:
+    """What a new member of staff is given."""
+
+    name: str
+    sites: Sequence[Site]
+    groups: Sequence[SiteGroup]
 
 
 class _Refused(Exception):
@@ -134,16 +145,23 @@ class _Plan:
 
     def __init__(self, people: Sequence[PersonLine]) -> None:
         self._people = people
+        group_slugs = {slug for person in people for slug in person.groups}
         slugs = {slug for person in people for slug in person.sites}
-        # In the order of their ids, so that two imports cannot block each other.
-        locked = Site.objects.select_for_update(no_key=True).filter(slug__in=slugs).order_by("id")
-        self._sites = {site.slug: site for site in locked}
+        # Groups first, and each kind in the order of its short names, as `add_staff` locks them: two commands cannot
+        # block each other. Python orders by code points, the database by its collation.
+        by_slug = Collate("slug", "C")
+        groups = (
+            SiteGroup.objects.select_for_update(no_key=True).filter(slug__in=group_slugs).order_by(by_slug)
+        )
+        self._groups = {group.slug: group for group in groups}
+        sites = Site.objects.select_for_update(no_key=True).filter(slug__in=slugs).order_by(by_slug)
+        self._sites = {site.slug: site for site in sites}
         self._there = self._find_participants()
         self._staff = self._find_staff()
         self._seen: dict[tuple[str, ...], int] = {}
         self._participants: list[Participant] = []
         self.users: list[User] = []
-        self._roles: list[tuple[str, list[Site]]] = []
+        self._roles: list[_Role] = []
 
     def _find_participants(self) -> dict[int, bool]:
         """For each line with a participant of this name and site who is there already: whether the card opens."""
@@ -161,7 +179,7 @@ class _Plan:
             )
             return dict(cursor.fetchall())
 
-    def _find_staff(self) -> dict[str, tuple[str, str, bool, bool, list[str]]]:
+    def _find_staff(self) -> dict[str, tuple[str, str, bool, bool, list[str], list[str]]]:
         usernames = [person.cells["username"].lower() for person in self._people if person.cells["username"]]
         with connection.cursor() as cursor:
             cursor.execute(FIND_STAFF, {"usernames": usernames, "operators": OPERATORS})
@@ -187,6 +205,8 @@ class _Plan:
         own = names.clean_name(person.cells["name"])
         if unknown := [slug for slug in person.sites if slug not in self._sites]:
             raise _Refused(f"There is no site {unknown[0]!a}. manage.py site list names them.")
+        if unknown := [slug for slug in person.groups if slug not in self._groups]:
+            raise _Refused(f"There is no group {unknown[0]!a}. manage.py site group list names them.")
         if role == PARTICIPANT:
             return self._check_participant(person, own)
         return self._check_staff(person, own)
@@ -194,6 +214,8 @@ class _Plan:
     def _check_participant(self, person: PersonLine, own: str) -> tuple[str, bool]:
         if len(person.sites) != 1:
             raise _Refused("A participant belongs to one site.")
+        if person.groups:
+            raise _Refused("A participant belongs to a site, and to no group.")
         if person.cells["username"] or person.cells["email"]:
             raise _Refused("A participant has no username and no e-mail address here.")
         site = self._sites[person.sites[0]]
@@ -209,22 +231,32 @@ class _Plan:
 
     def _check_staff(self, person: PersonLine, own: str) -> tuple[str, bool]:
         login, is_operator = names.clean_username(person.cells["username"]), person.cells["role"] == OPERATOR
-        if is_operator == bool(person.sites):
-            raise _Refused("A supervisor has sites, and an operator none: an operator sees every site.")
+        if is_operator == bool(person.sites or person.groups):
+            raise _Refused(
+                "A supervisor has sites or groups, and an operator none: an operator sees every site."
+            )
         _check_email(person.cells["email"])
         self._refuse_doubled(person.line, login)
         sentence = f"{login}, {person.cells['role']}"
         if there := self._staff.get(login):
-            username, name, is_active, was_operator, slugs = there
+            username, name, is_active, was_operator, slugs, groups = there
             if not is_active or username != login:
                 raise _Refused(f"Another account signs in as {login}, or it was withdrawn.")
-            if (name, was_operator, sorted(slugs)) != (own, is_operator, person.sites):
+            stored = (name, was_operator, sorted(slugs), sorted(groups))
+            if stored != (own, is_operator, person.sites, person.groups):
                 raise _Refused(
-                    f"{login} is there with another name, role or sites. A file changes none: manage.py staff does."
+                    f"{login} is there with another name, role, sites or groups. "
+                    "A file changes none: manage.py staff does."
                 )
             return sentence, False
         self.users.append(User(username=login, first_name=own, email=person.cells["email"], is_staff=True))
-        self._roles.append((person.cells["role"], [self._sites[slug] for slug in person.sites]))
+        self._roles.append(
+            _Role(
+                name=person.cells["role"],
+                sites=[self._sites[slug] for slug in person.sites],
+                groups=[self._groups[slug] for slug in person.groups],
+            )
+        )
         return sentence, True
 
     def _refuse_doubled(self, line: int, *who: str) -> None:
@@ -243,17 +275,21 @@ class _Plan:
         roles = list(zip(users, self._roles, strict=True))
         groups = {role: Group.objects.get_or_create(name=name)[0] for role, name in _GROUPS.items()}
         User.groups.through.objects.bulk_create(
-            [User.groups.through(user=user, group=groups[role]) for user, (role, _) in roles],
+            [User.groups.through(user=user, group=groups[role.name]) for user, role in roles],
             batch_size=ROWS_AT_ONCE,
         )
         Supervision.objects.bulk_create(
-            [Supervision(user=user, site=site) for user, (_, sites) in roles for site in sites],
+            [Supervision(user=user, site=site) for user, role in roles for site in role.sites],
+            batch_size=ROWS_AT_ONCE,
+        )
+        GroupSupervision.objects.bulk_create(
+            [GroupSupervision(user=user, group=group) for user, role in roles for group in role.groups],
             batch_size=ROWS_AT_ONCE,
         )
         self._record(by, people, roles)
 
     def _record(
-        self, by: str, people: Collection[Participant], roles: Collection[tuple[User, tuple[str, list[Site]]]]
+        self, by: str, people: Collection[Participant], roles: Collection[tuple[User, _Role]]
     ) -> None:
         entries = [
             AuditEntry(
@@ -264,8 +300,8 @@ class _Plan:
             )
             for person in people
         ]
-        for user, (role, sites) in roles:
-            where = f"sites {', '.join(str(site.pk) for site in sites)}" if sites else role
+        for user, role in roles:
+            where = format_given(role.sites, role.groups) or role.name
             entries.append(
                 AuditEntry(
                     who=by, what=audit.ADDED_STAFF, note=_note(f"staff {user.pk}", where, "from a file")

@@ -4,7 +4,7 @@ Pages check access at every request and open sockets every second: see `ops.acce
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
@@ -16,24 +16,30 @@ from companion.models import Site
 from ops import audit, names
 from ops.access import OPERATORS, get_access
 from ops.changes import ChangeRefused, ChangeResult
-from ops.models import Supervision
+from ops.models import GroupSupervision, SiteGroup, Supervision
 from ops.people import lookup
 from ops.people.second_factor import remove_second_factor
 from ops.people.staff_identities import forget_identity
 from ops.text import escape_controls
 
 SUPERVISORS = "supervisors"
+MAX_NAMED = 10
+"""Sites that one answer names."""
 
 
 @transaction.atomic
-def add_staff(username: str, name: str, *, sites: Sequence[str], operator: bool, by: str) -> ChangeResult:
-    """A new member of staff, who supervises these sites or is an operator. The password is shown once."""
+def add_staff(
+    username: str, name: str, *, sites: Sequence[str], groups: Sequence[str] = (), operator: bool, by: str
+) -> ChangeResult:
+    """A new member of staff, who supervises these sites and groups or is an operator. The password is shown once."""
     own, login = names.clean_name(name), names.clean_username(username)
+    given = [lookup.get_group(slug) for slug in sorted(set(groups))]
     supervised = [lookup.get_site(slug) for slug in sorted(set(sites))]
     # Both or neither: an operator sees every site, and a supervisor without one sees nothing.
-    if operator == bool(supervised):
+    if operator == bool(supervised or given):
         raise ChangeRefused(
-            "Say what they are to be: --operator, or --supervises SITE for each of their sites."
+            "Say what they are to be: --operator, or --supervises SITE for each of their sites, "
+            "or --supervises-group GROUP for each of their groups."
         )
     if there := User.objects.filter(username__iexact=login).first():
         return _report_existing(there, own)
@@ -46,13 +52,11 @@ def add_staff(username: str, name: str, *, sites: Sequence[str], operator: bool,
     _add_to_group(user, OPERATORS if operator else SUPERVISORS)
     for site in supervised:
         Supervision.objects.create(user=user, site=site)
-    where = f"sites {', '.join(str(site.pk) for site in supervised)}" if supervised else "operator"
-    _record(audit.ADDED_STAFF, user, where, by=by)
-    does = (
-        "operator"
-        if operator
-        else "supervises " + ", ".join(escape_controls(site.name) for site in supervised)
-    )
+    for group in given:
+        GroupSupervision.objects.create(user=user, group=group)
+    _record(audit.ADDED_STAFF, user, format_given(supervised, given) or "operator", by=by)
+    places = [site.name for site in supervised] + [f"each site of {group.name}" for group in given]
+    does = "operator" if operator else "supervises " + ", ".join(map(escape_controls, places))
     return ChangeResult(
         sentence=f"{escape_controls(own)} was added ({does}) and signs in as {login} with this password. "
         "It is shown once.",
@@ -82,8 +86,39 @@ def remove_supervision(username: str, slug: str, *, by: str) -> ChangeResult:
             sentence=f"{user.username} did not supervise {escape_controls(site.name)}.", is_new=False
         )
     _record(audit.SUPERVISES_NO_LONGER, user, f"site {site.pk}", by=by)
-    also = " As an operator they still see all sites." if get_access(user).is_operator else ""
-    return ChangeResult(sentence=f"{user.username} supervises {escape_controls(site.name)} no longer.{also}")
+    return ChangeResult(
+        sentence=f"{user.username} supervises {escape_controls(site.name)} no longer.{_tell_rest(user, [site.pk])}"
+    )
+
+
+@transaction.atomic
+def add_group_supervision(username: str, slug: str, *, by: str) -> ChangeResult:
+    """Let them see the people of each site of this group, also of those that join it later."""
+    user, group = _get_active(username), lookup.get_group(slug)
+    _, is_new = GroupSupervision.objects.get_or_create(user=user, group=group)
+    sentence = f"{user.username} supervises each site of {escape_controls(group.name)}"
+    if not is_new:
+        return ChangeResult(sentence=f"{sentence}, and did before.", is_new=False)
+    _record(audit.SUPERVISES, user, f"group {group.pk}", by=by)
+    return ChangeResult(sentence=f"{sentence}. Sites in it: {group.grouped.count()}.")
+
+
+@transaction.atomic
+def remove_group_supervision(username: str, slug: str, *, by: str) -> ChangeResult:
+    """Stop them seeing the people of this group's sites, except of those that they were given otherwise."""
+    user, group = lookup.get_member(username), lookup.get_group(slug)
+    gone, _ = GroupSupervision.objects.filter(user=user, group=group).delete()
+    if not gone:
+        return ChangeResult(
+            sentence=f"{user.username} did not supervise the group {escape_controls(group.name)}.",
+            is_new=False,
+        )
+    _record(audit.SUPERVISES_NO_LONGER, user, f"group {group.pk}", by=by)
+    sites = group.grouped.values_list("site_id", flat=True)
+    return ChangeResult(
+        sentence=f"{user.username} supervises the group {escape_controls(group.name)} no longer."
+        f"{_tell_rest(user, sites)}"
+    )
 
 
 @transaction.atomic
@@ -116,7 +151,8 @@ def withdraw_staff(username: str, *, by: str) -> ChangeResult:
     forget_identity(user)
     user.groups.clear()
     gone, _ = Supervision.objects.filter(user=user).delete()
-    _record(audit.WITHDREW_STAFF, user, f"supervisions {gone}", by=by)
+    groups, _ = GroupSupervision.objects.filter(user=user).delete()
+    _record(audit.WITHDREW_STAFF, user, f"supervisions {gone}, groups {groups}", by=by)
     return ChangeResult(sentence=f"{user.username} is signed out everywhere and can sign in no more.")
 
 
@@ -191,9 +227,31 @@ def list_staff() -> list[str]:
 
 def _line(user: User) -> str:
     sites = Site.objects.filter(supervisions__user=user).order_by("slug").values_list("slug", flat=True)
-    does = "operator" if get_access(user).is_operator else f"supervises {', '.join(sites) or 'nothing'}"
+    groups = SiteGroup.objects.filter(supervisions__user=user).order_by("slug").values_list("slug", flat=True)
+    given = ", ".join([*sites, *(f"group {slug}" for slug in groups)])
+    does = "operator" if get_access(user).is_operator else f"supervises {given or 'nothing'}"
     names = f"{escape_controls(user.username)}  {escape_controls(user.first_name)}"
     return f"{names}  {does if user.is_active else 'withdrawn'}"
+
+
+def format_given(sites: Sequence[Site], groups: Sequence[SiteGroup]) -> str:
+    """The note of what a member of staff was given, by ids; empty: nothing."""
+    return audit.join_note(
+        f"sites {', '.join(str(site.pk) for site in sites)}" if sites else "",
+        f"groups {', '.join(str(group.pk) for group in groups)}" if groups else "",
+    )
+
+
+def _tell_rest(user: User, taken: Iterable[int]) -> str:
+    """What they still see of these sites, as a sentence; empty: nothing."""
+    access = get_access(user)
+    if access.is_operator:
+        return " As an operator they still see all sites."
+    if kept := access.supervised & set(taken):
+        slugs = Site.objects.filter(pk__in=kept).order_by("slug").values_list("slug", flat=True)[:MAX_NAMED]
+        more = f" and {len(kept) - MAX_NAMED} more" if len(kept) > MAX_NAMED else ""
+        return f" They were given these otherwise, and still see them: {', '.join(slugs)}{more}."
+    return ""
 
 
 def _report_existing(user: User, name: str) -> ChangeResult:

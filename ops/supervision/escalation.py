@@ -33,7 +33,7 @@ ESCALATE = f"""
 WITH due AS (
     SELECT f.id, s.second_ring_s,
            CASE WHEN f.about_staff OR f.stage >= {SITE_STAFF} OR NOT EXISTS (
-               SELECT 1 FROM ops_supervision v JOIN auth_user u ON u.id = v.user_id
+               SELECT 1 FROM ops_supervised v JOIN auth_user u ON u.id = v.user_id
                WHERE v.site_id = f.site_id AND u.is_active AND u.is_staff AND u.email <> '')
            THEN {ON_CALL} ELSE {SITE_STAFF} END AS stage
     FROM companion_flag f JOIN companion_site s ON s.id = f.site_id

@@ -41,7 +41,7 @@ SELECT f.tier, f.state, f.site_id, s.name, f.opened_at, f.last_at, f.count,
 FROM companion_flag f JOIN companion_site s ON s.id = f.site_id WHERE f.id = %s
 """
 LIST_ADDRESSES = """
-SELECT DISTINCT u.email FROM ops_supervision v JOIN auth_user u ON u.id = v.user_id
+SELECT DISTINCT u.email FROM ops_supervised v JOIN auth_user u ON u.id = v.user_id
 WHERE v.site_id = %s AND u.is_active AND u.is_staff AND u.email <> '' ORDER BY 1 LIMIT %s
 """
 MARK_SENT = """

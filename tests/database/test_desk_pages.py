@@ -77,7 +77,7 @@ def test_what_every_page_shows_of_flags_and_alerts_is_read_once(sam: User, templ
     statements = in_database(list_statements)
 
     assert [table in statement for statement in statements].count(True) == 1
-    assert ["ops_supervision" in statement for statement in statements].count(True) == 1
+    assert ["ops_supervised" in statement for statement in statements].count(True) == 1
 
 
 def test_the_desk_lists_who_is_here_at_the_sites_of_the_reader_and_no_one_else(

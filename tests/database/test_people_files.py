@@ -94,10 +94,10 @@ def test_one_refused_line_keeps_the_whole_file_out_and_every_refused_line_is_nam
         f"participant,,{site},,": "cannot be empty",
         f"participant,Di,{site} {people.elsewhere.slug},,": "one site",
         f"participant,Ed,{site},ed,": "no username",
-        "supervisor,Flo,,flo,": "A supervisor has sites",
+        "supervisor,Flo,,flo,": "A supervisor has sites or groups",
         f"supervisor,Flo,{site},Flo,": "small letters",
         f"supervisor,Flo,{site},flo,flo": "e-mail",
-        f"operator,Sam,,{sam},": "with another name, role or sites",
+        f"operator,Sam,,{sam},": "with another name, role, sites or groups",
         f"participant,Gus,{site}": "3 cells",
     }
     file.write_text(HEAD + "\n".join(lines))

@@ -37,6 +37,7 @@ from companion.supervision.states import FlagSource, FlagTier
 from companion.turn_open import INSERT_TURNS
 from companion.visits import ends, leaving
 from companion.waiting_room import LOCK_GATE
+from ops.access import SELECT_ACCESS, access_params
 from ops.alerts.kinds import AlertKind
 from ops.alerts.statements import CLOSED_BY_SERVICE
 from ops.growth.plans import MAX_ROWS_READ, count_rows_read
@@ -66,10 +67,13 @@ TABLES = (
     "companion_draft",
     "companion_disclosurecount",
     "companion_attempt",
+    "auth_user",
     "ops_auditentry",
     "ops_flagring",
     "ops_statedreason",
     "ops_supervision",
+    "ops_groupsupervision",
+    "ops_groupedsite",
     "ops_alert",
 )
 SOME, A_MILLION = 40_000, 1_000_000
@@ -80,6 +84,12 @@ INSERT INTO companion_site (id, slug, name, is_open, regions, first_ring_s) OVER
 VALUES (1, 'house', 'House', true, '{}', 60);
 INSERT INTO companion_participant (id, site_id, name, is_active, card_handle, card_issue) OVERRIDING SYSTEM VALUE
 SELECT n, 1, 'P', true, n::text, 1 FROM generate_series(1, :people) n;
+INSERT INTO auth_user (id, username, first_name, last_name, email, password, is_active, is_staff, is_superuser,
+                       date_joined) OVERRIDING SYSTEM VALUE
+SELECT n, 'staff ' || n, 'S', '', 's@example.org', '!', true, true, false, now() FROM generate_series(1, 1000) n;
+INSERT INTO ops_supervision (user_id, site_id) SELECT n, 1 + n % 500 FROM generate_series(1, 1000) n;
+INSERT INTO ops_groupedsite (group_id, site_id) SELECT 1 + n % 50, n FROM generate_series(1, 500) n;
+INSERT INTO ops_groupsupervision (user_id, group_id) SELECT n, 1 + n % 50 FROM generate_series(1, 1000) n;
 INSERT INTO companion_visit (id, participant_id, expires_at)
 SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid, n, '2099-01-01'
 FROM generate_series(1, :people) n;
@@ -119,7 +129,7 @@ SELECT 1, 'Ines', 1 + n % :people, 1 + n % :people, 1, 'a test', :at, :at FROM g
 INSERT INTO ops_auditentry (who, what, about, at)
 SELECT 'sam', 'read_along', 1 + n % :people, :at FROM generate_series(1, :many) n
 """
-"""`:at` is a moment that rises with the row, and lies ten weeks back or more."""
+"""`:at` is a moment that rises with the row, and lies ten weeks back or more. Each of the staff may be read once."""
 
 POLICY = build_turn_policy()
 LATELY, LONG_AGO = datetime.now(UTC) - timedelta(days=1), datetime(2001, 1, 1, tzinfo=UTC)
@@ -238,6 +248,11 @@ STATEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
             "resend_after": AlertKind.FLAG_UNSEEN.resend_after,
         },
     ),
+    "read what staff may see": (SELECT_ACCESS, access_params([7, 8])),
+    "list the addresses of a site": (
+        ringing.LIST_ADDRESSES.replace("%s", "%(site)s", 1).replace("%s", "%(limit)s"),
+        {"site": 1, "limit": 100},
+    ),
     "claim rings": (ringing.CLAIM, {"has_on_call": True}),
     "delete old rings": (ringing.DELETE_OLD, {}),
     "figures of weeks": (
@@ -301,8 +316,11 @@ def native(database: EmbeddedPostgres) -> Iterator[psycopg.Connection[Any]]:
 @contextmanager
 def open_filled(database: EmbeddedPostgres, rows: int) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database.url, autocommit=True) as native:
+        [(view,)] = native.execute("SELECT pg_get_viewdef('ops_supervised'::regclass)").fetchall()
         for table in TABLES:
             native.execute(f"CREATE TEMP TABLE {table} (LIKE public.{table} INCLUDING ALL)")
+        # Read before the tables: it names those that it finds now.
+        native.execute(f"CREATE TEMP VIEW ops_supervised AS {view}")
         native.execute("SET plan_cache_mode = force_generic_plan")
         cursor = psycopg.ClientCursor(native)
         with native.transaction():

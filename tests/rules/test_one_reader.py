@@ -72,3 +72,32 @@ def test_every_reader_on_the_list_still_reads(name: str) -> None:
 )
 def test_another_reader_would_be_seen(written: str) -> None:
     assert WHAT_WAS_SAID.search(written)
+
+
+GIVEN = re.compile(
+    r"\bops_(?:supervision|groupsupervision|groupedsite)\b|\b(?:group_)?supervisions__|\bSupervision\.objects\b"
+)
+READERS_OF_WHAT_WAS_GIVEN = {
+    "ops/people/staff.py": "the writer, and the list of what each member of staff was given",
+    "ops/people/people_import.py": "compares what a file gives with what was given",
+    "ops/people/people_export.py": "writes what was given, as an import reads it",
+    "ops/people/site_groups.py": "the writer of groups, and their list",
+    "ops/management/commands/demo_site.py": "a writer: gives the staff of the demo their site",
+    "ops/management/commands/rehearse_flag.py": "a writer: gives the rehearsal its site",
+    "ops/ordeal/arena/cast.py": "a writer: gives the staff of a private run their sites",
+    "ops/testbed/staff.py": "a writer: gives the staff of a load test their site",
+}
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_who_supervises_what_is_read_from_the_view_alone(path: Path) -> None:
+    if GIVEN.search(path.read_text()):
+        assert str(path.relative_to(ROOT)) in READERS_OF_WHAT_WAS_GIVEN, (
+            "read ops_supervised: it knows the sites of groups as well"
+        )
+
+
+@pytest.mark.parametrize("name", READERS_OF_WHAT_WAS_GIVEN)
+def test_every_reader_of_what_was_given_on_the_list_still_reads_it(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert GIVEN.search(text) or "GroupSupervision" in text or "GroupedSite" in text

@@ -4,14 +4,23 @@ import time
 import uuid
 from datetime import datetime
 
-from companion.models import Control, TranscriptEntry
-from ops.models import Supervision
+from django.contrib.auth.models import User
+
+from companion.models import Control, Site, TranscriptEntry
+from ops.models import GroupedSite, GroupSupervision, SiteGroup, Supervision
 from tests.desk_socket import Desk, sign_staff_in
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Web
 from tests.staff import list_recorded, open_staff_client
+
+
+def add_group(people: People, user: User, name: str) -> SiteGroup:
+    """A group without sites, which this member of staff has."""
+    group = in_database(lambda: SiteGroup.objects.create(slug=f"{name}-{people.password}", name=name))
+    in_database(lambda: GroupSupervision.objects.create(user=user, group=group))
+    return group
 
 
 async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_the_flag_rings(
@@ -41,6 +50,53 @@ async def test_a_right_that_is_withdrawn_ends_the_reading_and_the_take_over_and_
         await page.until("accepted")
         await desk.act("search", text="ro")
         assert not [frame for frame in desk.frames[seen:] if frame.get("conversation") == conversation]
+    assert in_database(lambda: Control.objects.get(conversation=conversation).person) is None
+
+
+async def test_a_group_that_is_withdrawn_blanks_the_screen_and_a_site_that_joins_it_shows(
+    service: Web, people: People
+) -> None:
+    tom = people.add_supervisor("tom", site=people.elsewhere)
+    group = add_group(people, tom, "north")
+    conversation = people.rosa.conversation.pk
+    async with Desk.sign_in(service, people, tom) as desk:
+        assert conversation not in [one["conversation"] for one in desk.hello["people"]]
+        in_database(lambda: GroupedSite.objects.create(group=group, site=people.site))
+        await desk.until("rights")
+    async with Desk.sign_in(service, people, tom) as desk:
+        assert (await desk.act("watch", conversation=conversation))["type"] == "done"
+        in_database(lambda: GroupSupervision.objects.filter(user=tom).delete())
+        began = time.monotonic()
+        await desk.until("rights")
+        assert time.monotonic() - began < 2
+        assert (await desk.act("watch", conversation=conversation))["code"] == "not_there"
+
+
+async def test_a_site_that_moves_to_another_group_of_the_same_person_keeps_their_take_over_and_one_that_leaves_ends_it(
+    service: Web, people: People
+) -> None:
+    rosa, tom = people.rosa, people.add_supervisor("tom", site=people.elsewhere)
+    cookie, conversation = rosa.sign_in(service.url), rosa.conversation.pk
+    north, south = add_group(people, tom, "north"), add_group(people, tom, "south")
+    third = in_database(lambda: Site.objects.create(slug=f"third-{people.password}", name="Third house"))
+    in_database(lambda: GroupedSite.objects.create(group=north, site=people.site))
+    async with Page(service.socket_url, cookie) as page, Desk.sign_in(service, people, tom) as desk:
+        await desk.take_over(conversation)
+        await page.until("person")
+        in_database(lambda: GroupedSite.objects.create(group=south, site=people.site))
+        in_database(lambda: GroupedSite.objects.filter(group=north).delete())
+        # A site that joins after the move shows that the move was looked at.
+        in_database(lambda: GroupedSite.objects.create(group=south, site=third))
+        await desk.until("rights")
+        said = await desk.act(
+            "say", conversation=conversation, key=str(uuid.uuid4()), text="I am still here."
+        )
+        assert said["type"] == "done"
+
+        in_database(lambda: GroupedSite.objects.filter(group=south, site=people.site).delete())
+        assert (await page.until("person"))["state"] == "lost"
+        refused = await desk.act("say", conversation=conversation, key=str(uuid.uuid4()), text="Hello?")
+        assert refused["code"] == "not_there"
     assert in_database(lambda: Control.objects.get(conversation=conversation).person) is None
 
 

@@ -19,6 +19,7 @@ from ops.alerts.condition_queries import FLAG_REHEARSAL_SITE
 from ops.chat_client.browser import Browser
 from ops.chat_client.desk_client import open_desk, sign_staff_in
 from ops.chat_client.errors import ChatFailed, ServiceUnavailable
+from ops.database import fetch_count
 from ops.models import Supervision
 from ops.outage.errors import CannotRehearse, RehearsalBroke
 from ops.outage.flag_rehearsal import FlagRehearsal
@@ -31,6 +32,10 @@ from personas.errors import PersonaInvalid
 PERSON, ACCOUNT, STAFF_NAME = "Nora (rehearsal)", "rehearsal-of-flags", "Robin Hall (rehearsal)"
 HELPLINE = "0000 000 000"
 NOT_STARTED, INTERRUPTED = 2, 130
+
+COUNT_OTHERS = """
+SELECT count(*) FROM ops_supervised v JOIN auth_user u ON u.id = v.user_id WHERE v.site_id = %s AND u.username <> %s
+"""
 
 
 class Command(BaseCommand):
@@ -123,8 +128,7 @@ def _prepare() -> tuple[Site, Participant, str]:
     """The rehearsal's own site, its participant, and a new password of its account. Raises CannotRehearse."""
     site, _ = Site.objects.get_or_create(slug=FLAG_REHEARSAL_SITE, defaults={"name": "Rehearsal of flags"})
     strangers = Participant.objects.filter(site=site).exclude(name=PERSON)
-    others = Supervision.objects.filter(site=site).exclude(user__username=ACCOUNT)
-    if strangers.exists() or others.exists():
+    if strangers.exists() or fetch_count(COUNT_OTHERS, [site.pk, ACCOUNT]):
         raise CannotRehearse(
             f"The site {FLAG_REHEARSAL_SITE} is the rehearsal's own, and other people belong to it. Rehearse elsewhere."
         )

@@ -1,4 +1,4 @@
-"""`manage.py site list|add|rename|open|close|regions|helpline|rules`: the sites that people belong to."""
+"""`manage.py site list|add|rename|open|close|regions|helpline|rules|group`: the sites that people belong to."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from ops import names
 from ops.changes import ChangeResult
-from ops.people import sites
+from ops.people import site_groups, sites
 from ops.people.command import PeopleCommand, add_by_argument
 from ops.people.helplines import HelplineChange, set_helpline
 from ops.people.site_rules import SITE_RULES, set_rules
@@ -26,7 +26,7 @@ class Command(PeopleCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parts = parser.add_subparsers(
-            dest="do", required=True, metavar="list|add|rename|open|close|regions|helpline|rules"
+            dest="do", required=True, metavar="list|add|rename|open|close|regions|helpline|rules|group"
         )
         parts.add_parser("list", help="every site")
         for do, what in (
@@ -54,10 +54,14 @@ class Command(PeopleCommand):
                     help="such as disclosure_s=7200; none: show them",
                 )
             add_by_argument(part)
+        _add_group_parts(parts.add_parser("group", help="groups of sites that are supervised together"))
 
     def handle(self, *args: Any, do: str, **options: Any) -> None:
         if do == "list":
             self.stdout.write("\n".join(sites.list_sites()) or "There are no sites.")
+            return
+        if do == "group":
+            self._change_group(options)
             return
         slug = options["slug"]
         changes: dict[str, Callable[[str], ChangeResult]] = {
@@ -70,6 +74,37 @@ class Command(PeopleCommand):
             "rules": lambda by: set_rules(slug, options["rules"], by=by),
         }
         self.report(lambda: changes[do](names.clean_by(options["by"])))
+
+    def _change_group(self, options: dict[str, Any]) -> None:
+        if options["act"] == "list":
+            self.stdout.write("\n".join(site_groups.list_groups()) or "There are no groups.")
+            return
+        group = options["group"]
+        changes: dict[str, Callable[[str], ChangeResult]] = {
+            "add": lambda by: site_groups.add_group(group, options["name"], by=by),
+            "include": lambda by: site_groups.include_site(group, options["slug"], by=by),
+            "exclude": lambda by: site_groups.exclude_site(group, options["slug"], by=by),
+            "remove": lambda by: site_groups.remove_group(group, by=by),
+        }
+        self.report(lambda: changes[options["act"]](names.clean_by(options["by"])))
+
+
+def _add_group_parts(group: ArgumentParser) -> None:
+    acts = group.add_subparsers(dest="act", required=True, metavar="list|add|include|exclude|remove")
+    acts.add_parser("list", help="every group, with its sites")
+    for act, what in (
+        ("add", "a new group, without sites"),
+        ("include", "a site joins it: the group's staff supervise it from now on"),
+        ("exclude", "a site leaves it: the group's staff supervise it no longer"),
+        ("remove", "its sites stay; refused while a member of staff has it"),
+    ):
+        part = acts.add_parser(act, help=what)
+        part.add_argument("group", metavar="GROUP", help="its short name, such as north")
+        if act == "add":
+            part.add_argument("name", help="its name, as people know it")
+        if act in {"include", "exclude"}:
+            part.add_argument("slug", metavar="SITE", help="its short name, such as willow-house")
+        add_by_argument(part)
 
 
 def _add_helpline_arguments(part: ArgumentParser) -> None:
