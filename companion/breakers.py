@@ -31,7 +31,10 @@ QUERY_TIMEOUT_S = 1.0
 
 COLUMNS = tuple(field.name for field in fields(Breaker))
 READ = f"SELECT lane, clock_timestamp(), {', '.join(COLUMNS)} FROM companion_breaker"
-CLOCK = "SELECT clock_timestamp()"
+# With the clock also where there is no breaker yet.
+READ_ALL = f"""
+SELECT lane, clock_timestamp(), {", ".join(COLUMNS)} FROM (VALUES (0)) AS always LEFT JOIN companion_breaker ON true
+"""
 INSERT_CLOSED = "INSERT INTO companion_breaker (lane) VALUES (%s) ON CONFLICT (lane) DO NOTHING"
 LOCK = f"{READ} WHERE lane = %s FOR UPDATE"
 WRITE = f"""
@@ -141,10 +144,12 @@ class SharedBreakers:
         """Read the breakers of all processes. Raises psycopg.Error or TimeoutError."""
         async with asyncio.timeout(QUERY_TIMEOUT_S), self._pool.connection() as connection:
             asked = self._monotonic()
-            cursor = await connection.execute(READ)
+            cursor = await connection.execute(READ_ALL)
             rows = await cursor.fetchall()
-            self._set_clock([row[1] for row in rows] or [await _clock(connection)], asked)
+            self._set_clock([row[1] for row in rows], asked)
         for lane, _, *values in rows:
+            if lane is None:
+                continue
             stored = _breaker(values)
             # A row read while a report is being written is older than what this process knows.
             if stored.generation >= self._get(lane).generation and not self._locks[lane].locked():
@@ -241,13 +246,6 @@ class SharedBreakers:
         # A strike alone changes nothing for other processes, and would notify them at every failure.
         if (after.state, after.rest_until) != (row.known.state, row.known.rest_until):
             await notify_breakers_changed(cursor, by=self._process)
-
-
-async def _clock(connection: psycopg.AsyncConnection[Any]) -> datetime:
-    found = await (await connection.execute(CLOCK)).fetchone()
-    assert found is not None
-    now: datetime = found[0]
-    return now
 
 
 def _breaker(values: list[Any]) -> Breaker:
