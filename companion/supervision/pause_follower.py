@@ -62,24 +62,22 @@ class PauseFollower:
             await self._wake.wait()
             self._wake.clear()
             try:
-                await self.pause_turns()
-                await self._tell_pages()
+                await self._follow()
             except (psycopg.Error, TimeoutError) as failure:
                 log.warning("pause_follower.failed cause=%s", type(failure).__name__)
 
-    async def pause_turns(self) -> int:
-        """Pause the turns concerned, with the words that are stored; returns how many. Raises psycopg.Error."""
-        async with self._pool.connection() as connection, connection.cursor() as cursor:
-            turns = await find_paused_turns(cursor, self._process)
-        # The ledger tells the runner, which closes the upstream and shows nothing more.
-        closed = await asyncio.gather(
-            *(self._ledger.close(self._pause_end(turn, *paused)) for turn, paused in turns.items())
-        )
-        return sum(turn is not None for turn in closed)
-
-    async def _tell_pages(self) -> None:
+    async def _follow(self) -> None:
+        """Pause the turns concerned, with the words that are stored, and tell the pages. Raises psycopg.Error."""
         async with self._pool.connection() as connection, connection.cursor() as cursor:
             now = frozenset(pause.id for pause in await read_open(cursor))
+            turns = await find_paused_turns(cursor, self._process) if now else {}
+        # The ledger tells the runner, which closes the upstream and shows nothing more.
+        await asyncio.gather(
+            *(self._ledger.close(self._pause_end(turn, *paused)) for turn, paused in turns.items())
+        )
+        await self._tell_pages(now)
+
+    async def _tell_pages(self, now: frozenset[int]) -> None:
         if now != self._open:
             self._open, self._rounds_left = now, PUBLISH_ROUNDS
         conversations = self._watchers.conversations
