@@ -17,7 +17,7 @@ from ops.alerts.kinds import AlertKind
 from ops.alerts.transports import AlertTransport, EmailTransport, WebhookTransport
 from ops.models import Alert, DeskProcess, FlagRing
 from ops.personal_data.retention import apply_retention
-from ops.supervision.escalation import escalate_due
+from ops.supervision.escalation import escalate_due, is_any_open
 from ops.supervision.ringing import send_rings
 from ops.supervision.stage_timer import SLACK_S, StageTimer
 from tests.people import People, Person, in_database
@@ -209,6 +209,19 @@ def test_a_red_flag_on_no_screen_is_an_alert_until_one_shows_it(people: People) 
     in_database(lambda: Flag.objects.filter(pk=flag.pk).update(seen_at=timezone.now()))
     in_database(escalate_due)
     assert open_alerts() == 0
+
+
+def test_an_alert_about_the_last_open_flag_is_closed_although_no_flag_is_open(people: People) -> None:
+    in_database(lambda: Flag.objects.filter(state=FlagState.OPEN).delete())
+    in_database(escalate_due)
+    assert not in_database(is_any_open)
+    flag = add_flag(people.rosa, age_s=15)
+    assert in_database(is_any_open)
+    in_database(escalate_due)
+    in_database(flag.delete)
+    assert in_database(is_any_open)
+    in_database(escalate_due)
+    assert not in_database(is_any_open)
 
 
 def test_a_site_with_people_and_no_screen_of_its_staff_is_an_alert(people: People) -> None:
