@@ -1,7 +1,8 @@
 """Where a card's link was tried with wrong pictures, and whether it may be tried there again (A1). PURE: no Django.
 
 A stranger with a link from a browser's history has few tries, and uses up none of those of its holder: each machine
-has a count of its own, and so has each network on which the card has opened a visit. All other networks share one.
+and each network on which the card has opened a visit has a count of its own. All other machines share one, and so do
+all other networks: however many of them a stranger has, it is a few tries among 132 choices in three months.
 """
 
 from collections.abc import Mapping
@@ -10,12 +11,13 @@ from typing import TypedDict
 
 MAX_MISSES = 3
 """Wrong choices of pictures after which the link opens nothing at one place, until the code is typed."""
-MAX_MISSES_ON_NEW_NETWORKS = 6
-"""The same for all networks together on which the card has not opened a visit."""
+MAX_MISSES_ON_NEW_PLACES = 6
+"""The same for all machines together on which the card has not opened a visit, and for all such networks."""
 MISS_WINDOW_S = 7 * 86_400
+NEW_PLACE_MISS_WINDOW_S = 90 * 86_400
 """Counted from the last miss. A right choice does not reset a count: it would give a stranger new ones each day."""
 KNOWN_S = 30 * 86_400
-"""How long a network counts as one on which the card has opened a visit."""
+"""How long a place counts as one on which the card has opened a visit."""
 NOTED_AGAIN_S = 86_400
 """An opening at a place is noted at most this often."""
 MAX_PLACES = 60
@@ -46,8 +48,9 @@ class LinkTries:
         self._now_s = now_s
         self._places: dict[str, PlaceRecord] = {}
         for key, record in stored.items():
-            misses = record["misses"] if now_s - record["missed"] < MISS_WINDOW_S else 0
             opened = record["opened"] if now_s - record["opened"] < KNOWN_S else 0
+            window_s = MISS_WINDOW_S if opened else NEW_PLACE_MISS_WINDOW_S
+            misses = record["misses"] if now_s - record["missed"] < window_s else 0
             if misses or opened:
                 self._places[key] = {**record, "misses": misses, "opened": opened}
 
@@ -56,10 +59,10 @@ class LinkTries:
         here = self._places.get(place.key)
         if here is not None and here["misses"] >= MAX_MISSES:
             return False
-        if place.is_machine or (here is not None and here["opened"]):
+        if here is not None and here["opened"]:
             return True
-        new = (record for record in self._places.values() if not record["machine"] and not record["opened"])
-        return sum(record["misses"] for record in new) < MAX_MISSES_ON_NEW_NETWORKS
+        alike = (record for record in self._places.values() if record["machine"] == place.is_machine)
+        return sum(record["misses"] for record in alike if not record["opened"]) < MAX_MISSES_ON_NEW_PLACES
 
     def add_miss(self, place: LinkPlace) -> None:
         """Count a wrong choice of pictures."""
@@ -75,12 +78,14 @@ class LinkTries:
         here["opened"] = self._now_s
         return True
 
-    def forget_misses(self) -> bool:
-        """Begin all counts anew. False: there are none."""
-        counted = [record for record in self._places.values() if record["misses"]]
-        for record in counted:
-            record["misses"] = 0
-        return bool(counted)
+    def forget_misses(self, place: LinkPlace) -> bool:
+        """Begin the count of this place anew, and of no other. False: it has none.
+
+        A holder who types the code each day must not give strangers elsewhere new tries each day.
+        """
+        here = self._take(place)
+        had_some, here["misses"] = here["misses"] > 0, 0
+        return had_some
 
     def to_stored(self) -> dict[str, PlaceRecord]:
         """What to store: the places with misses, and the newest of the others."""

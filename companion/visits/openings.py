@@ -40,8 +40,8 @@ def open_visit_by_code(request: HttpRequest, typed: str) -> Visit | None:
         if person is None:
             return None
         visit = come_back(request, person) or _open_visit(request, person, way=VisitWay.CODE)
-        tries = _read_tries(person)
-        is_forgotten, is_noted = tries.forget_misses(), tries.add_opening(_find_place(request))
+        place, tries = _find_place(request), _read_tries(person)
+        is_forgotten, is_noted = tries.forget_misses(place), tries.add_opening(place)
         if is_forgotten or is_noted:
             _store_tries(person, tries)
     return visit

@@ -21,7 +21,7 @@ from companion.visits.idle import (
     UNLOCK_MISSES_ON_MACHINE_DAYS,
 )
 from companion.visits.leaving import sign_leaving_ticket
-from companion.visits.link_tries import MAX_MISSES
+from companion.visits.link_tries import MAX_MISSES, MAX_MISSES_ON_NEW_PLACES
 from ops.people.cards import ParticipantQuery, renew_card
 from ops.people.machines import withdraw_machine
 from ops.stack.postgres import EmbeddedPostgres
@@ -133,9 +133,26 @@ def test_a_stranger_with_a_link_uses_up_the_tries_of_their_machine_and_keeps_no_
     assert not open_link(found, rosa, *rosa.card.pictures)
     assert open_link(here, rosa, *rosa.card.pictures)
     assert open_link(open_browser(service), rosa, *rosa.card.pictures)
-    # The code that she types begins all counts anew.
+    # The code that she types begins the count of its place anew.
     come_in(here, rosa)
+    assert not open_link(found, rosa, *rosa.card.pictures)
+    come_in(found, rosa)
     assert open_link(found, rosa, *rosa.card.pictures)
+
+
+def test_all_machines_on_which_a_card_has_opened_nothing_share_their_tries(
+    service: Web, people: People
+) -> None:
+    rosa, (hers, _) = people.rosa, add_machine(service, people.site, "Her room")
+    come_in(hers, rosa)
+    others = [add_machine(service, people.site, f"Desk {number}")[0] for number in range(4)]
+    for browser in others[:3]:
+        for _ in range(MAX_MISSES_ON_NEW_PLACES // 3):
+            assert not open_link(browser, rosa, *reversed(rosa.card.pictures))
+
+    assert not open_link(others[3], rosa, *rosa.card.pictures)
+    assert open_link(hers, rosa, *rosa.card.pictures)
+    assert open_link(open_browser(service), rosa, *rosa.card.pictures)
 
 
 def test_a_new_card_begins_the_counts_of_its_link_anew(service: Web, people: People) -> None:

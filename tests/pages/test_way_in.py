@@ -91,8 +91,12 @@ def test_wrong_pictures_can_be_mended_and_after_three_only_the_code_opens(
     assert pressed(visitor, rosa).headers["location"] == "/chat/"
 
 
-def test_wrong_pictures_are_forgotten_after_a_week(visitor: httpx.Client, people: People) -> None:
+def test_wrong_pictures_where_the_card_has_opened_before_are_forgotten_after_a_week(
+    visitor: httpx.Client, people: People
+) -> None:
     rosa = people.rosa
+    pressed(visitor, rosa)
+    visitor.cookies.clear()
     for _ in range(3):
         pressed(visitor, rosa, *others(rosa))
     of_rosa = Participant.objects.filter(pk=rosa.row.pk)
