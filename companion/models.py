@@ -108,7 +108,7 @@ class Participant(models.Model):
     """Where the card's link was tried or has opened a visit: `LinkTries` reads and bounds it."""
     link_misses = models.PositiveSmallIntegerField(default=0, db_default=0)
     link_missed_at = models.DateTimeField(null=True)
-    """These two are of the release before, whose processes may run during an update; nothing reads them."""
+    """Nothing reads these two. Processes of 0.1.0, which may run beside this release, write them: drop them next."""
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

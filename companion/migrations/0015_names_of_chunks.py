@@ -1,7 +1,8 @@
 """Gives a database of 0.1.0 the table and the column of chunks under their present names.
 
 0001_initial creates them so, and a database that had the migrations of 0.1.0 never ran it. Processes of 0.1.0 go on over
-the old names: the table as a view, the column kept in step.
+the old names: the table as a view, the column kept in step. The next release may drop both, with `link_misses` and
+`link_missed_at` of participants, which 0.1.0 alone writes.
 """
 
 from django.db import migrations
