@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ import pytest
 
 from tests.page_socket import Page
 from tests.people import People
+from tests.personal_data import add_turn
 from tests.processes import Rehearsal, Web
 from tests.raw_socket import PING, Flood, RawSocket, frame
 
@@ -86,6 +88,28 @@ async def test_a_client_that_asks_and_reads_nothing_costs_no_memory_and_is_close
             pytest.fail("it was never closed")
         assert memory_mb(web) < before + 30
     assert "socket.too_far_behind" in web.log_text
+
+
+async def test_frames_that_a_client_takes_a_little_at_a_time_arrive_whole_and_in_their_order(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    # More than the kernel holds for a client that does not read.
+    reply = "".join(f"{number} steps. " for number in range(300_000))
+    add_turn(rosa, "How far is it?", reply=reply)
+    cookie = rosa.sign_in(service.url)
+    with RawSocket(service.socket_url, cookie, receive_buffer=4_096) as raw:
+        await asyncio.to_thread(raw.connection.recv, 1, socket.MSG_PEEK)
+        async with Page(service.socket_url, cookie) as page:
+            await page.say("Are you there?")
+            ending = await page.ending()
+        received = [json.loads((await asyncio.to_thread(raw.next))[1])]
+        while received[-1]["type"] != "complete":
+            received.append(json.loads(raw.next()[1]))
+    [turn] = received[0]["conversation"]["turns"]
+    assert turn["reply"] == reply
+    words = [one["text"] for one in received if one["type"] == "words"]
+    assert "".join(words) == page.words(ending["turn"])
 
 
 @pytest.mark.long
