@@ -9,10 +9,10 @@ from pathlib import Path
 
 import httpx
 
-from tests.acceptance.backups.pooler import find_free_port
 from tests.patience import wait_until
 from tests.prefork import ForkedProcess, prefork
 from tests.processes import Rehearsal
+from tests.programs import find_free_port
 
 START_WITHIN_S = 60
 

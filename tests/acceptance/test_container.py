@@ -14,10 +14,11 @@ import httpx
 import pytest
 
 from ops.stack.postgres import EmbeddedPostgres
-from tests.acceptance.backups.pooler import find_free_port, pooler
+from tests.acceptance.backups.pooler import pooler
 from tests.folders import allow_traversal
 from tests.patience import wait_until
 from tests.processes import ROOT
+from tests.programs import find_free_port
 
 # It makes a base system, and installs all packages in it.
 pytestmark = [pytest.mark.timeout(2_400), pytest.mark.long]

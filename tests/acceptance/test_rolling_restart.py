@@ -16,7 +16,6 @@ import websockets
 
 from companion.models import Ceiling, Process, Turn
 from ops.stack.postgres import EmbeddedPostgres
-from tests.acceptance.backups.pooler import find_free_port
 from tests.acceptance.test_death import start_reply
 from tests.ceilings import delete_ceilings
 from tests.page_socket import ENDINGS, Page
@@ -24,6 +23,7 @@ from tests.patience import until
 from tests.people import People, Person, in_database
 from tests.prefork import prefork
 from tests.processes import Rehearsal, Web
+from tests.programs import find_free_port
 from tests.proxies import Proxy, start_proxy
 from tests.web_fleet import Fleet, start_fleet
 
@@ -49,15 +49,24 @@ def others_leave(database: EmbeddedPostgres) -> Iterator[None]:
     in_database(lambda: Process.objects.filter(pk__in=others).update(draining=False))
 
 
+@asynccontextmanager
+async def hold_the_place(
+    web: Web, people: People, rehearsal: Rehearsal, *, words: int = 2_000
+) -> AsyncIterator[tuple[Page, int]]:
+    """A reply of so many words has the one place: its page, and its turn."""
+    rehearsal.inject({"pace_ms": 20, "words": words}, times=1, match="Take the place.")
+    ada = people.add_participant("Ada")
+    async with Page(web.socket_url, ada.sign_in(web.url)) as holder:
+        yield holder, await start_reply(holder, "Take the place.", pieces=1)
+
+
 @pytest.mark.usefixtures("one_place")
 async def test_a_question_that_waits_on_a_process_that_leaves_is_answered_by_one_that_stays(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
     leaving, stays = another_web(), another_web()
-    ada, rosa = people.add_participant("Ada"), people.rosa
-    rehearsal.inject({"pace_ms": 20, "words": 2_000}, times=1, match="Take the place.")
-    async with Page(stays.socket_url, ada.sign_in(stays.url)) as holder:
-        held = await start_reply(holder, "Take the place.", pieces=1)
+    rosa = people.rosa
+    async with hold_the_place(stays, people, rehearsal) as (holder, held):
         cookie = rosa.sign_in(leaving.url)
         async with Page(leaving.socket_url, cookie) as page:
             await page.say("May I come in? Bye for now.")
@@ -84,10 +93,8 @@ async def test_the_wait_of_a_question_that_was_handed_over_ends_when_it_would_ha
 ) -> None:
     leaving = another_web(COMPANION_WAIT_CEILING_S="4")
     stays = another_web(COMPANION_WAIT_CEILING_S="600")
-    ada, rosa = people.add_participant("Ada"), people.rosa
-    rehearsal.inject({"pace_ms": 20, "words": 2_000}, times=1, match="Take the place.")
-    async with Page(stays.socket_url, ada.sign_in(stays.url)) as holder:
-        held = await start_reply(holder, "Take the place.", pieces=1)
+    rosa = people.rosa
+    async with hold_the_place(stays, people, rehearsal) as (holder, held):
         cookie = rosa.sign_in(leaving.url)
         async with Page(leaving.socket_url, cookie) as page:
             await page.say("May I come in?")
@@ -104,14 +111,11 @@ async def test_the_wait_of_a_question_that_was_handed_over_ends_when_it_would_ha
 async def test_without_a_process_that_stays_a_waiting_question_is_paused_at_once_and_held(
     another_web: Callable[..., Web], people: People, rehearsal: Rehearsal
 ) -> None:
-    leaving = another_web()
-    ada, rosa = people.add_participant("Ada"), people.rosa
-    rehearsal.inject({"pace_ms": 20, "words": 60}, times=1, match="Take the place.")
+    leaving, rosa = another_web(), people.rosa
     async with (
-        Page(leaving.socket_url, ada.sign_in(leaving.url)) as holder,
+        hold_the_place(leaving, people, rehearsal, words=60) as (holder, held),
         Page(leaving.socket_url, rosa.sign_in(leaving.url)) as page,
     ):
-        held = await start_reply(holder, "Take the place.", pieces=1)
         await page.say("May I come in?")
         turn = (await page.until("waiting"))["turn"]
         leaving.signal(signal.SIGTERM)

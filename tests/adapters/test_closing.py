@@ -5,20 +5,16 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from routing.adapters.openai import OpenAIAdapter
 from routing.adapters.transport import Transport, build_client
 from routing.contracts import Ask, Message
 from tests.adapters.calls import ASK, CLOCKS, HEAD, STOP, chunk, lane_at, raw_server, read_request
+from tests.certificates import trust, write_certificate
 
 WITHIN_S = 0.2
 
@@ -170,30 +166,11 @@ async def test_many_cancelled_calls_leave_a_client_that_still_calls(client: http
 
 @asynccontextmanager
 async def tls_server(upstream: Upstream, folder: Path) -> AsyncIterator[tuple[str, ssl.SSLContext]]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = folder / "certificate.pem"
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    pem.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
+    certificate, key = write_certificate(folder)
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(pem)
+    serving.load_cert_chain(certificate, key)
     async with raw_server(upstream.serve, ssl=serving) as url:
-        yield url, ssl.create_default_context(cafile=str(pem))
+        yield url, trust(certificate)
 
 
 @pytest.mark.parametrize("upto", ["request", "words"])

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -14,16 +13,10 @@ from urllib.parse import unquote
 
 from ops.stack.account import ACCOUNTS
 from tests.patience import wait_until
+from tests.programs import find_free_port, find_program
 
 Mode = Literal["session", "transaction"]
 START_WITHIN_S = 20
-
-
-def find_pgbouncer() -> str:
-    """Where it is. Fails, rather than skips, when it is missing: scripts/test installs it."""
-    found = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    assert found, "PgBouncer is missing: apt-get install pgbouncer"
-    return found
 
 
 @contextmanager
@@ -58,7 +51,7 @@ def pooler(
     who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account else {}
     said = (folder / "said").open("wb")
     process = subprocess.Popen(
-        [find_pgbouncer(), "-q", str(folder / "pgbouncer.ini")],
+        [find_program("pgbouncer"), "-q", str(folder / "pgbouncer.ini")],
         stdin=subprocess.DEVNULL,
         stdout=said,
         stderr=said,
@@ -71,13 +64,6 @@ def pooler(
         process.terminate()
         process.wait(10)
         said.close()
-
-
-def find_free_port() -> int:
-    """Return a port on which no process listens."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        return int(asked.getsockname()[1])
 
 
 def _find_account() -> pwd.struct_passwd | None:
