@@ -70,7 +70,9 @@ def test_the_dump_of_a_backup_is_not_drilled_past_its_manifest_in_silence(
     assert report.stopped.endswith(f"Name the whole backup: {made.path}")
 
 
-@pytest.mark.parametrize("damage", [truncate_to_nothing, truncate_end, remove_file])
+@pytest.mark.parametrize(
+    "damage", [truncate_to_nothing, truncate_end, pytest.param(remove_file, marks=pytest.mark.long)]
+)
 def test_a_damaged_archive_without_a_manifest_is_different_too(
     make: MakeBackup, drill: RunDrill, damage: Callable[[Path], None]
 ) -> None:

@@ -137,7 +137,13 @@ def list_notes(state: Path) -> list[Path]:
     return list((state / "drill-runs").glob("*"))
 
 
-@pytest.mark.parametrize("way", ["a fresh dump", "a file", "another state folder"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "a fresh dump",
+        *(pytest.param(way, marks=pytest.mark.long) for way in ("a file", "another state folder")),
+    ],
+)
 def test_what_a_killed_run_left_on_the_same_server_is_cleared_by_a_drill_that_works_elsewhere(
     server: Server, drill: RunDrill, state: Path, tmp_path: Path, way: str
 ) -> None:
@@ -290,7 +296,9 @@ class StopsServer:
         """Too late."""
 
 
-@pytest.mark.parametrize("when", ["before the dump", "while rows are summed"])
+@pytest.mark.parametrize(
+    "when", ["while rows are summed", pytest.param("before the dump", marks=pytest.mark.long)]
+)
 def test_a_source_lost_midway_ends_it_and_nothing_is_left(drill: RunDrill, state: Path, when: str) -> None:
     postgres = EmbeddedPostgres(STATE / "drill-lost", settings={"fsync": "off"})
     lost = Server(postgres.start())

@@ -41,7 +41,7 @@ def test_a_manifest_that_was_edited_is_different_before_anything_of_it_is_run(
         list_statements(made.path, name="restored", owner="companion", key=KEY)
 
 
-@pytest.mark.parametrize("another", ["no signature", "another key"])
+@pytest.mark.parametrize("another", ["another key", pytest.param("no signature", marks=pytest.mark.long)])
 def test_a_manifest_that_was_not_signed_here_is_refused_unless_it_is_to_be_trusted(
     make: MakeBackup, drill: RunDrill, another: str
 ) -> None:
