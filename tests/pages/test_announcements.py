@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import CDPSession
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import set_needs
 from tests.pages.room import DISCLOSURE, Room
@@ -19,7 +20,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "slowly": {"whole_messages": False, "pace": "slow"},
     "as a whole": {"whole_messages": True},
 }
-any_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+AS_WRITTEN, *OTHER_WAYS = WAYS.values()
+any_way = pytest.mark.parametrize("way", [AS_WRITTEN, *mark_long(OTHER_WAYS)], ids=WAYS)
 
 
 class Listener:

@@ -9,6 +9,7 @@ import pytest
 from playwright.async_api import BrowserContext, async_playwright, expect
 
 from companion.models import Visit
+from tests.long_forms import mark_long
 from tests.pages.axe import find_violations
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
 from tests.pages.leaving import close_in_time
@@ -157,7 +158,7 @@ async def test_a_card_of_an_earlier_release_leaves_the_address_too(open_room: Op
     room.complaints.clear()
 
 
-@pytest.mark.parametrize("colours", ["none", "active"])
+@pytest.mark.parametrize("colours", ["active", *mark_long(["none"])])
 async def test_a_pressed_picture_has_an_edge_of_its_own_and_still_shows_where_the_focus_is(
     open_room: OpenRoom, people: People, colours: str
 ) -> None:

@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from ops.alerts.kinds import AlertKind
 from ops.alerts.rows import raise_alert
 from ops.models import Alert
+from tests.long_forms import mark_long
 from tests.page_socket import Page as Socket
 from tests.pages.door import Door
 from tests.pages.leaving import close_in_time
@@ -131,7 +132,7 @@ async def test_a_link_that_has_the_focus_keeps_it_when_the_list_changes(
         await expect(link).to_be_focused()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, *mark_long([1280])])
 async def test_the_great_figures_stand_above_everything_and_fit_on_a_phone(
     browser: Browser, service: Web, people: People, width: int
 ) -> None:

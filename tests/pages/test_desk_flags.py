@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Locator, expect
 
 from companion.models import Flag
+from tests.long_forms import mark_long
 from tests.page_socket import Page as Socket
 from tests.pages.conftest import OpenRoom
 from tests.pages.staff_screens import DANGER, PHONE, SIDEWAYS, ZOOMED, OpenDesk
@@ -125,7 +126,9 @@ async def test_a_flag_is_handed_over_and_stays_with_its_owner_until_it_is_taken_
     assert in_database(lambda: Flag.objects.get(pk=flag.pk)).owner == tess.user.pk
 
 
-@pytest.mark.parametrize("small", [PHONE, SIDEWAYS, ZOOMED], ids=["phone", "sideways", "zoomed"])
+@pytest.mark.parametrize(
+    "small", [SIDEWAYS, *mark_long([PHONE, ZOOMED])], ids=["sideways", "phone", "zoomed"]
+)
 async def test_on_a_small_screen_the_bell_is_one_line_that_a_press_opens(
     open_desk: OpenDesk, people: People, small: dict[str, Any]
 ) -> None:

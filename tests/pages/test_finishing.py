@@ -4,6 +4,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
+from tests.long_forms import mark_long
 from tests.machines import live_visits
 from tests.pages.answers import WrongAnswers
 from tests.pages.conftest import OpenRoom
@@ -49,7 +50,7 @@ async def test_an_end_that_the_service_does_not_confirm_is_not_believed(
     second.complaints.clear()
 
 
-@pytest.mark.parametrize("change", ["changed", "deleted"])
+@pytest.mark.parametrize("change", ["deleted", *mark_long(["changed"])])
 async def test_a_visit_ends_whatever_became_of_the_form_cookie(
     open_room: OpenRoom, people: People, change: str
 ) -> None:

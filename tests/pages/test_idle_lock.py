@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import expect
 
 from companion.models import Visit
+from tests.long_forms import mark_long
 from tests.machines import last_visit
 from tests.pages.answers import WrongAnswers
 from tests.pages.axe import find_violations
@@ -63,7 +64,7 @@ async def test_a_press_of_the_button_of_the_warning_stays_and_leads_back_to_the_
     await expect(room.box).to_be_focused()
 
 
-@pytest.mark.parametrize("leap_s", [3_600, -3_600])
+@pytest.mark.parametrize("leap_s", [3_600, *mark_long([-3_600])])
 async def test_a_clock_that_jumps_neither_locks_a_page_in_use_nor_keeps_an_idle_one_open(
     open_room: OpenRoom, people: People, leap_s: int
 ) -> None:

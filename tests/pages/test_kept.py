@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import Locator, expect
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
 from tests.pages.script import Script, snapshot
@@ -174,7 +175,7 @@ async def test_an_offer_that_comes_is_whole_in_sight_as_far_as_the_last_answer_l
     )
 
 
-@pytest.mark.parametrize("size", [(320, 568), (1280, 800)], ids=["phone", "desktop"])
+@pytest.mark.parametrize("size", [(320, 568), *mark_long([(1280, 800)])], ids=["phone", "desktop"])
 async def test_an_offer_is_whole_in_sight_when_the_page_opens(
     open_room: OpenRoom, people: People, size: tuple[int, int]
 ) -> None:

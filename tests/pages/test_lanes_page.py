@@ -55,11 +55,26 @@ def _selection_is_served(database: object) -> Iterator[None]:
     wait_until_selection_is_served()
 
 
+@pytest.fixture
+def figures(database: object) -> Iterator[None]:
+    """What a lane took today, and a contract check with findings."""
+
+    def remove() -> None:
+        LaneDay.objects.all().delete()
+        ContractCheck.objects.all().delete()
+
+    in_database(remove)
+    in_database(lambda: LaneDay.objects.create(day=datetime.now(UTC).date(), **TOOK))
+    in_database(lambda: ContractCheck.objects.create(preset=NORMAL, ok=False, document={"findings": FOUND}))
+    yield
+    in_database(remove)
+
+
 # The states of these pages in one look are among those of `access/test_every_state.py`.
 @pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_the_page_is_sound_in_every_look_and_state(
-    browser: Browser, service: Web, people: People
+    browser: Browser, service: Web, people: People, figures: None
 ) -> None:
     in_database(lambda: raise_alert(AlertKind.MISCONFIGURED, "rehearsal_second"))
     in_database(lambda: raise_alert(AlertKind.PIN_REVERTED, "version 3 (local_only)"))
@@ -91,31 +106,21 @@ async def test_the_page_is_sound_in_every_look_and_state(
         await is_sound_in_every_look(page)
 
 
-async def test_what_lanes_took_and_what_was_compared_fit_on_the_page_in_every_look(
-    browser: Browser, service: Web, people: People
+async def test_what_lanes_took_and_what_was_compared_fit_on_the_page(
+    browser: Browser, service: Web, people: People, figures: None
 ) -> None:
-    in_database(lambda: LaneDay.objects.all().delete())
-    in_database(lambda: LaneDay.objects.create(day=datetime.now(UTC).date(), **TOOK))
-    in_database(lambda: ContractCheck.objects.create(preset=NORMAL, ok=False, document={"findings": FOUND}))
-    try:
-        async with open_staff_page(browser, service) as page:
-            await open_session(page, people.add_ines())
-            await page.goto("/ops/routing/")
-            await is_sound_in_every_look(page)
-            await expect(page.get_by_role("region", name="Contract check")).to_contain_text(
-                "People would notice"
-            )
-            table = page.get_by_role("region", name="Tokens and cost as a table")
-            row = table.get_by_role("row").nth(1)
-            await expect(row).to_contain_text("12,345,678 in, 345,678 out (not reported for 1 call)")
-            # On one line: no figure is broken, and what is too wide scrolls in a place of its own.
-            for look in LOOKS:
-                await page.set_viewport_size(look["viewport"])
-                box = await row.bounding_box()
-                assert box is not None and box["height"] < 50
-    finally:
-        in_database(lambda: LaneDay.objects.all().delete())
-        in_database(lambda: ContractCheck.objects.all().delete())
+    async with open_staff_page(browser, service) as page:
+        await open_session(page, people.add_ines())
+        await page.goto("/ops/routing/")
+        await expect(page.get_by_role("region", name="Contract check")).to_contain_text("People would notice")
+        table = page.get_by_role("region", name="Tokens and cost as a table")
+        row = table.get_by_role("row").nth(1)
+        await expect(row).to_contain_text("12,345,678 in, 345,678 out (not reported for 1 call)")
+        # On one line: no figure is broken, and what is too wide scrolls in a place of its own.
+        for look in LOOKS:
+            await page.set_viewport_size(look["viewport"])
+            box = await row.bounding_box()
+            assert box is not None and box["height"] < 50
 
 
 async def test_traffic_is_moved_and_brought_back_with_the_keyboard_alone_and_without_scripts(

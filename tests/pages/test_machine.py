@@ -308,6 +308,8 @@ async def test_a_waiting_page_that_cannot_reach_the_service_says_so_and_comes_ba
     other.complaints.clear()
 
 
+# `access/test_every_state.py` is the short form: each of these pages, with short names.
+@pytest.mark.long
 async def test_no_page_of_a_machine_has_a_fault_that_axe_finds(
     open_room: OpenRoom, people: People, tmp_path: Path
 ) -> None:
@@ -339,6 +341,7 @@ async def is_sound(room: Room, state: str) -> None:
     assert all(size >= 44 for size in sizes), (state, sizes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", [PHONE, DESKTOP], ids=["phone", "desktop"])
 async def test_the_staffs_pages_about_machines_have_no_fault_that_axe_finds(
     open_desk: OpenDesk, service: Web, people: People, profile: dict[str, Any]

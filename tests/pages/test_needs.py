@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import Route, ViewportSize, expect
 
 from companion.visits.leaving import end_visits_of
+from tests.long_forms import mark_long
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import LOOK, choose, get_needs, open_choices, set_needs
@@ -223,7 +224,7 @@ async def test_words_that_are_typed_are_there_again_after_a_look_at_the_choices(
     await expect(room.box).to_have_value("")
 
 
-@pytest.mark.parametrize("needs", [{}, STRONG_AND_BIG], ids=["usual", "strong and big"])
+@pytest.mark.parametrize("needs", [STRONG_AND_BIG, *mark_long([{}])], ids=["strong and big", "usual"])
 async def test_the_choices_and_the_chat_keep_every_rule_with_any_need(
     open_room: OpenRoom, people: People, needs: dict[str, object]
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.people import People
 
@@ -16,7 +17,7 @@ FADES = """[...document.querySelectorAll("body *")].flatMap((one) => ["::before"
     .map((style) => `${one.className}: ${style.backgroundImage}`))"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", *mark_long(["light"])])
 async def test_a_conversation_prints_whole_in_black_on_white_with_who_says_what_and_no_draft(
     open_room: OpenRoom, people: People, scheme: str
 ) -> None:

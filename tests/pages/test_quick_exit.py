@@ -10,6 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Request, Route, expect
 
 from companion.models import Site, Visit
+from tests.long_forms import mark_long
 from tests.pages.answers import WrongAnswers
 from tests.pages.axe import find_violations
 from tests.pages.conftest import ARGUMENTS, CHROMIUM, LEFT_ON, OpenRoom
@@ -147,7 +148,7 @@ async def test_without_scripts_the_press_ends_the_visit_and_leads_on(
     room.complaints.clear()
 
 
-@pytest.mark.parametrize("address", ["http://weather.example/", "javascript:alert(1)"])
+@pytest.mark.parametrize("address", ["javascript:alert(1)", *mark_long(["http://weather.example/"])])
 async def test_without_scripts_the_press_leads_to_no_stored_address_but_one_of_https(
     open_room: OpenRoom, people: People, address: str
 ) -> None:
@@ -193,7 +194,7 @@ async def test_an_exit_that_the_service_does_not_confirm_shows_nothing_says_so_a
     second.complaints.clear()
 
 
-@pytest.mark.parametrize("way", ["finish", "leave"])
+@pytest.mark.parametrize("way", ["leave", *mark_long(["finish"])])
 async def test_back_forward_and_the_cache_of_whole_pages_show_nothing_of_a_visit_that_is_over(
     open_room: OpenRoom, people: People, way: str
 ) -> None:
@@ -236,7 +237,7 @@ async def profile_room(browser: Browser, service: Web, tmp_path: Path) -> AsyncI
     await close_in_time(context.close())
 
 
-@pytest.mark.parametrize("way", ["finish", "leave", "lock"])
+@pytest.mark.parametrize("way", ["finish", *mark_long(["leave", "lock"])])
 async def test_nothing_of_a_visit_is_in_the_files_of_the_browser(
     profile_room: Room, people: People, tmp_path: Path, way: str
 ) -> None:

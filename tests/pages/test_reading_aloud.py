@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import choose, open_choices, set_needs
 from tests.pages.room import Room
@@ -135,7 +136,7 @@ async def test_a_press_on_stop_silences_what_still_comes_of_the_message(
     await hears_aloud(room, "One.", "(stopped)")
 
 
-@pytest.mark.parametrize("end", ["left", "hidden", "signed out", "finished in another tab"])
+@pytest.mark.parametrize("end", ["hidden", "finished in another tab", *mark_long(["left", "signed out"])])
 async def test_it_is_silent_at_once_when_the_page_is_left_or_emptied(
     open_room: OpenRoom, people: People, end: str
 ) -> None:

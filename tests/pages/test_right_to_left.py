@@ -13,13 +13,16 @@ from playwright.async_api import Route, ViewportSize, expect
 
 from companion.needs.models import Needs
 from ops.character import get_languages
+from tests.long_forms import mark_long
 from tests.pages.axe import find_violations
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
 from tests.pages.script import Script, snapshot
 from tests.people import People, in_database
 
-WINDOWS: list[ViewportSize] = [{"width": 320, "height": 568}, {"width": 1280, "height": 800}]
+PHONE: ViewportSize = {"width": 320, "height": 568}
+DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+in_each_window = pytest.mark.parametrize("window", [PHONE, *mark_long([DESKTOP])], ids=["320", "1280"])
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LETTERS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "אבגדהוזחטיכלמנסעפצקרשתםןףץ", "")
@@ -76,7 +79,7 @@ async def at_choices(room: Room, people: People) -> None:
 PAGES = (at_card, at_lost, in_conversation, at_choices)
 
 
-@pytest.mark.parametrize("window", WINDOWS, ids=lambda window: str(window["width"]))
+@in_each_window
 @pytest.mark.parametrize("arrive", PAGES, ids=lambda arrive: arrive.__name__)
 async def test_a_page_from_right_to_left_fits_its_window_and_breaks_no_rule(
     open_room: OpenRoom,
@@ -115,7 +118,7 @@ async def test_words_of_each_direction_run_in_their_own_and_a_name_disturbs_no_o
     assert await box.evaluate("(node) => getComputedStyle(node).direction") == "ltr"
 
 
-@pytest.mark.parametrize("window", WINDOWS, ids=lambda window: str(window["width"]))
+@in_each_window
 async def test_the_chat_in_spanish_fits_its_window_and_says_its_language(
     open_room: OpenRoom, people: People, window: ViewportSize
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import Locator, expect
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.needs import set_needs
 from tests.pages.room import Room
@@ -106,7 +107,9 @@ async def test_after_a_take_over_no_word_appears(open_room: OpenRoom, people: Pe
     assert ended == "still"
 
 
-@pytest.mark.parametrize("ending", [{"type": "paused", "line": "I have to stop."}, {"type": "stopped"}])
+@pytest.mark.parametrize(
+    "ending", [{"type": "paused", "line": "I have to stop."}, *mark_long([{"type": "stopped"}])]
+)
 async def test_a_pause_or_a_stop_shows_what_was_said(
     open_room: OpenRoom, people: People, ending: dict[str, object]
 ) -> None:

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from companion.models import Turn
 from ops.models import AuditEntry, Supervision
+from tests.long_forms import mark_long
 from tests.page_socket import Page as Socket
 from tests.pages.conftest import OpenRoom
 from tests.pages.door import Door
@@ -126,7 +127,7 @@ def has_another_password(sam: User) -> None:
     sam.save()
 
 
-@pytest.mark.parametrize("change", [supervises_no_more, is_staff_no_more, has_another_password])
+@pytest.mark.parametrize("change", [supervises_no_more, *mark_long([is_staff_no_more, has_another_password])])
 async def test_withdrawn_rights_empty_every_page_in_time(
     browser: Browser,
     service: Web,
@@ -214,7 +215,7 @@ async def left_the_site(page: Page) -> None:
     await page.goto("/static/companion/mark.svg")
 
 
-@pytest.mark.parametrize("leave", [walked_on, left_the_site])
+@pytest.mark.parametrize("leave", [left_the_site, *mark_long([walked_on])])
 async def test_back_after_the_session_ended_elsewhere_shows_nothing(
     browser: Browser,
     service: Web,

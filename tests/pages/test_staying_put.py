@@ -3,6 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.script import Script, snapshot
 from tests.people import People
@@ -39,7 +40,7 @@ async def test_a_reader_who_has_scrolled_up_is_left_alone(open_room: OpenRoom, p
     await expect(room.box).to_be_focused()
 
 
-@pytest.mark.parametrize("size", [(320, 568), (1280, 720)], ids=["320px", "1280px"])
+@pytest.mark.parametrize("size", [(320, 568), *mark_long([(1280, 720)])], ids=["320px", "1280px"])
 async def test_walking_through_what_is_always_in_sight_and_writing_move_no_word_of_a_reader(
     open_room: OpenRoom, people: People, size: tuple[int, int]
 ) -> None:

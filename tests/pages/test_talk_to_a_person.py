@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from companion.models import Flag
+from tests.long_forms import mark_long
 from tests.pages.conftest import OpenRoom
 from tests.pages.room import Room
 from tests.pages.script import JOINS_LINE, Script, entry, person, said, snapshot
@@ -47,7 +48,7 @@ class HelpPosts:
             await route.fulfill(**self.answer)
 
 
-@pytest.mark.parametrize("size", [(320, 568), (1280, 800)], ids=["320px", "1280px"])
+@pytest.mark.parametrize("size", [(320, 568), *mark_long([(1280, 800)])], ids=["320px", "1280px"])
 async def test_it_stands_in_the_same_place_whatever_happens(
     open_room: OpenRoom, people: People, size: tuple[int, int]
 ) -> None:
@@ -86,7 +87,7 @@ async def test_it_stands_in_the_same_place_whatever_happens(
     room.complaints.clear()
 
 
-@pytest.mark.parametrize("path", ["/card/", "/card/abc/", "/finished/", "/nothing/here/"])
+@pytest.mark.parametrize("path", ["/finished/", *mark_long(["/card/", "/card/abc/", "/nothing/here/"])])
 async def test_where_it_is_not_known_who_asks_the_same_place_says_whom_to_talk_to(
     open_room: OpenRoom, people: People, path: str
 ) -> None:
