@@ -324,7 +324,7 @@ def test_staff_who_sign_in_again_and_again_are_not_counted(guarded: Web, people:
             pass
 
 
-@pytest.mark.parametrize("at_once", [60, pytest.param(120, marks=pytest.mark.long)])
+@pytest.mark.parametrize("at_once", [24, pytest.param(120, marks=pytest.mark.long)])
 async def test_many_passwords_at_once_starve_no_page_and_none_is_answered_500(
     another_web: Callable[..., Web], valkey: str, client: "redis.Redis", people: People, at_once: int
 ) -> None:

@@ -18,9 +18,6 @@ from tests.pages.room import Room
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 FIRST = "Press the first picture on your card."
 SECOND = "Now press the second picture on your card."
 WRONG = "Those are not the pictures on your card. You can try again."
@@ -46,6 +43,7 @@ def history(folder: Path) -> list[str]:
         return [str(url) for (url,) in database.execute("SELECT url FROM urls ORDER BY id")]
 
 
+@pytest.mark.whole_browser
 async def test_what_the_browser_keeps_of_a_card_opens_nothing_for_the_next_person(
     service: Web, people: People, tmp_path: Path
 ) -> None:
@@ -77,6 +75,7 @@ async def test_what_the_browser_keeps_of_a_card_opens_nothing_for_the_next_perso
     assert visits(rosa) == 1
 
 
+@pytest.mark.whole_browser
 async def test_the_link_leaves_the_address_before_anything_is_shown(
     open_room: OpenRoom, people: People
 ) -> None:

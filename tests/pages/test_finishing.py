@@ -13,9 +13,6 @@ from tests.pages.secret import tell_secret
 from tests.people import People
 from tests.processes import Web
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 LEAVING = "Your words are not on this screen any more. This chat is closing now."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."
@@ -102,6 +99,7 @@ async def test_a_page_that_is_reloaded_while_the_end_is_not_confirmed_shows_no_c
     room.complaints.clear()
 
 
+@pytest.mark.whole_browser
 async def test_the_end_is_delivered_when_the_tab_is_closed_before_it_was_confirmed(
     open_room: OpenRoom, people: People, door: Door
 ) -> None:
@@ -122,6 +120,7 @@ async def test_the_end_is_delivered_when_the_tab_is_closed_before_it_was_confirm
     room.complaints.clear()
 
 
+@pytest.mark.whole_browser
 async def test_a_page_that_says_who_is_finished_never_shows_a_conversation(
     open_room: OpenRoom, people: People
 ) -> None:

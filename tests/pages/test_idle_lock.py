@@ -13,9 +13,6 @@ from tests.pages.idling import IDLE_S, LOCKED, let_time_pass, open_idling, short
 from tests.pages.secret import DRAFT, SECRET, tell_secret
 from tests.people import People, in_database
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 WARNING = "Are you still there? Press any key or touch the screen to stay. Nothing will be lost."
 LOCKING = "Your words are not on this screen any more. Your card brings them back."
 NOT_LOCKED = "This page is not locked yet. It keeps trying. You can ask the staff to help."
@@ -88,6 +85,7 @@ async def test_a_clock_that_jumps_neither_locks_a_page_in_use_nor_keeps_an_idle_
     await room.page.wait_for_url("**/locked/")
 
 
+@pytest.mark.whole_browser
 async def test_a_page_that_slept_shows_nothing_until_the_service_has_said_that_it_may(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -107,6 +105,7 @@ async def test_a_page_that_slept_shows_nothing_until_the_service_has_said_that_i
     await expect(room.page.get_by_text(LOCKED)).to_be_visible()
 
 
+@pytest.mark.whole_browser
 async def test_a_frozen_page_holds_no_words(open_room: OpenRoom, people: People) -> None:
     room = await tell_secret(await open_room(), people.rosa)
 

@@ -14,9 +14,6 @@ from tests.patience import until
 from tests.people import People, in_database
 from tests.processes import Rehearsal
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 
 async def test_a_reply_under_way_goes_on_behind_the_lock_and_is_there_afterwards(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
@@ -62,6 +59,7 @@ async def test_three_wrong_choices_of_pictures_leave_the_code_alone(
     room.complaints.clear()
 
 
+@pytest.mark.whole_browser
 async def test_the_next_person_at_a_locked_page_sees_nothing_and_ends_the_visit(
     open_room: OpenRoom, people: People
 ) -> None:

@@ -11,9 +11,6 @@ from tests.pages.room import Room
 from tests.pages.secret import SECRET
 from tests.people import People
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 SIGNED_OUT = "You are signed out. Your words are not on this screen any more."
 STORED = """async () => ({
   local: Object.keys(localStorage),
@@ -25,6 +22,7 @@ STORED = """async () => ({
 LEFT_BEHIND = {"local": [], "session": [], "databases": [], "caches": [], "workers": 0}
 
 
+@pytest.mark.whole_browser
 async def test_nothing_is_ever_in_the_browsers_storage(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
     await room.ask(SECRET)
@@ -47,6 +45,7 @@ async def _csrf_alone(room: Room) -> str:
     )
 
 
+@pytest.mark.whole_browser
 async def test_no_request_of_a_whole_visit_leaves_our_origin(open_room: OpenRoom, people: People) -> None:
     room = await open_room()
     await room.go_to("/")
@@ -60,6 +59,7 @@ async def test_no_request_of_a_whole_visit_leaves_our_origin(open_room: OpenRoom
     assert any(url.startswith("ws:") for url in room.requests)
 
 
+@pytest.mark.whole_browser
 async def test_titles_and_addresses_hold_nothing_of_what_was_said(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -72,6 +72,7 @@ async def test_titles_and_addresses_hold_nothing_of_what_was_said(
     assert await room.page.evaluate("history.state") is None
 
 
+@pytest.mark.whole_browser
 async def test_no_field_offers_what_was_typed_before(open_room: OpenRoom, people: People) -> None:
     room = await open_room()
     kept = (
@@ -130,6 +131,7 @@ async def test_finishing_while_the_service_is_away_blanks_the_other_tabs_all_the
     second.complaints.clear()
 
 
+@pytest.mark.whole_browser
 async def test_ending_in_another_browser_blanks_this_one_within_two_seconds(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -146,6 +148,7 @@ async def test_ending_in_another_browser_blanks_this_one_within_two_seconds(
     await expect(other.page.get_by_role("link", name="Come in again")).to_be_visible()
 
 
+@pytest.mark.whole_browser
 async def test_a_tab_reopened_after_the_end_shows_nothing(open_room: OpenRoom, people: People) -> None:
     room = await (await open_room()).enter(people.rosa)
     await room.ask(SECRET)
@@ -160,6 +163,7 @@ async def test_a_tab_reopened_after_the_end_shows_nothing(open_room: OpenRoom, p
     await expect(second.page.get_by_label("Type the code from your card")).to_be_visible()
 
 
+@pytest.mark.whole_browser
 async def test_the_back_forward_cache_of_this_browser_is_on(open_room: OpenRoom, people: People) -> None:
     room = await open_room()
     await room.page.goto(f"{room.base_url}/static/companion/mark.svg")
@@ -173,6 +177,7 @@ async def test_the_back_forward_cache_of_this_browser_is_on(open_room: OpenRoom,
     room.complaints.clear()
 
 
+@pytest.mark.whole_browser
 async def test_a_page_that_the_browser_keeps_whole_is_kept_empty_and_comes_back_only_to_its_owner(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -189,6 +194,7 @@ async def test_a_page_that_the_browser_keeps_whole_is_kept_empty_and_comes_back_
     await expect(room.box).to_have_value("A draft.")
 
 
+@pytest.mark.whole_browser
 async def test_a_kept_page_of_a_visit_that_is_over_comes_back_empty(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -208,6 +214,7 @@ async def test_a_kept_page_of_a_visit_that_is_over_comes_back_empty(
     assert "A draft." not in await room.whole_text()
 
 
+@pytest.mark.whole_browser
 async def test_another_persons_card_on_the_same_machine_shows_neither_to_the_other(
     open_room: OpenRoom, people: People
 ) -> None:

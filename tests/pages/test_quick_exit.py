@@ -21,9 +21,6 @@ from tests.pages.secret import DRAFT, SECRET, sees_nothing, tell_secret
 from tests.people import People, Person, in_database
 from tests.processes import Web
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 EMPTY = "There is nothing on this page."
 NOT_ENDED = "This chat is not closed yet. This page keeps trying. You can ask the staff to help."
 NOTE = "The button “Leave now” shows another page. This browser may still list that you were here."
@@ -49,6 +46,7 @@ def choose_exit(people: People, address: str) -> None:
     in_database(lambda: Site.objects.filter(pk=people.site.pk).update(exit_address=address))
 
 
+@pytest.mark.whole_browser
 async def test_one_press_ends_the_visit_and_leads_to_a_page_that_shows_nothing_of_the_service(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -95,6 +93,7 @@ async def test_it_is_the_first_stop_of_the_keyboard_on_every_page_of_a_visit(
     assert end_reasons(rosa) == ["quick_exit"]
 
 
+@pytest.mark.whole_browser
 async def test_it_leads_to_the_page_of_the_sites_choice_and_nothing_else_leaves_our_origin(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -195,6 +194,7 @@ async def test_an_exit_that_the_service_does_not_confirm_shows_nothing_says_so_a
 
 
 @pytest.mark.parametrize("way", ["leave", *mark_long(["finish"])])
+@pytest.mark.whole_browser
 async def test_back_forward_and_the_cache_of_whole_pages_show_nothing_of_a_visit_that_is_over(
     open_room: OpenRoom, people: People, way: str
 ) -> None:
@@ -238,6 +238,7 @@ async def profile_room(browser: Browser, service: Web, tmp_path: Path) -> AsyncI
 
 
 @pytest.mark.parametrize("way", ["finish", *mark_long(["leave", "lock"])])
+@pytest.mark.whole_browser
 async def test_nothing_of_a_visit_is_in_the_files_of_the_browser(
     profile_room: Room, people: People, tmp_path: Path, way: str
 ) -> None:

@@ -23,9 +23,6 @@ from tests.people import People, in_database
 from tests.processes import Rehearsal, Web
 from tests.staff import play_broken_turn
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 SECRET = "My secret is a blue door."
 PROMISED_MS = 2_000
 PATHS = ["/ops/turns/{turn}/", "/ops/turns/?show=held", "/ops/"]
@@ -81,6 +78,7 @@ async def open_every_page(first: Page, people: People, turn: Turn) -> tuple[User
     return sam, pages
 
 
+@pytest.mark.whole_browser
 async def test_signing_out_in_another_tab_empties_every_page_in_time(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
@@ -216,6 +214,7 @@ async def left_the_site(page: Page) -> None:
 
 
 @pytest.mark.parametrize("leave", [left_the_site, *mark_long([walked_on])])
+@pytest.mark.whole_browser
 async def test_back_after_the_session_ended_elsewhere_shows_nothing(
     browser: Browser,
     service: Web,
@@ -250,6 +249,7 @@ async def test_back_after_the_session_ended_elsewhere_shows_nothing(
         await close_in_time(context.close())
 
 
+@pytest.mark.whole_browser
 async def test_a_page_that_the_browser_keeps_is_kept_empty(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:
@@ -265,6 +265,7 @@ async def test_a_page_that_the_browser_keeps_is_kept_empty(
         await expect(page.get_by_text(SECRET)).to_be_visible()
 
 
+@pytest.mark.whole_browser
 async def test_words_are_concealed_while_nothing_can_tell_whether_they_may_be_shown(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal, door: Door
 ) -> None:

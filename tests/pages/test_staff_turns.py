@@ -16,9 +16,6 @@ from tests.people import People
 from tests.processes import Rehearsal, Web
 from tests.staff import expire_hold, open_staff_session, play_broken_turn, play_turn
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 MARKUP = "<b>bold</b><script>document.title = 'taken'</script> **stars** <img src=x onerror=alert(1)>"
 LOOKS: list[dict[str, Any]] = [
     {"viewport": {"width": 1200, "height": 900}},
@@ -163,6 +160,7 @@ async def test_markup_in_a_message_is_shown_as_letters_on_the_page(
         await expect(page).to_have_title(f"Turn {turn.pk} – Staff")
 
 
+@pytest.mark.whole_browser
 async def test_after_signing_out_back_shows_nothing_of_a_story(
     browser: Browser, service: Web, people: People, rehearsal: Rehearsal
 ) -> None:

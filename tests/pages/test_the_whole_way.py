@@ -7,12 +7,10 @@ from tests.pages.conftest import OpenRoom
 from tests.people import People
 from tests.processes import Rehearsal
 
-# It goes back, leaves, or looks at what the browser keeps.
-pytestmark = pytest.mark.whole_browser
-
 DISCLOSURE = "I am a computer program. I am not a person. Staff here can read what we write."
 
 
+@pytest.mark.whole_browser
 async def test_a_card_leads_to_the_room_which_says_what_he_is_and_who_can_read(
     open_room: OpenRoom, people: People
 ) -> None:
@@ -78,6 +76,7 @@ async def test_a_second_tab_sees_the_same_question_and_the_same_reply(
     await expect(second.turns).to_have_count(1)
 
 
+@pytest.mark.whole_browser
 async def test_a_tab_closed_in_the_middle_of_a_reply_finds_it_whole_when_it_is_opened_again(
     open_room: OpenRoom, people: People, rehearsal: Rehearsal
 ) -> None:
@@ -132,6 +131,7 @@ async def test_stop_is_there_while_nothing_has_been_said_yet(
     await expect(room.line(turn)).to_be_visible()
 
 
+@pytest.mark.whole_browser
 async def test_finished_says_goodbye_and_back_leads_nowhere(open_room: OpenRoom, people: People) -> None:
     rosa = people.rosa
     room = await (await open_room()).enter_by_card(rosa)

@@ -57,12 +57,12 @@ async def say(web: Web, person: Person, *texts: str) -> Page:
 @pytest.mark.parametrize(
     ("text", "answer", "flags"),
     [
-        (CALM, "red", [("red", "lane", "second_reading")]),
         (CALM, " Amber.", [("amber", "lane", "second_reading")]),
-        (CALM, "none", []),
         (AMBER, "red", [("amber", "message", "burden"), ("red", "lane", "second_reading")]),
-        (AMBER, "amber", [("amber", "message", "burden")]),
         (AMBER, "none", [("amber", "message", "burden")]),
+        pytest.param(CALM, "red", [("red", "lane", "second_reading")], marks=pytest.mark.long),
+        pytest.param(CALM, "none", [], marks=pytest.mark.long),
+        pytest.param(AMBER, "amber", [("amber", "message", "burden")], marks=pytest.mark.long),
     ],
 )
 async def test_it_raises_what_the_rules_found_less_serious_and_lowers_nothing(
@@ -95,11 +95,11 @@ async def test_a_red_message_is_not_sent_to_it_so_no_answer_can_lower_it(
     ("fault", "cause"),
     [
         ({"hang": "before_byte"}, "too_slow"),
-        ({"pieces": ["I would rather not say"]}, "rubbish"),
-        ({"pieces": ["red or perhaps amber"]}, "rubbish"),
         ({"pieces": ["red ", *["very " for _ in range(200)]]}, "rubbish"),
-        ({"status": 500}, "server_error"),
         ({"status": 429}, "rate_limited"),
+        pytest.param({"pieces": ["I would rather not say"]}, "rubbish", marks=pytest.mark.long),
+        pytest.param({"pieces": ["red or perhaps amber"]}, "rubbish", marks=pytest.mark.long),
+        pytest.param({"status": 500}, "server_error", marks=pytest.mark.long),
     ],
 )
 async def test_a_lane_that_fails_changes_nothing_and_operators_are_alerted(
