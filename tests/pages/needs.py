@@ -26,6 +26,8 @@ async def open_choices(room: Room) -> None:
     """Go to the page of choices by the link that every page has."""
     await room.page.get_by_role("link", name="Make this easier").click()
     await expect(room.page.get_by_role("heading", name="Make this easier")).to_be_visible()
+    # A press before the scripts are there sends the form itself.
+    await room.page.wait_for_load_state("load")
 
 
 async def choose(room: Room, name: str) -> None:
