@@ -36,10 +36,9 @@ log = logging.getLogger(__name__)
 @require_GET
 def home(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """Redirect a signed-in participant to the chat or the locked page; others to this machine's page, or the card's."""
-    if find_visit(request):
-        return redirect("chat")
-    if find_locked_visit(request):
-        return redirect("locked")
+    _, way = _find_way(request)
+    if way != "start":
+        return redirect(way)
     return redirect("machine" if read_machine_token(request) else "card")
 
 
@@ -134,12 +133,12 @@ def finish(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResp
 def finished(request: HttpRequest, context: Callable[[], PageContext]) -> HttpResponse:
     """The goodbye page, which says that no one is signed in; while a visit is live, another page."""
     lines = context().persona.lines
-    visit = find_visit(request) or find_locked_visit(request)
+    visit, way = _find_way(request)
     if visit is None:
         return render(
             request, "companion/finished.html", {"lines": lines, "look": find_goodbye_look(request)}
         )
-    facts = {"lines": lines, "asks": True, "way_back": _name_way_back(request), **exit_facts(visit)}
+    facts = {"lines": lines, "asks": True, "way_back": way, **exit_facts(visit)}
     return render(request, "companion/not_finished.html", facts)
 
 
@@ -153,13 +152,13 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
     if request.method != "POST":
         return redirect("home")
     # Also from the locked page, which shows no words.
-    lines, visit = context().persona.lines, find_visit(request) or find_locked_visit(request)
+    lines, (visit, way) = context().persona.lines, _find_way(request)
     is_script = is_asked_by_script(request)
     if visit is None:
         return (
             answer_signed_out(request)
             if is_script
-            else _render_help(request, context(), lines.signed_out, status=403)
+            else _render_help(request, context(), lines.signed_out, way=way, status=403)
         )
     try:
         answer = context().raise_help(visit.conversation)
@@ -168,12 +167,12 @@ def ask_for_person(request: HttpRequest, context: Callable[[], PageContext]) -> 
         return (
             JsonResponse({"problem": "not_stored"}, status=503)
             if is_script
-            else _render_help(request, context(), lines.unavailable, status=503, visit=visit)
+            else _render_help(request, context(), lines.unavailable, way=way, status=503, visit=visit)
         )
     if is_script:
         return JsonResponse({"line": answer.line if answer else lines.not_allowed})
     line = answer.outside if answer else lines.not_allowed
-    return _render_help(request, context(), line, visit=visit)
+    return _render_help(request, context(), line, way=way, visit=visit)
 
 
 @require_GET
@@ -237,24 +236,22 @@ def _render_help(
     context: PageContext,
     line: str,
     *,
+    way: str,
     status: int = 200,
     visit: LiveVisit | None = None,
 ) -> HttpResponse:
-    facts: dict[str, object] = {
-        "line": line,
-        "lines": context.persona.lines,
-        "way_back": _name_way_back(request),
-    }
+    facts: dict[str, object] = {"line": line, "lines": context.persona.lines, "way_back": way}
     if visit is not None:
         facts |= {"asks": True, **exit_facts(visit)}
     return render(request, "companion/help.html", facts, status=status)
 
 
-def _name_way_back(request: HttpRequest) -> str:
-    """Where the first page leads: "chat", "locked", or "start" without a visit."""
-    if find_visit(request):
-        return "chat"
-    return "locked" if find_locked_visit(request) else "start"
+def _find_way(request: HttpRequest) -> tuple[LiveVisit | None, str]:
+    """The session's visit, live or locked, and where the first page leads: "chat", "locked", or "start" without one."""
+    if visit := find_visit(request):
+        return visit, "chat"
+    visit = find_locked_visit(request)
+    return visit, "locked" if visit else "start"
 
 
 def _render_card_unknown(request: HttpRequest, context: PageContext) -> HttpResponse:
