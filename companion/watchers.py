@@ -6,7 +6,8 @@ Turns that another process drives are read from rows: all of them in one query, 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import psycopg
@@ -27,6 +28,24 @@ CLOCK_SKEW_S = 0.05
 _LIVE = frozenset(state.value for state in LIVE)
 
 
+@dataclass(slots=True)
+class _Due:
+    """What is to be read again: turns, and conversations of which something may have changed."""
+
+    changed: set[int] = field(default_factory=set)
+    """Turns."""
+    opened: set[int] = field(default_factory=set)
+    """Conversations of which another process may have opened a turn unheard."""
+    entries: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
+
+    def add(self, other: "_Due") -> None:
+        self.changed |= other.changed
+        self.opened |= other.opened
+        self.entries |= other.entries
+        self.kept |= other.kept
+
+
 class Watchers:
     """The open sockets of this process, by conversation."""
 
@@ -36,11 +55,7 @@ class Watchers:
         self._outboxes: dict[int, set[Outbox]] = defaultdict(set)
         # Turns that other processes drive, with their conversations.
         self._remote: dict[int, int] = {}
-        self._changed: set[int] = set()
-        self._kept: set[int] = set()
-        self._entries: set[int] = set()
-        # Conversations of which another process may have opened a turn unheard.
-        self._unheard: set[int] = set()
+        self._due = _Due()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
@@ -99,21 +114,21 @@ class Watchers:
         """
         for turn, conversation in turns:
             if outboxes := self._outboxes.get(conversation):
-                self._changed.update((turn,), *(outbox.open_turns() for outbox in outboxes))
+                self._due.changed.update((turn,), *(outbox.open_turns() for outbox in outboxes))
                 self._wake.set()
 
     def mark_kept_changed(self, conversations: Iterable[int]) -> None:
         """Read the kept questions of these conversations again, if they are watched."""
         if watched := self._outboxes.keys() & set(conversations):
-            self._kept |= watched
+            self._due.kept |= watched
             self._wake.set()
 
     def mark_entries_changed(self, conversations: Iterable[int]) -> None:
         """Read the new entries of these conversations, if they are watched, and their open turns before them."""
         for conversation in conversations:
             if outboxes := self._outboxes.get(conversation):
-                self._entries.add(conversation)
-                self._changed.update(*(outbox.open_turns() for outbox in outboxes))
+                self._due.entries.add(conversation)
+                self._due.changed.update(*(outbox.open_turns() for outbox in outboxes))
                 self._wake.set()
 
     def mark_changed_later(self, delay_s: float, turns: Iterable[tuple[int, int]]) -> asyncio.TimerHandle:
@@ -133,19 +148,16 @@ class Watchers:
         for outboxes in self._outboxes.values():
             for outbox in outboxes:
                 outbox.retry()
-                self._changed.update(outbox.open_turns())
-        self._entries.update(self._outboxes)
-        self._unheard.update(self._outboxes)
+                self._due.changed.update(outbox.open_turns())
+        self._due.entries.update(self._outboxes)
+        self._due.opened.update(self._outboxes)
         self._wake.set()
 
     async def flush(self) -> None:
         """Send every socket the ends of its turns, and wait until they are sent. Raises psycopg.Error."""
         self.refresh()
-        changed, self._changed = self._changed, set()
-        unheard, self._unheard = self._unheard, set()
-        await self._read_changed(changed | await self._find_unheard(unheard))
-        entries, self._entries = self._entries, set()
-        await self._read_entries(entries)
+        due, self._due = self._due, _Due()
+        await self._read(due)
         outboxes = [outbox for group in self._outboxes.values() for outbox in group]
         await asyncio.gather(*(outbox.flush() for outbox in outboxes))
 
@@ -161,33 +173,43 @@ class Watchers:
                 except TimeoutError:
                     pass
             self._wake.clear()
-            changed, self._changed = self._changed, set()
-            kept, self._kept = self._kept, set()
-            entries, self._entries = self._entries, set()
-            unheard, self._unheard = self._unheard, set()
+            due, self._due = self._due, _Due()
             try:
-                await self._read_changed(changed | await self._find_unheard(unheard))
-                await self._read_entries(entries)
-                await self._read_kept(kept)
+                await self._read(due)
             except (psycopg.Error, TimeoutError) as failure:
-                log.warning("watchers.cannot_read turns=%d cause=%s", len(changed), type(failure).__name__)
+                turns = len(due.changed)
+                log.warning("watchers.cannot_read turns=%d cause=%s", turns, type(failure).__name__)
                 # Read again after a pause: a page would otherwise miss an ending for good.
-                self._changed |= changed
-                self._kept |= kept
-                self._entries |= entries
-                self._unheard |= unheard
+                self._due.add(due)
                 await asyncio.sleep(POLL_S)
                 self._wake.set()
 
-    async def _find_unheard(self, conversations: set[int]) -> set[int]:
+    async def _read(self, due: _Due) -> None:
+        await self._read_changed(due.changed | await self._find_opened(due.opened))
+        await self._read_entries(due.entries)
+        await self._read_kept(due.kept)
+
+    async def _find_opened(self, conversations: set[int]) -> set[int]:
         """Find the turns of these conversations that a socket does not know."""
-        after: dict[int, int] = {}
-        for conversation in conversations:
-            known = [outbox.last_turn for outbox in self._outboxes.get(conversation, ())]
-            started = [turn for turn in known if turn is not None]
-            if started:
-                after[conversation] = min(started)
+        after = self._find_last_known(conversations, lambda outbox: outbox.last_turn)
         return set(await self._history.find_newer(after)) if after else set()
+
+    def _find_last_known(
+        self, conversations: Iterable[int], last_known: Callable[[Outbox], int | None]
+    ) -> dict[int, int]:
+        """From where to read for the socket that knows least: the others drop what they know.
+
+        `last_known` is None for a socket that has not started.
+        """
+        known = {
+            conversation: [
+                last
+                for outbox in self._outboxes.get(conversation, ())
+                if (last := last_known(outbox)) is not None
+            ]
+            for conversation in conversations
+        }
+        return {conversation: min(lasts) for conversation, lasts in known.items() if lasts}
 
     async def _read_changed(self, changed: set[int]) -> None:
         self._remote = {
@@ -209,12 +231,7 @@ class Watchers:
 
     async def _read_entries(self, conversations: set[int]) -> None:
         """Publish the entries of these conversations that a socket was not sent."""
-        after: dict[int, int] = {}
-        for conversation in conversations:
-            outboxes = self._outboxes.get(conversation, ())
-            known = [outbox.last_entry for outbox in outboxes if outbox.last_entry is not None]
-            if known:
-                after[conversation] = min(known)
+        after = self._find_last_known(conversations, lambda outbox: outbox.last_entry)
         if not after:
             return
         by_conversation: dict[int, list[EntryView]] = defaultdict(list)
