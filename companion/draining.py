@@ -20,6 +20,7 @@ from companion.watchers import Watchers
 log = logging.getLogger(__name__)
 
 STEP_S = 0.1
+OFFER_EVERY_S = 0.5
 HAND_OVER_S = 6.0
 """After this time a waiting turn that no process has claimed is paused. Those that stay look every three seconds."""
 LINGER_S = 0.5
@@ -80,7 +81,7 @@ class Draining:
                 await self._offer()
                 if not self._has_successor or loop.time() > give_up_at:
                     self._runner.pause_waiting()
-            await asyncio.sleep(STEP_S * 5)
+            await asyncio.sleep(OFFER_EVERY_S)
 
     async def _offer(self) -> None:
         try:
