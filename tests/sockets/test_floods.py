@@ -1,4 +1,4 @@
-"""A client that sends too much or reads nothing harms itself alone (T10, T17)."""
+"""A client that sends too much or reads nothing harms itself alone; a slow one gets every word in order (T12)."""
 
 import asyncio
 import json
