@@ -194,7 +194,7 @@ class WebProcess:
             ledger=self.ledger,
             runner=self.runner,
             watchers=self.watchers,
-            is_leaving=lambda: self.is_draining,
+            is_draining=lambda: self.is_draining,
         )
 
     def _build_heartbeat(self, routing: Callable[[], ServedRouting]) -> Heartbeat:

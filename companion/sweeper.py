@@ -15,15 +15,15 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Runs the ledger's sweep with what is running and watched here. `is_leaving`: then it claims nothing."""
+    """Runs the ledger's sweep with what is running and watched here. `is_draining`: then it claims nothing."""
 
     def __init__(
-        self, *, ledger: Ledger, runner: Runner, watchers: Watchers, is_leaving: Callable[[], bool]
+        self, *, ledger: Ledger, runner: Runner, watchers: Watchers, is_draining: Callable[[], bool]
     ) -> None:
         self._ledger = ledger
         self._runner = runner
         self._watchers = watchers
-        self._is_leaving = is_leaving
+        self._is_draining = is_draining
         # Until a claimed turn has its task, another sweep would pause it as one without a driver.
         self._lock = asyncio.Lock()
         self._due = asyncio.Event()
@@ -38,7 +38,7 @@ class Sweeper:
             claimed = await self._ledger.sweep(
                 running=self._runner.running,
                 watched=self._watchers.conversations,
-                claims=not self._is_leaving(),
+                claims=not self._is_draining(),
             )
             for turn in claimed:
                 self._runner.adopt(turn)
