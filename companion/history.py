@@ -222,12 +222,11 @@ class History:
         """Return the turns of these ids without question, reply and chunk lengths."""
         return [_make_view(row) for row in await self._rows(READ_STATES, turns=list(turns))]
 
-    async def find_newer(self, after: dict[int, int]) -> list[int]:
-        """Return the ids of the next turns by conversation. `after` maps a conversation to its last known turn."""
-        rows = await self._rows(
+    async def find_newer(self, after: dict[int, int]) -> list[tuple[int, int]]:
+        """Return (conversation, turn) of the next turns. `after` maps a conversation to its last known turn."""
+        return await self._rows(
             FIND_NEWER, conversations=list(after), after=list(after.values()), limit=PAGE_TURNS
         )
-        return [turn for (turn,) in rows]
 
     async def read_chunks(self, after: dict[int, int]) -> list[tuple[int, int, str]]:
         """Return (turn, seq, text) of turns still speaking. `after` maps a turn to the last chunk not to return."""

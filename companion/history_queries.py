@@ -95,7 +95,7 @@ READ_TURNS = f"{VISIBLE} WHERE t.id = ANY(%(turns)s) ORDER BY t.id"
 
 # The row comparison follows the index, whatever the statistics say.
 FIND_NEWER = """
-SELECT newer.id FROM unnest(%(conversations)s::bigint[], %(after)s::bigint[]) AS c(id, after)
+SELECT c.id, newer.id FROM unnest(%(conversations)s::bigint[], %(after)s::bigint[]) AS c(id, after)
 CROSS JOIN LATERAL (
     SELECT t.id FROM companion_turn t
     WHERE t.conversation_id = c.id AND (t.conversation_id, t.id) > (c.id, c.after)

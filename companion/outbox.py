@@ -65,6 +65,8 @@ class Outbox:
         self.conversation = conversation
         self.is_page = is_page
         self._cursors: dict[int, TurnCursor] = {}
+        self.last_turn: int | None = None
+        """All turns up to this one are known here. None before the start."""
         self._events: deque[Event] = deque()
         self.last_entry: int | None = None
         """The last entry that was sent or waits here; None before the start."""
@@ -95,7 +97,9 @@ class Outbox:
         self.last_entry = last_entry
         self._pause_line = pause_line
         self.kept_turns = tuple(question.turn for question in kept)
+        self.last_turn = 0
         for view in turns:
+            self.last_turn = max(self.last_turn, view.turn)
             self._cursors[view.turn] = TurnCursor(
                 seq=view.seq,
                 openings=len(view.openings),
@@ -184,11 +188,6 @@ class Outbox:
         if cursor is None:
             return 0
         return None if cursor.ended or turn in self._behind else cursor.seq
-
-    @property
-    def last_turn(self) -> int | None:
-        """The newest turn that this socket knows, 0 without any; None before the start."""
-        return max(self._cursors, default=0) if self._is_started else None
 
     def open_turns(self) -> list[int]:
         """Return the turns of which this socket has not been sent the end."""

@@ -185,14 +185,24 @@ class Watchers:
                 self._wake.set()
 
     async def _read(self, due: _Due) -> None:
-        await self._read_changed(due.changed | await self._find_opened(due.opened))
+        await self._find_opened(due)
+        await self._read_changed(due.changed)
         await self._read_entries(due.entries)
         await self._read_kept(due.kept)
 
-    async def _find_opened(self, conversations: set[int]) -> set[int]:
-        """Find the turns of these conversations that a socket does not know."""
-        after = self._find_last_known(conversations, lambda outbox: outbox.last_turn)
-        return set(await self._history.find_newer(after)) if after else set()
+    async def _find_opened(self, due: _Due) -> None:
+        """Add the turns that a socket may not know to those that are to be read.
+
+        Also if it knows a newer one: the notification of an earlier one may be lost.
+        """
+        after = self._find_last_known(due.opened, lambda outbox: outbox.last_turn)
+        if not after:
+            return
+        for conversation, turn in await self._history.find_newer(after):
+            due.changed.add(turn)
+            for outbox in self._outboxes.get(conversation, ()):
+                if outbox.last_turn is not None:
+                    outbox.last_turn = max(outbox.last_turn, turn)
 
     def _find_last_known(
         self, conversations: Iterable[int], last_known: Callable[[Outbox], int | None]

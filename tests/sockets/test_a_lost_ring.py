@@ -48,3 +48,17 @@ async def test_a_turn_that_another_process_opened_unheard_is_shown_on_an_open_pa
             # Nothing of before is told again.
             assert sorted(page.kinds()) == ["accepted", "accepted", "hello", "safety", "safety"]
         assert [(frame["turn"], frame["line"]) for frame in ended] == [(turn.pk, turn.line) for turn in told]
+
+
+async def test_a_turn_that_was_opened_unheard_is_shown_although_a_later_one_is_known(
+    service: Web, people: People
+) -> None:
+    rosa = people.rosa
+    async with Page(service.socket_url, rosa.sign_in(service.url)) as page:
+        await page.until("hello")
+        unheard = add_turn(rosa, "I cannot go on.", state="safety", line="Please call.")
+        later = await page.say("Are you there?")
+        told = await page.until("safety")
+    assert told["turn"] == unheard.pk
+    heard = {frame["key"]: frame["turn"] for frame in page.frames if frame["type"] == "accepted"}
+    assert heard[later] > unheard.pk
