@@ -78,6 +78,10 @@ class SignInThrottle:
         """
         return self._within(self._password_limits(name, address, browser))
 
+    def reserve_code(self, name: str, *, browser: str) -> bool | None:
+        """As `reserve`, for a code of an app typed in a browser that knows its owner. None: it was not counted."""
+        return self._count(self._password_limits(name, "", browser))
+
     def _password_limits(self, name: str, address: str, browser: str) -> Sequence[tuple[str, int]]:
         if browser:
             return [(_key("browser", browser, _normalize(name)), self._most)]
@@ -100,6 +104,10 @@ class SignInThrottle:
         self._call(decrement)
 
     def _within(self, limits: Sequence[tuple[str, int]]) -> bool:
+        # Not counted is allowed: the throttle must not close the door when Valkey is away.
+        return self._count(limits) is not False
+
+    def _count(self, limits: Sequence[tuple[str, int]]) -> bool | None:
         # `nx`: the window begins with its first failure, and later ones do not extend it.
         def increment() -> list[int]:
             with self._client.pipeline() as pipeline:
@@ -111,9 +119,8 @@ class SignInThrottle:
                 return counts
 
         counted = self._call(increment)
-        # Not counted is allowed: the throttle must not close the door when Valkey is away.
         if counted is None:
-            return True
+            return None
         return all(int(count) <= limit for count, (_, limit) in zip(counted, limits, strict=True))
 
     def _call(self, command: Callable[[], list[int] | None]) -> list[int] | None:

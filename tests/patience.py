@@ -3,7 +3,10 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import psycopg
+from django.conf import settings
 
 Answer = TypeVar("Answer")
 POLL_S = 0.01
@@ -25,3 +28,11 @@ def wait_until(ask: Callable[[], Answer], *, within_s: float = 10) -> Answer:
             raise TimeoutError
         time.sleep(POLL_S)
     return answer
+
+
+def waits_for(holder: psycopg.Connection[Any]) -> bool:
+    """Whether another connection waits for a lock of this one."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+    with psycopg.connect(settings.DATABASE_URL) as look:
+        found = look.execute(waiting, [holder.info.backend_pid]).fetchone()
+        return found is not None and found[0] > 0

@@ -1,14 +1,13 @@
 """The second factor of staff who sign in with a password: codes of an app (TOTP), one app for each account.
 
 Wrong codes delay the next try, from one second on and doubling, in the database. A browser in which this person has
-signed in before does not wait for the wrong codes of others (see `ops.staff.known_browsers`): its own are counted with
-wrong passwords, in Valkey.
+signed in before does not wait for the wrong codes of others (see `ops.staff.known_browsers`) while its own are counted
+with wrong passwords, in Valkey.
 """
 
 import re
 from base64 import b32encode
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 
 from django.contrib.auth.models import User
@@ -51,11 +50,13 @@ def has_second_factor(user: User) -> bool:
 
 
 @transaction.atomic
-def start_setup(user: User) -> AppSetup:
-    """A new key for an app. It counts only once a code of the app has confirmed it."""
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+def start_setup(user: User) -> AppSetup | None:
+    """A new key for an app, which counts once a code of the app has confirmed it. None: there is an app already."""
+    _lock(user)
+    if has_second_factor(user):
+        return None
     # Always a new key: one that was shown before may have been read by another person.
-    TOTPDevice.objects.filter(user=user, confirmed=False).delete()
+    TOTPDevice.objects.filter(user=user).delete()
     return _describe(TOTPDevice.objects.create(user=user, name=_NAME, confirmed=False))
 
 
@@ -67,15 +68,16 @@ def get_setup(user: User, device: int) -> AppSetup | None:
 
 @transaction.atomic
 def confirm_setup(user: User, device: int, typed: str) -> CodeAnswer:
-    """Take the key into use if this code of the app is right. It replaces another app."""
-    found = TOTPDevice.objects.select_for_update().filter(user=user, pk=device, confirmed=False).first()
+    """Take the key into use if this code of the app is right."""
+    # A confirmed app is the only one: `start_setup` makes no key beside it, and deletes the keys before.
+    _lock(user)
+    found = TOTPDevice.objects.filter(user=user, pk=device, confirmed=False).first()
     if found is None:
         return CodeAnswer.NOT_SET_UP
     # The person who confirms has just been shown the key, so there is nothing to guess.
-    found.throttling_failure_count = 0
+    found.throttling_enabled = False
     if not found.verify_token(_clean(typed)):
         return CodeAnswer.WRONG
-    TOTPDevice.objects.filter(user=user).exclude(pk=found.pk).delete()
     found.confirmed = True
     found.save(update_fields=["confirmed"])
     audit.record(audit.SET_SECOND_FACTOR, who=user.get_username(), note=f"staff {user.pk}")
@@ -83,33 +85,34 @@ def confirm_setup(user: User, device: int, typed: str) -> CodeAnswer:
 
 
 @transaction.atomic
-def check_code(user: User, typed: str, *, is_known_browser: bool) -> CodeAnswer:
-    """Check a code. Each is right once. A known browser does not wait for wrong codes typed elsewhere."""
+def check_code(user: User, typed: str, *, waits: bool) -> CodeAnswer:
+    """Check a code. Each is right once. `waits`: not before the delay after wrong ones is over."""
     device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=True).first()
     if device is None:
         return CodeAnswer.NOT_SET_UP
-    if is_known_browser:
-        device.throttling_failure_count = 0
+    # A wrong code lengthens the delay in either case.
+    device.throttling_enabled = waits
     if not device.verify_is_allowed()[0]:
         return CodeAnswer.TOO_SOON
     return CodeAnswer.RIGHT if device.verify_token(_clean(typed)) else CodeAnswer.WRONG
 
 
 def count_seconds_to_wait(user: User) -> int:
-    """Seconds until a browser that is not known may try a code again."""
+    """Seconds until a browser that is not known may try a code again, at least one."""
     device = TOTPDevice.objects.filter(user=user, confirmed=True).first()
-    if device is None or device.throttling_failure_timestamp is None:
-        return 0
-    failures: int = device.throttling_failure_count
-    waits = timedelta(seconds=1 << max(0, min(failures - 1, 32)))
-    left: timedelta = device.throttling_failure_timestamp + waits - timezone.now()
-    return max(1, round(left.total_seconds()))
+    refusal = None if device is None else device.verify_is_allowed()[1]
+    return 1 if refusal is None else max(1, round((refusal["locked_until"] - timezone.now()).total_seconds()))
 
 
 def remove_second_factor(user: User) -> bool:
     """Forget the app of this account. Returns whether there was one. The caller records it."""
     gone, _ = TOTPDevice.objects.filter(user=user).delete()
     return bool(gone)
+
+
+def _lock(user: User) -> None:
+    """Let one request at a time change the app of this account."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def _describe(device: TOTPDevice) -> AppSetup:

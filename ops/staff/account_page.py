@@ -76,12 +76,14 @@ def change_password(request: HttpRequest, throttle: Callable[[], SignInThrottle]
 def set_up_second_factor(request: HttpRequest) -> HttpResponse:
     """Show a key for an app; with a code of that app, take it into use."""
     user = _get_user(request)
-    # An app is not replaced from an open page: a person who passes by would lock its owner out.
-    if not user.has_usable_password() or second_factor.has_second_factor(user):
+    if not user.has_usable_password():
         return redirect("staff_account")
     device = parse_id(request.POST.get("device", ""))
     if device is None or request.session.get(_DEVICE) != device:
         setup = second_factor.start_setup(user)
+        # An app is not replaced from an open page: a person who passes by would lock its owner out.
+        if setup is None:
+            return redirect("staff_account")
         request.session[_DEVICE] = setup.device
         return _render(request, setup=setup)
     answer = second_factor.confirm_setup(user, device, request.POST.get("code", ""))
@@ -101,8 +103,8 @@ def turn_off_second_factor(request: HttpRequest) -> HttpResponse:
     user = _get_user(request)
     if settings.COMPANION_SECOND_FACTOR:
         return redirect("staff_account")
-    # Not a known browser: a person at another's open page must not try codes as they like.
-    answer = second_factor.check_code(user, request.POST.get("code", ""), is_known_browser=False)
+    # Also in a known browser: a person at another's open page must not try codes as they like.
+    answer = second_factor.check_code(user, request.POST.get("code", ""), waits=True)
     if answer is CodeAnswer.TOO_SOON:
         return _render(request, status=429, wait_s=second_factor.count_seconds_to_wait(user))
     if answer is CodeAnswer.WRONG:

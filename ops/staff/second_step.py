@@ -46,11 +46,10 @@ class StaffRedirect(RedirectURLMixin):
 
 def ask_for_code(request: HttpRequest, user: User, next_url: str) -> HttpResponse | None:
     """The page of the second step for a person whose password was right; None if there is none for them."""
-    if second_factor.has_second_factor(user):
-        return _render(request, user, device=None, next_url=next_url)
-    if settings.COMPANION_SECOND_FACTOR:
-        return _render(request, user, device=second_factor.start_setup(user).device, next_url=next_url)
-    return None
+    setup = second_factor.start_setup(user) if settings.COMPANION_SECOND_FACTOR else None
+    if setup is None and not second_factor.has_second_factor(user):
+        return None
+    return _render(request, user, device=None if setup is None else setup.device, next_url=next_url)
 
 
 def complete_sign_in(request: HttpRequest, user: User, *, backend: str = BACKEND, note: str = "") -> None:
@@ -89,16 +88,15 @@ class SecondStep(StaffRedirect, View):
         return response
 
     def _check(self, user: User, typed: str) -> CodeAnswer:
-        """Check a code. A browser that knows this person waits for no delay, so its tries are counted as passwords."""
+        """Check a code. A browser that knows this person waits for no delay where its own tries are counted."""
         assert self.throttle is not None
         name, address = user.get_username(), read_client_address(self.request)
         browser = known_browsers.count_apart(self.request, name)
-        if not browser:
-            return second_factor.check_code(user, typed, is_known_browser=False)
-        if not self.throttle().reserve(name, address, browser=browser):
+        is_within = self.throttle().reserve_code(name, browser=browser) if browser else None
+        if is_within is False:
             return CodeAnswer.TOO_MANY
-        answer = second_factor.check_code(user, typed, is_known_browser=True)
-        if answer is not CodeAnswer.WRONG:
+        answer = second_factor.check_code(user, typed, waits=is_within is None)
+        if is_within and answer is not CodeAnswer.WRONG:
             self.throttle().release(name, address, browser=browser)
         return answer
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import psycopg
 import pytest
@@ -13,7 +12,7 @@ from companion.models import Participant
 from ops.models import AuditEntry
 from tests.cards import get_chat_status, opens, print_card
 from tests.commands import BY, refused, run, run_lines
-from tests.patience import wait_until
+from tests.patience import wait_until, waits_for
 from tests.people import People, Person, in_database
 from tests.processes import ROOT, Web
 from tests.staff import get_audit_entries, last_entry
@@ -82,14 +81,6 @@ def test_a_card_that_is_renewed_at_the_moment_it_is_opened_does_not_open(
         wait_until(lambda: opened.done() or waits_for(change), within_s=20)
         change.commit()
         assert opened.result() is False
-
-
-def waits_for(change: psycopg.Connection[Any]) -> bool:
-    """Whether another connection waits for a lock of this one."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
-    with psycopg.connect(settings.DATABASE_URL) as look:
-        found = look.execute(waiting, [change.info.backend_pid]).fetchone()
-        return found is not None and found[0] > 0
 
 
 def test_adding_a_person_is_on_record_once(people: People) -> None:
