@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from django.core.checks import CheckMessage, Error, Warning
 from django.http.request import split_domain_port, validate_host
+
+from routing.web_addresses import is_loopback
 
 MIN_TOKEN_CHARS = 16
 
@@ -59,7 +60,7 @@ def _judge_cookies(web: WebSettings) -> Iterator[CheckMessage]:
             )
             break
     # Browsers treat loopback as secure.
-    plain = [origin for origin in web.origins if origin.startswith("http:") and not _is_loopback(origin)]
+    plain = [origin for origin in web.origins if origin.startswith("http:") and not is_loopback(origin)]
     if plain and web.secure_cookies:
         yield Error(
             f"COMPANION_SECURE_COOKIES is yes, and {plain[0]} is not HTTPS: browsers keep no cookie there, so no "
@@ -84,17 +85,9 @@ def _judge_hosts(web: WebSettings) -> Iterator[CheckMessage]:
             hint="Name the hosts, such as talk.example.org.",
             id="companion.W010",
         )
-    if not web.origins or all(_is_loopback(origin) for origin in web.origins):
+    if not web.origins or all(is_loopback(origin) for origin in web.origins):
         yield Warning(
             "TRUSTED_ORIGINS names no address that other machines can reach. It stands in cards and in e-mails.",
             hint="Put the public address first, such as https://talk.example.org.",
             id="companion.W011",
         )
-
-
-def _is_loopback(origin: str) -> bool:
-    host = urlsplit(origin).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,14 +1,13 @@
 """Operates the rehearsal provider behind a service's lanes, after proving that it is one."""
 
-import ipaddress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
 from routing.lanes import Routing
 from routing.rehearsal.doors import operator_headers
+from routing.web_addresses import is_loopback
 
 REQUEST_TIMEOUT_S = 30.0
 GAUGE_FIELDS = frozenset({"in_flight", "max_in_flight", "total"})
@@ -22,7 +21,7 @@ def provider_addresses(routing: Routing) -> tuple[str, ...]:
     """Where the providers of all lanes are operated. Raises NotRehearsalProvider if a lane leads off this machine."""
     # Every lane, not only the chain in force: a selection may change the chain during the measurement.
     for lane in routing.lanes.values():
-        if not _is_loopback(urlsplit(lane.base_url).hostname or ""):
+        if not is_loopback(lane.base_url):
             raise NotRehearsalProvider(
                 f"Lane {lane.name} is a real provider, and this never touches one. "
                 "Rehearse with a scripts/up that was started without COMPANION_ROUTING."
@@ -107,12 +106,3 @@ class RehearsalProvider:
         # Read anew each time: a provider that was started again has another token.
         headers = operator_headers(self._tokens, self.address)
         return self._client.request(method, f"/{path}", headers=headers, **body).raise_for_status().json()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -5,13 +5,14 @@ never an argument, nor in the environment, nor in a log.
 """
 
 import contextlib
-import ipaddress
 import os
 import secrets
 from collections.abc import Mapping
 from hmac import compare_digest
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from routing.web_addresses import is_loopback
 
 
 class Doors:
@@ -44,7 +45,7 @@ class Doors:
         """The status with which a request is turned away; None: it may come in. Header names are in lower case."""
         if not loopback or self._file is None:
             return 404
-        if not _is_here(headers.get("host", "")):
+        if not is_loopback(f"//{headers.get('host', '')}"):
             # A page of another site can make its own name lead to this machine.
             return 421
         given = headers.get("authorization", "").removeprefix("Bearer ").encode("utf-8", "replace")
@@ -69,11 +70,3 @@ def operator_headers(folder: Path, address: str) -> dict[str, str]:
 def is_of_a_page(headers: Mapping[str, str]) -> bool:
     """Whether a web page makes this request. The service and its commands are none."""
     return "origin" in headers or headers.get("sec-fetch-site", "none") != "none"
-
-
-def _is_here(host: str) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
