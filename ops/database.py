@@ -1,8 +1,14 @@
-"""Runs one statement on Django's connection, for statements that sockets share or that Django's ORM cannot write."""
+"""Django's connection: one statement that sockets share or that the ORM cannot write, and giving it back early."""
 
 from typing import Any
 
 from django.db import connection
+
+
+def give_back_connection() -> None:
+    """Let other pages have the connection while this one waits for something else; the pool is small."""
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 def fetch_all(statement: str, facts: Any = None) -> list[tuple[Any, ...]]:

@@ -11,13 +11,13 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import csrf, defaults
 
 from ops import audit
+from ops.database import give_back_connection
 
 STAFF_PAGES = ("/ops/", "/staff/")
 
@@ -50,8 +50,7 @@ def closing_connection(page: Callable[Arguments, HttpResponse]) -> Callable[Argu
         try:
             return page(*args, **named)
         finally:
-            if not connection.in_atomic_block:
-                connection.close()
+            give_back_connection()
 
     return closing
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.contrib.auth.models import User
-from django.db import connection
+
+from ops.database import give_back_connection
 
 CHECKS_AT_ONCE = 2
 WAIT_LIMIT_S = 20.0
@@ -23,8 +24,7 @@ def check_staff_password(name: str, password: str) -> User | None:
     Holds no database connection while it waits and hashes, because the pool is small.
     """
     user = User.objects.filter(username=name).first()
-    if not connection.in_atomic_block:
-        connection.close()
+    give_back_connection()
     with _slot():
         if user is None:
             # Hash all the same, so that the time taken does not reveal which names exist.
