@@ -23,7 +23,7 @@ CLIENT, SECRET = "companion", "a-secret-of-tests"
 
 
 class IdentityProvider(ThreadingHTTPServer):
-    """`claims` and `userinfo` replace what it says; `key` signs, and `published` is the key that it shows."""
+    """`claims`, `userinfo` and `document` replace what it says; `key` signs, and `published` is what it shows."""
 
     daemon_threads = True
 
@@ -32,6 +32,7 @@ class IdentityProvider(ThreadingHTTPServer):
         self.subject, self.name = "subject-1", ""
         self.claims: dict[str, Any] = {}
         self.userinfo: dict[str, Any] = {}
+        self.document: dict[str, Any] = {}
         self.published = self.key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
         self.algorithm = "RS256"
         self.refuses = False
@@ -76,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
             issuer = self.server.issuer
             names = {"authorization": "authorize", "token": "token", "userinfo": "userinfo"}
             endpoints = {f"{name}_endpoint": f"{issuer}/{at}" for name, at in names.items()}
-            self._answer({"issuer": issuer, "jwks_uri": f"{issuer}/keys", **endpoints})
+            self._answer({"issuer": issuer, "jwks_uri": f"{issuer}/keys", **endpoints} | self.server.document)
         elif path == "/keys":
             shown = json.loads(RSAAlgorithm.to_jwk(self.server.published.public_key()))
             self._answer({"keys": [shown | {"kid": "one", "alg": "RS256", "use": "sig"}]})

@@ -10,6 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from redis.connection import parse_url
 
 from ops.project.primary import split_servers
+from routing.web_addresses import is_private_way
 
 VANISHED_SERVER = {
     "connect_timeout": 5,
@@ -102,11 +103,13 @@ def parse_origin(name: str, raw: str) -> str:
     return origin
 
 
-def parse_web_address(name: str, raw: str) -> str:
-    """An address that starts with https:// or http://, or nothing."""
+def parse_web_address(name: str, raw: str, *, for_secrets: bool = False) -> str:
+    """An address that starts with https:// or http://, or nothing. `for_secrets`: http:// on this machine alone."""
     parts = _split(raw)
     if raw and (parts is None or parts.scheme not in ("http", "https")):
         raise SettingInvalid(f"{name} must be an address that starts with https:// or http://.")
+    if raw and for_secrets and not is_private_way(raw):
+        raise SettingInvalid(f"{name} must start with https://: what is sent there is secret on the way.")
     return raw
 
 

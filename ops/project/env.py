@@ -175,9 +175,12 @@ class Environment:
         entries = self.names(name, shown=shown, meaning=meaning)
         return [addresses.parse_origin(name, entry) for entry in entries]
 
-    def web_address(self, name: str, default: str = "", *, shown: str = "", meaning: str = "") -> str:
+    def web_address(
+        self, name: str, default: str = "", *, shown: str = "", meaning: str = "", for_secrets: bool = False
+    ) -> str:
         """An address that starts with https:// or http://; empty where none is set."""
-        return addresses.parse_web_address(name, self.text(name, default, shown=shown, meaning=meaning))
+        raw = self.text(name, default, shown=shown, meaning=meaning)
+        return addresses.parse_web_address(name, raw, for_secrets=for_secrets)
 
     def mail_server(self, name: str, *, meaning: str = "") -> MailServer | None:
         """A mail server, as smtp://, smtp+tls:// (STARTTLS) or smtps://, with optional user and password."""

@@ -141,6 +141,7 @@ STAFF_OIDC_ISSUER = env.web_address(
     "STAFF_OIDC_ISSUER",
     meaning="the OpenID Connect provider by which staff sign in as well, exactly as it names itself. Its discovery "
     "document is read when the first of them does",
+    for_secrets=True,
 )
 STAFF_OIDC_CLIENT_ID = env.text("STAFF_OIDC_CLIENT_ID", meaning="the name of this service at that provider")
 STAFF_OIDC_CLIENT_SECRET = env.text("STAFF_OIDC_CLIENT_SECRET", meaning="its secret at that provider")

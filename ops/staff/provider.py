@@ -13,12 +13,13 @@ import requests
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
-from django.db import connection
 from django.http import HttpRequest
 from django.urls import reverse
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 
+from ops.database import give_back_connection
 from ops.people.staff_identities import find_by_identity
+from routing.web_addresses import is_private_way
 
 DISCOVERY_AGE_S = 3_600.0
 ALGORITHMS = ("RS256", "ES256")
@@ -48,6 +49,7 @@ def discover() -> dict[str, Any]:
             and time.monotonic() - _discovery[0] < DISCOVERY_AGE_S
         ):
             return _discovery[1]
+    give_back_connection()
     try:
         answer = requests.get(
             f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=settings.OIDC_TIMEOUT
@@ -58,8 +60,11 @@ def discover() -> dict[str, Any]:
         raise ProviderFailed(type(failure).__name__) from None
     if not isinstance(document, dict) or document.get("issuer") != issuer:
         raise ProviderFailed("other_issuer")
-    if not all(isinstance(document.get(name), str) for name in NEEDED):
+    endpoints = [document.get(name) for name in NEEDED]
+    if not all(isinstance(endpoint, str) for endpoint in endpoints):
         raise ProviderFailed("endpoint_missing")
+    if not all(map(is_private_way, endpoints)):
+        raise ProviderFailed("endpoint_not_https")
     with _lock:
         _discovery = (time.monotonic(), document)
     return document
@@ -78,9 +83,7 @@ def build_callback_url(request: HttpRequest) -> str:
 
 def authenticate(request: HttpRequest, *, nonce: str, code_verifier: str) -> User | None:
     """The member of staff whom the provider has signed in; None if no account here is theirs."""
-    # The provider may be slow, and the pool of pages is small.
-    if not connection.in_atomic_block:
-        connection.close()
+    give_back_connection()
     try:
         found = ProviderBackend().authenticate(request, nonce=nonce, code_verifier=code_verifier)
     except (SuspiciousOperation, requests.RequestException, jwt.PyJWTError) as failure:
@@ -135,6 +138,9 @@ class ProviderBackend(OIDCAuthenticationBackend):
         if known.get("sub") != payload["sub"]:
             raise ProviderFailed("other_subject")
         name = known.get(settings.STAFF_OIDC_CLAIM)
+        # Elsewhere people name any address as theirs.
+        if settings.STAFF_OIDC_CLAIM == "email" and known.get("email_verified") is not True:
+            name = None
         return find_by_identity(
             issuer=self._issuer, subject=payload["sub"], name=name if isinstance(name, str) else ""
         )

@@ -1,6 +1,7 @@
 """Signing in through the programme's own identity provider (OpenID Connect), beside or instead of passwords."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ from ops.staff.second_step import StaffRedirect, complete_sign_in
 
 log = logging.getLogger(__name__)
 
+ANSWER_AGE_S = 600
+"""How long a person has at the provider."""
 _STATES, _NEXT = "oidc_states", "oidc_login_next"
 
 
@@ -63,7 +66,7 @@ class ProviderAnswers(StaffRedirect, View):
         asked = states.pop(request.GET.get("state", ""), None)
         next_url = request.session.get(_NEXT) or ""
         request.session.modified = True
-        if asked is None:
+        if asked is None or time.time() - asked["added_on"] > ANSWER_AGE_S:
             return _refuse(
                 request, gettext("That sign-in was begun too long ago, or elsewhere. Begin it again.")
             )

@@ -1,7 +1,9 @@
 """Staff sign in through an identity provider over real HTTP; what an honest one would not say opens nothing."""
 
+import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,13 +13,15 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.test import override_settings
 
+from companion.sessions import SessionStore
 from ops.models import StaffIdentity
 from ops.staff.provider import ProviderBackend, ProviderFailed, discover
+from ops.staff.provider_sign_in import ANSWER_AGE_S
 from tests.commands import BY, run
 from tests.identity_provider import CLIENT, SECRET, IdentityProvider, start_provider
 from tests.people import People, in_database
 from tests.processes import Rehearsal, Web, start_web
-from tests.staff import last_entry
+from tests.staff import last_entry, open_staff_client
 
 
 @pytest.fixture(scope="module")
@@ -186,3 +190,62 @@ def test_a_document_that_names_another_issuer_is_not_believed(provider: Identity
     named = settings_of(provider) | {"STAFF_OIDC_ISSUER": f"{provider.issuer}/"}
     with override_settings(**named), pytest.raises(ProviderFailed, match="other_issuer"):
         discover()
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"]
+)
+@pytest.mark.parametrize("address", ["http://id.example.org/x", "https:", "javascript:alert(1)"])
+def test_nothing_is_sent_to_an_endpoint_that_others_on_the_way_can_read(endpoint: str, address: str) -> None:
+    with start_provider() as provider, override_settings(**settings_of(provider)):
+        provider.document = {endpoint: address}
+        with pytest.raises(ProviderFailed, match="endpoint_not_https"):
+            discover()
+
+
+def test_an_answer_that_comes_late_opens_nothing(web: Web, provider: IdentityProvider) -> None:
+    with open_browser(web) as client:
+        asked = client.get("/staff/provider/")
+        led = httpx.get(asked.headers["location"], trust_env=False, verify=False).headers["location"]
+        [cookie] = [cookie.value for cookie in client.cookies.jar if cookie.name == "companion"]
+
+        def make_older() -> None:
+            session = SessionStore(cookie)
+            for state in session["oidc_states"].values():
+                state["added_on"] -= ANSWER_AGE_S
+            session.save()
+
+        in_database(make_older)
+        assert "begun too long ago" in refusal(client, client.get(led))
+
+
+@pytest.mark.parametrize("verified", [None, False, "true"])
+def test_an_e_mail_address_that_the_provider_has_not_verified_binds_no_account(
+    provider: IdentityProvider, kim: User, verified: object
+) -> None:
+    provider.userinfo = {"email": kim.get_username(), "email_verified": verified}
+    with override_settings(**settings_of(provider), STAFF_OIDC_CLAIM="email"):
+
+        def find() -> User | None:
+            return ProviderBackend().get_or_create_user("an-access-token", "", {"sub": provider.subject})
+
+        assert in_database(find) is None
+        provider.userinfo["email_verified"] = True
+        assert in_database(find) == kim
+
+
+def test_people_who_wait_for_a_provider_that_hangs_keep_no_page_waiting(
+    another_web: Callable[..., Web], provider: IdentityProvider, people: People
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging, ThreadPoolExecutor(9) as browsers:
+        issuer = f"http://127.0.0.1:{hanging.getsockname()[1]}"
+        web = another_web(**settings_of(provider) | {"STAFF_OIDC_ISSUER": issuer})
+        with open_staff_client(web, people.add_sam(), people.password) as desk:
+            # One more than the pool of pages has connections. Each has a session, which is read from the database.
+            asked = [browsers.submit(desk.get, "/staff/provider/") for _ in range(9)]
+            waiting = [hanging.accept()[0] for _ in asked]
+            assert desk.get("/ops/people/").status_code == 200
+            assert not any(one.done() for one in asked)
+            for connection in waiting:
+                connection.close()
+            assert {one.result().headers["location"] for one in asked} == {"/staff/sign-in/"}

@@ -27,6 +27,7 @@ BROKEN = [
     ("VALKEY_URL", f"valkey://u:{SECRET}@h"),
     ("VALKEY_URL", f"redis://u:{SECRET}@h:port"),
     ("REHEARSAL_URL", "127.0.0.1:8099"),
+    ("STAFF_OIDC_ISSUER", f"http://id.example.org/{SECRET}"),
     ("ALERT_WEBHOOK_URL", f"http://[::1/{SECRET}"),
     ("EMAIL_URL", f"smtp://u:{SECRET}@[::1"),
     ("TRUSTED_ORIGINS", "talk.example.org"),
