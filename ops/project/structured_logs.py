@@ -18,6 +18,8 @@ from typing import Any
 from companion.log_references import get_references
 from ops.project.logs import DiscreetFormatter
 
+log = logging.getLogger(__name__)
+
 OTHER_EVENT = "log.line"
 """The event of a line whose message does not begin with one, such as a library's."""
 EVENT = re.compile(r"[a-z_]+\.[a-z_]+(?= |$)")
@@ -77,6 +79,7 @@ class JournalHandler(logging.Handler):
     """Sends records to the systemd journal, with a field for each reference and each value of the message.
 
     `journalctl COMPANION_EVENT=turn.ended COMPANION_TURN=42` finds a turn. Without a journal, lines go to stderr.
+    A journal that stalls holds no process up: lines are dropped, and the next one that arrives says how many.
     """
 
     def __init__(self, address: str | os.PathLike[str] = JOURNAL) -> None:
@@ -84,6 +87,9 @@ class JournalHandler(logging.Handler):
         self._address = os.fspath(address)
         self._structured = StructuredFormatter()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self._dropped = 0
+        self._reported = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record. Never raises."""
@@ -94,8 +100,17 @@ class JournalHandler(logging.Handler):
             return
         try:
             self._socket.sendto(b"".join(_encode_fields(document, record.levelno)), self._address)
+        except BlockingIOError:
+            # stderr may lead to the same journal, and block.
+            self._dropped += 1
+            return
         except OSError:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
+            return
+        if self._reported < self._dropped:
+            self._reported = self._dropped
+            # Of the whole process: if this line is dropped too, a later one says all the same.
+            log.warning("log.dropped lines=%d", self._dropped)
 
     def close(self) -> None:
         """Close the socket."""

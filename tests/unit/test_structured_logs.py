@@ -1,10 +1,12 @@
 """Log lines as documents and as entries of the journal: events, typed fields, references, and no text of others."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,37 @@ def test_a_line_with_bytes_that_are_no_letters_reaches_the_journal(tmp_path: Pat
         handler.close()
 
     assert entry["COMPANION_NAME"] == r"\udcff"
+
+
+def test_a_journal_that_stalls_holds_no_line_up_and_is_told_how_many_were_dropped(tmp_path: Path) -> None:
+    logger = logging.getLogger("ops.project.structured_logs")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+        journal.bind(str(tmp_path / "journal"))
+        journal.setblocking(False)
+        handler = JournalHandler(tmp_path / "journal")
+        logger.addHandler(handler)
+        try:
+            for number in range(5_000):
+                logger.warning("turn.ended turn=%d", number)
+            arrived = list(read_entries(journal))
+            logger.warning("turn.ended turn=%d", 5_000)
+            later = list(read_entries(journal))
+        finally:
+            logger.removeHandler(handler)
+            handler.close()
+
+    assert [entry["COMPANION_TURN"] for entry in arrived] == [str(number) for number in range(len(arrived))]
+    assert [entry["MESSAGE"] for entry in later] == [
+        "turn.ended turn=5000",
+        f"log.dropped lines={5_000 - len(arrived)}",
+    ]
+
+
+def read_entries(journal: socket.socket) -> Iterator[dict[str, str]]:
+    """What has arrived and was not read."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            yield read_entry(journal.recv(65_536))
 
 
 def test_without_a_journal_a_line_still_goes_to_stderr(
