@@ -47,7 +47,7 @@ class IdentityProvider(ThreadingHTTPServer):
     def be_honest(self, name: str, *, subject: str) -> None:
         """Forget what a test had it say, and sign in this person."""
         self.subject, self.name = subject, name
-        self.claims, self.userinfo = {}, {}
+        self.claims, self.userinfo, self.document = {}, {}, {}
         self.key, self.algorithm = self.published, "RS256"
         self.refuses = False
 

@@ -49,7 +49,6 @@ def discover() -> dict[str, Any]:
             and time.monotonic() - _discovery[0] < DISCOVERY_AGE_S
         ):
             return _discovery[1]
-    give_back_connection()
     try:
         answer = requests.get(
             f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=settings.OIDC_TIMEOUT
