@@ -59,10 +59,9 @@ def discover() -> dict[str, Any]:
         raise ProviderFailed(type(failure).__name__) from None
     if not isinstance(document, dict) or document.get("issuer") != issuer:
         raise ProviderFailed("other_issuer")
-    endpoints = [document.get(name) for name in NEEDED]
-    if not all(isinstance(endpoint, str) for endpoint in endpoints):
+    if not all(isinstance(document.get(name), str) for name in NEEDED):
         raise ProviderFailed("endpoint_missing")
-    if not all(map(is_private_way, endpoints)):
+    if not all(is_private_way(document[name]) for name in NEEDED):
         raise ProviderFailed("endpoint_not_https")
     with _lock:
         _discovery = (time.monotonic(), document)
