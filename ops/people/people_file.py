@@ -6,6 +6,7 @@ The first line names the columns, in any order. A file may separate its cells by
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -17,12 +18,16 @@ NEEDED = frozenset({"role", "name", "sites"})
 PARTICIPANT, SUPERVISOR, OPERATOR = "participant", "supervisor", "operator"
 ROLES = (PARTICIPANT, SUPERVISOR, OPERATOR)
 MAX_PEOPLE = 20_000
+MAX_SITES = 2_000
 MAX_FILE_BYTES = 8_000_000
 SEPARATORS = ",;\t|"
 SAVE_AGAIN = "Save it as “CSV UTF-8” and try again."
 
-# A spreadsheet reads a cell that begins with one of these as a formula; the full-width forms in some languages.
-_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+# A spreadsheet reads a cell that begins with one of these as a formula; the full-width forms in some languages. Where
+# it separates cells by another sign than the comma, one begins after that sign.
+_BEFORE_FORMULA = r"(\A|[,;|\t] *)%s(?='*[=+\-@\t\r＝＋－＠])"
+_UNQUOTED = re.compile(_BEFORE_FORMULA % "")
+_QUOTED = re.compile(_BEFORE_FORMULA % "'")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +74,8 @@ def read_people(content: bytes) -> list[PersonLine]:
         people.append(PersonLine(line=line, cells=cells_by_name, fault=fault))
     if not people:
         raise ChangeRefused("The file names no person: there is nothing below the line of the columns.")
+    if len({slug for person in people for slug in person.sites}) > MAX_SITES:
+        raise ChangeRefused(f"The file names more than {MAX_SITES} sites. Divide it.")
     return people
 
 
@@ -79,7 +86,7 @@ def write_people(file: IO[str], people: Iterable[Sequence[str]]) -> None:
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
     for cells in people:
-        writer.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells])
+        writer.writerow([_UNQUOTED.sub(r"\1'", cell) for cell in cells])
 
 
 def _split_slugs(cell: str) -> list[str]:
@@ -87,8 +94,8 @@ def _split_slugs(cell: str) -> list[str]:
 
 
 def _bare(cell: str) -> str:
-    """The cell without the quote that keeps spreadsheets from computing it."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+    """The cell without the quotes that keep spreadsheets from computing it."""
+    return _QUOTED.sub(r"\1", cell)
 
 
 def _decode(content: bytes) -> str:
@@ -138,5 +145,6 @@ def _check_columns(names: Sequence[str]) -> None:
         raise ChangeRefused(
             f"The first line names no column {', '.join(missing)}. The columns are: {listed}."
         )
-    if doubled := [name for name in names if names.count(name) > 1]:
-        raise ChangeRefused(f"The first line names the column {doubled[0]} twice.")
+    doubled, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ChangeRefused(f"The first line names the column {doubled} twice.")
