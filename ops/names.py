@@ -1,9 +1,11 @@
-"""PURE. Cleans the names, reasons and regions that people type, and refuses invalid ones."""
+"""PURE. Cleans the names, addresses, reasons and regions that people type, and refuses invalid ones."""
 
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils.translation import gettext
 
 from companion.frames import is_visible
@@ -11,6 +13,7 @@ from ops.changes import ChangeRefused
 
 MAX_NAME_CHARS, MAX_SLUG_CHARS, MAX_BY_CHARS, MAX_REASON_CHARS = 100, 50, 100, 200
 MAX_REGIONS = 20
+MAX_EMAIL_CHARS = 254
 
 # Controls, private and unassigned characters, line separators, surrogates: no name has them.
 _FORBIDDEN = frozenset({"Cc", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -57,6 +60,18 @@ def clean_username(typed: str) -> str:
             "A username has small letters, digits and . _ @ + -, and begins with a letter "
             f"or digit; at most {MAX_NAME_CHARS} of them."
         )
+    return typed
+
+
+def clean_email(typed: str) -> str:
+    """An e-mail address; empty for none. Raises ChangeRefused."""
+    if typed:
+        try:
+            validate_email(typed)
+        except ValidationError:
+            raise ChangeRefused("This is no e-mail address.") from None
+        if len(typed) > MAX_EMAIL_CHARS:
+            raise ChangeRefused(f"An e-mail address can have {MAX_EMAIL_CHARS} characters.")
     return typed
 
 

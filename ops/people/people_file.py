@@ -74,8 +74,8 @@ def read_people(content: bytes) -> list[PersonLine]:
         people.append(PersonLine(line=line, cells=cells_by_name, fault=fault))
     if not people:
         raise ChangeRefused("The file names no person: there is nothing below the line of the columns.")
-    if len({slug for person in people for slug in person.sites}) > MAX_SITES:
-        raise ChangeRefused(f"The file names more than {MAX_SITES} sites. Divide it.")
+    if len({slug for person in people for slug in (*person.sites, *person.groups)}) > MAX_SITES:
+        raise ChangeRefused(f"The file names more than {MAX_SITES} sites and groups. Divide it.")
     return people
 
 

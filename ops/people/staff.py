@@ -7,8 +7,6 @@ import secrets
 from collections.abc import Iterable, Sequence
 
 from django.contrib.auth.models import Group, User
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from companion.look_alikes import ALPHABET
@@ -204,11 +202,7 @@ def forget_second_factor(username: str, *, by: str) -> ChangeResult:
 def set_email(username: str, address: str, *, by: str) -> ChangeResult:
     """The address to which flags of their sites ring; empty: none. The record says that it changed, and not to what."""
     user = _get_active(username)
-    if address:
-        try:
-            validate_email(address)
-        except ValidationError:
-            raise ChangeRefused("This is no e-mail address.") from None
+    address = names.clean_email(address)
     if user.email == address:
         return ChangeResult(
             sentence=f"The address of {escape_controls(user.get_username())} is that already."

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from companion.models import Conversation, Participant
 from ops.access import get_access
 from ops.models import AuditEntry
 from tests.commands import BY, refused, run, run_lines
+from tests.patience import wait_until
 from tests.people import People, in_database
 
 HEAD = "role,name,sites,username,email\n"
@@ -132,6 +135,35 @@ def test_a_file_of_passwords_is_left_only_by_an_import_that_was_made(people: Peo
     assert [path.name for path in file.parent.iterdir()] == [file.name]
     passwords.write_text("of another import")
     assert "there already" in refused("people", "import", str(file), "--passwords", str(passwords), *BY)
+
+
+def test_no_person_is_added_whose_password_cannot_be_kept(people: People, file: Path) -> None:
+    kim = write_both(file, people)
+    passwords = file.with_name("passwords.csv")
+    part = file.with_name(".passwords.csv.part")
+
+    def take_its_name() -> None:
+        wait_until(lambda: part.exists() or passwords.exists(), within_s=30)
+        if not passwords.exists():
+            passwords.write_text("of another import")
+
+    with ThreadPoolExecutor(1) as other:
+        taken = other.submit(take_its_name)
+        with suppress(CommandError):
+            run("people", "import", str(file), "--passwords", str(passwords), *BY)
+        taken.result()
+
+    was_added = in_database(lambda: User.objects.filter(username=kim).exists())
+    assert was_added == (kim in passwords.read_text())
+
+
+@pytest.mark.parametrize(
+    "email", [f"{'k' * 64}@{'k' * 60}.{'k' * 60}.{'k' * 60}.{'k' * 60}.org", "kim@", "@"]
+)
+def test_an_address_that_cannot_be_stored_is_refused(people: People, file: Path, email: str) -> None:
+    file.write_text(f"{HEAD}supervisor,Kim,{people.site.slug},kim-{people.password},{email}\n")
+    assert "1 of 1 lines are refused" in refused("people", "import", str(file), *BY)
+    assert "e-mail address" in refused("staff", "email", people.add_sam().username, email, *BY)
 
 
 def test_an_export_is_read_back_and_adds_no_one(people: People, file: Path) -> None:

@@ -79,7 +79,8 @@ GIVEN = re.compile(
 )
 READERS_OF_WHAT_WAS_GIVEN = {
     "ops/people/staff.py": "the writer, and the list of what each member of staff was given",
-    "ops/people/people_import.py": "compares what a file gives with what was given",
+    "ops/people/people_plan.py": "compares what a file gives with what was given",
+    "ops/people/people_store.py": "a writer: gives new staff of a file their sites",
     "ops/people/people_export.py": "writes what was given, as an import reads it",
     "ops/people/site_groups.py": "the writer of groups, and their list",
     "ops/management/commands/demo_site.py": "a writer: gives the staff of the demo their site",

@@ -95,7 +95,7 @@ def test_a_cell_that_another_separator_would_divide_holds_no_formula_and_is_read
     name: str, written: str
 ) -> None:
     file = io.StringIO()
-    write_people(file, [("participant", name, "elm-house", "", "")])
+    write_people(file, [("participant", name, "elm-house", "", "", "")])
 
     assert f"participant,{written},elm-house" in file.getvalue()
     assert read_names(file.getvalue().encode()) == [name]

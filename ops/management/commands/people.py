@@ -4,8 +4,9 @@ import csv
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import OperationalError
@@ -16,8 +17,9 @@ from ops.people import lookup
 from ops.people.command import PeopleCommand, add_by_argument
 from ops.people.people_export import export_people
 from ops.people.people_file import MAX_FILE_BYTES, PersonLine, read_people
-from ops.people.people_import import ImportReport, LineOutcome, import_people
-from ops.personal_data.export_file import write_export
+from ops.people.people_import import ImportReport, import_people
+from ops.people.people_plan import LineOutcome
+from ops.personal_data.export_file import check_target, write_export
 
 
 class Command(PeopleCommand):
@@ -76,11 +78,9 @@ class Command(PeopleCommand):
             report = import_people(people, by=by, is_dry_run=is_dry_run)
             self._print(report, is_dry_run=is_dry_run, as_json=options["json"])
             return
-        # Opened first: the passwords of accounts that were added must not be lost.
-        with write_export(passwords) as target:
-            report = import_people(people, by=by, keep_passwords=lambda made: _write_passwords(target, made))
-            # A refusal leaves the block as an exception, and no file.
-            self._print(report, is_dry_run=False, as_json=options["json"])
+        check_target(passwords)
+        report = import_people(people, by=by, keep_passwords=partial(_write_passwords, passwords))
+        self._print(report, is_dry_run=False, as_json=options["json"])
 
     def _print(self, report: ImportReport, *, is_dry_run: bool, as_json: bool) -> None:
         refused = report.count(LineOutcome.REFUSED)
@@ -106,6 +106,6 @@ def _read(file: Path) -> list[PersonLine]:
         return read_people(source.read(MAX_FILE_BYTES + 1))
 
 
-def _write_passwords(file: IO[str], passwords: Mapping[str, str]) -> None:
-    csv.writer(file).writerows([("username", "password"), *passwords.items()])
-    file.flush()
+def _write_passwords(path: Path, passwords: Mapping[str, str]) -> None:
+    with write_export(path) as file:
+        csv.writer(file).writerows([("username", "password"), *passwords.items()])
