@@ -1,5 +1,7 @@
 """Participants: looked up by name, and added with a card and a conversation. Uses Django's connection."""
 
+from collections.abc import Callable
+
 from django.db import transaction
 
 from companion import cards
@@ -26,10 +28,21 @@ def find_active_participant(name: str, *, site: str) -> Participant | None:
     return active[0] if len(active) == 1 else None
 
 
+def draw_handles(count: int, *, make: Callable[[], str] = cards.make_handle) -> list[str]:
+    """Return so many handles, none of them of another card. Of 20,000 that `make` gives, some are often the same."""
+    drawn: set[str] = set()
+    while len(drawn) < count:
+        fresh = {make() for _ in range(count - len(drawn))}
+        taken = Participant.objects.filter(card_handle__in=fresh).values_list("card_handle", flat=True)
+        drawn |= fresh - set(taken)
+    return list(drawn)
+
+
 @transaction.atomic
 def add_participant(name: str, *, site: Site) -> Participant:
     """Create a participant with a card and a conversation."""
-    person = Participant.objects.create(name=name, site=site, card_handle=cards.make_handle())
+    [handle] = draw_handles(1)
+    person = Participant.objects.create(name=name, site=site, card_handle=handle)
     Conversation.objects.create(participant=person)
     return person
 

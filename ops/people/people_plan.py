@@ -7,7 +7,6 @@ from enum import StrEnum
 from django.contrib.auth.models import User
 from django.db.models.functions import Collate
 
-from companion import cards
 from companion.models import Participant, Site
 from ops import names
 from ops.access import OPERATORS, STAFF_NAME
@@ -61,7 +60,7 @@ class NewStaff:
 
 
 class ImportPlan:
-    """What is to be stored once every line is checked: `participants` and `staff`.
+    """What is to be stored once every line is checked: `participants`, who have no cards yet, and `staff`.
 
     Locks the groups and sites of the file: construct it in a transaction.
     """
@@ -146,7 +145,7 @@ class ImportPlan:
                     f"{sentence} was here before. manage.py card --restore gives them a new card."
                 )
             return sentence, False
-        self.participants.append(Participant(name=own, site=site, card_handle=cards.make_handle()))
+        self.participants.append(Participant(name=own, site=site))
         return sentence, True
 
     def _check_staff(self, person: PersonLine, own: str) -> tuple[str, bool]:

@@ -6,6 +6,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 
 from companion.models import Conversation, Participant
+from companion.participants import draw_handles
 from ops import audit
 from ops.access import OPERATORS
 from ops.models import AuditEntry, GroupSupervision, Supervision
@@ -19,6 +20,8 @@ GROUPS = {SUPERVISOR: SUPERVISORS, OPERATOR: OPERATORS}
 
 def store_plan(plan: ImportPlan, *, by: str, hashes: Mapping[str, str]) -> None:
     """Add everyone of the plan. Staff without a hash get no usable password. Raises IntegrityError."""
+    for person, handle in zip(plan.participants, draw_handles(len(plan.participants)), strict=True):
+        person.card_handle = handle
     people = Participant.objects.bulk_create(plan.participants, batch_size=ROWS_AT_ONCE)
     Conversation.objects.bulk_create(
         [Conversation(participant=person) for person in people], batch_size=ROWS_AT_ONCE

@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 
 from companion.models import Participant
+from companion.participants import draw_handles
 from ops.models import AuditEntry
 from tests.cards import get_chat_status, opens, print_card
 from tests.commands import BY, refused, run, run_lines
@@ -127,3 +128,10 @@ def test_arguments_that_make_no_sense_are_exit_code_2(database: object) -> None:
     for words in (["card", "Rosa", "--renew", "--withdraw"], ["site", "close", "x"], ["staff", "sing"]):
         ran = subprocess.run([sys.executable, "manage.py", *words], cwd=ROOT, capture_output=True)
         assert ran.returncode == 2
+
+
+def test_a_card_has_the_handle_of_no_other_card(people: People) -> None:
+    there = people.rosa.row.card_handle
+    made = iter([there, "twinss", "twinss", there, "others"])
+
+    assert sorted(in_database(lambda: draw_handles(2, make=lambda: next(made)))) == ["others", "twinss"]
