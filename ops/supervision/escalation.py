@@ -28,9 +28,13 @@ INTERVAL_S = 2.0
 UNSEEN_S = 10
 """Seconds after which a red flag that is on no screen of its site raises an alert."""
 
+# In the order of the indexes of open flags and of open alerts, so that neither reads what is closed.
 IS_ANY_OPEN = f"""
-SELECT EXISTS (SELECT 1 FROM companion_flag WHERE state = '{FlagState.OPEN}')
-    OR EXISTS (SELECT 1 FROM ops_alert WHERE kind = '{AlertKind.FLAG_UNSEEN}' AND acknowledged_at IS NULL)
+SELECT coalesce(
+    (SELECT true FROM companion_flag WHERE state = '{FlagState.OPEN}' ORDER BY next_stage_at LIMIT 1),
+    (SELECT true FROM ops_alert WHERE kind = '{AlertKind.FLAG_UNSEEN}' AND acknowledged_at IS NULL
+     ORDER BY kind, about LIMIT 1),
+    false)
 """
 
 # The index `flag_to_escalate` holds open flags only. A circle without an address is passed over: it would ring no one.
