@@ -1,8 +1,13 @@
 #!/usr/bin/env python
 """Runs a management command with the settings of ops.project."""
 
+import gc
 import os
 import sys
+
+# A command spends most of its time on imports, and what is imported stays. The collector would go through it again
+# and again, for a sixth of the start.
+gc.set_threshold(50_000, 20, 20)
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ops.project.settings")

@@ -32,6 +32,7 @@ def _load_hyphenation() -> pyphen.Pyphen:
     return pyphen.Pyphen(lang="en_US")
 
 
+@functools.lru_cache(maxsize=10_000)
 def count_syllables(word: str) -> int:
     """Count the syllables of an English word: the larger of two counts, because each misses some.
 
