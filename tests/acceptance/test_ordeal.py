@@ -109,7 +109,8 @@ def test_three_seeds_with_more_people_and_processes_break_no_promise_and_leave_n
 @pytest.mark.timeout(150)
 def test_a_run_that_is_killed_leaves_no_process_no_disk_and_no_folder(tmp_path: Path) -> None:
     has_disk = may_mount(tmp_path)
-    with leave_nothing() as temporary, start_ordeal(keep=tmp_path, temporary=temporary) as running:
+    few = ("--people", "1", "--staff", "0", "--processes", "1")
+    with leave_nothing() as temporary, start_ordeal(*few, keep=tmp_path, temporary=temporary) as running:
         assert running.stdout is not None
         for line in running.stdout:
             if line.startswith("The service runs"):
