@@ -1,6 +1,8 @@
 """Traffic moves in real processes: at once where the bell is heard, soon where it is lost, and nothing is left (R4)."""
 
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +19,6 @@ from ops.models import Alert
 from ops.selections.board import read_board
 from ops.selections.last_known_good import LastKnownGood
 from routing.lanes import NORMAL
-from tests.acceptance.running_up import Up, clean_environment, find_free_ports, up
 from tests.page_socket import Page
 from tests.patience import until
 from tests.people import People, in_database
@@ -25,6 +26,7 @@ from tests.prefork import prefork
 from tests.processes import Rehearsal, Web, start_web
 from tests.selections import (
     ROUTING,
+    forget_lane_answers,
     insert,
     is_served_by_all,
     newest,
@@ -44,17 +46,6 @@ def _normal_afterwards(database: object) -> Iterator[None]:
     yield
     select_normal()
     in_database(lambda: Alert.objects.all().delete())
-
-
-def manage(run: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
-    own = clean_environment({"COMPANION_STATE_DIR": str(run.state)})
-    return prefork.run(["manage.py", *arguments], env=own, timeout_s=120)
-
-
-def run_route(run: Up, *arguments: str) -> Any:
-    answer = manage(run, "route", *arguments, "--json")
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
 
 
 async def ask_for_model(web: Web, people: People, rehearsal: Rehearsal) -> str:
@@ -174,34 +165,56 @@ async def test_a_lane_that_does_not_take_our_key_is_told_of_at_once(
     assert (alert.about, alert.count) == ("rehearsal", 1)
 
 
-# Starts the whole product: slow on a busy machine.
-@pytest.mark.timeout(600)
-def test_the_command_measures_how_long_it_takes_there_and_back(tmp_path: Path) -> None:
-    with up(tmp_path / "state", "--processes", "2", port=find_free_ports(2)) as run:
-        run.wait_until_ready()
-        refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x")
-        assert refused.returncode == 3
-        assert "has not answered in the last day" in refused.stderr
+def test_the_command_measures_how_long_it_takes_there_and_back(
+    three: list[Web], rehearsal: Rehearsal, tmp_path: Path
+) -> None:
+    forget_lane_answers()
+    manage = build_manage(three, rehearsal, tmp_path)
 
-        measured = run_route(run, "measure", "pin_second", "--by", "Ines", "--reason", "To know it", "--yes")
-        assert measured["in_time"]
-        for way, lane in (("there", "rehearsal_second"), ("back", "rehearsal")):
-            assert measured[way]["lane"] == lane
-            assert len(measured[way]["each_s"]) == 2
-            assert max(measured[way]["each_s"]) < POLLED_WITHIN_S
-            assert measured[way]["first_s"] == min(measured[way]["each_s"])
+    def run_route(*arguments: str) -> Any:
+        answer = manage("route", *arguments, "--json")
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
 
-        history = run_route(run, "history")["selections"]
-        assert [(one["version"], one["preset"]) for one in history] == [(2, NORMAL), (1, "pin_second")]
-        shown = run_route(run, "show")
-        assert (shown["preset"], shown["version"]) == (NORMAL, 2)
-        assert manage(run, "transcript", "Person 1").returncode == 1, "the people who asked were deleted"
+    refused = manage("route", "measure", "pin_second", "--by", "Ines", "--reason", "x")
+    assert refused.returncode == 3
+    assert "has not answered in the last day" in refused.stderr
 
-        pinned = run_route(
-            run, "select", "drop_first", "--by", "Ines", "--reason", "x", "--for", "90m", "--yes"
-        )
-        assert pinned["preset"] == "drop_first"
-        refused = manage(run, "route", "measure", "pin_second", "--by", "Ines", "--reason", "x", "--yes")
-        assert refused.returncode == 1
-        assert "Another preset than normal is in force." in refused.stderr
-        assert run_route(run, "revert", "--by", "Ines")["preset"] == NORMAL
+    before = newest().version
+    measured = run_route("measure", "pin_second", "--by", "Ines", "--reason", "To know it", "--yes")
+    assert measured["in_time"]
+    for way, lane in (("there", "rehearsal_second"), ("back", "rehearsal")):
+        assert measured[way]["lane"] == lane
+        assert len(measured[way]["each_s"]) == len(three)
+        assert max(measured[way]["each_s"]) < POLLED_WITHIN_S
+        assert measured[way]["first_s"] == min(measured[way]["each_s"])
+
+    history = run_route("history")["selections"][:2]
+    assert [(one["version"], one["preset"]) for one in history] == [
+        (before + 2, NORMAL),
+        (before + 1, "pin_second"),
+    ]
+    shown = run_route("show")
+    assert (shown["preset"], shown["version"]) == (NORMAL, before + 2)
+    assert manage("transcript", "Person 1").returncode == 1, "the people who asked were deleted"
+
+    pinned = run_route("select", "drop_first", "--by", "Ines", "--reason", "x", "--for", "90m", "--yes")
+    assert pinned["preset"] == "drop_first"
+    refused = manage("route", "measure", "pin_second", "--by", "Ines", "--reason", "x", "--yes")
+    assert refused.returncode == 1
+    assert "Another preset than normal is in force." in refused.stderr
+    assert run_route("revert", "--by", "Ines")["preset"] == NORMAL
+
+
+def build_manage(webs: list[Web], rehearsal: Rehearsal, state: Path) -> Any:
+    """Run commands of manage.py with a state folder in which `scripts/up` would have named these processes."""
+    (state / "run").mkdir()
+    (state / "run" / "environment.json").write_text(json.dumps({"ports": [web.port for web in webs]}))
+    for token in (Path(os.environ["COMPANION_STATE_DIR"]) / "run").glob("rehearsal-*.token"):
+        shutil.copy(token, state / "run")
+    environment = {**os.environ, "COMPANION_STATE_DIR": str(state), "REHEARSAL_URL": rehearsal.url}
+
+    def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return prefork.run(["manage.py", *arguments], env=environment, timeout_s=120)
+
+    return manage
