@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from ops.stack.version import VERSION
 from tests.acceptance.running_up import LIMIT_S, ROOT, Up, clean_environment, find_free_ports, status, up
 from tests.page_socket import Page
 from tests.patience import until, wait_until
+from tests.prefork import prefork
 
 BACK = "I am back. First, what you asked me before."
 PAUSE = "I have to stop for a little while. You did nothing wrong. I have kept your question safe."
@@ -27,9 +29,11 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """One `up` that goes on serving while several tests look at it."""
+    """One `up` that goes on serving while several tests look at it, and ends in order on SIGTERM."""
     with up(tmp_path_factory.mktemp("serving")) as run:
         yield run.wait_until_ready()
+        assert run.stop(signal.SIGTERM) == 0
+        assert run.processes() == []
 
 
 def test_it_prints_what_a_newcomer_needs_and_serves(serving: Up) -> None:
@@ -68,15 +72,19 @@ def test_the_story_of_an_outage_is_played_line_by_line_before_it(serving: Up) ->
     assert told.count("Press Enter") == 3
     assert "NOT KEPT" not in told
     # Once more, with what the first playing has left.
-    again = rehearse_outage(serving)
+    again = prefork.run(["manage.py", "rehearse_outage"], env=build_environment(serving), timeout_s=LIMIT_S)
     assert (again.returncode, "Press Enter" in again.stdout) == (0, False)
+
+
+def build_environment(run: Up) -> dict[str, str]:
+    return clean_environment({"COMPANION_STATE_DIR": str(run.state)})
 
 
 def rehearse_outage(run: Up, *arguments: str, typed: str = "") -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "manage.py", "rehearse_outage", *arguments],
         cwd=ROOT,
-        env=clean_environment({"COMPANION_STATE_DIR": str(run.state)}),
+        env=build_environment(run),
         input=typed,
         capture_output=True,
         text=True,
